@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from aigon.checks.parsers import merge_readings, parse
+from aigon.checks.parsers import parse
+from aigon.checks.parsers.readings import merge_readings
 from aigon.checks.pytest_arguments import read_pytest_request
 from aigon.checks.reports import LARGEST_REPORT, is_complete, is_too_large
 from aigon.model.checks import Check, CheckStatus, ParsedOutput, TestCounts, TestResult

@@ -4,11 +4,11 @@ A parser is a file `NAME.py` with `read(output, report) -> ParsedOutput` in `run
 `builds`, or a matcher `templates/parsers/NAME.yaml`. `output` is stdout and stderr together, its middle may be missing;
 `report` is what the report file held.
 
-`matchers` reads the YAML files, `documents` JSON and XML, `stacks` finds the project's own frames, and `readings` has
-what all of them share: text, problems, counts, results by test id.
+`matchers` reads the YAML files, `documents` JSON and XML, `output` text, `stacks` finds the project's own frames, and
+`readings` has problems, counts and results by test id.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -23,7 +23,7 @@ _BESIDE = {
 }  # fmt: skip
 """Parsers that share a file, as `read_NAME`."""
 _SHARED = (
-    *("documents", "matchers", "readings", "stacks"),
+    *("documents", "matchers", "output", "readings", "stacks"),
     *("golang", "jvm", "libtest", "opaque", "ruby", "swift", "tap_document"),
 )
 """Files without a parser of their name."""
@@ -76,10 +76,3 @@ def parse(name: str, output: bytes, report: bytes | None) -> ParsedOutput:
         # The one place where this is right: the bytes come from tools and from code that an agent wrote. A fault in a
         # parser must not end a run, and it changes no decision: not understood is never taken for a pass.
         return ParsedOutput(understood=False)
-
-
-def merge_readings(readings: Sequence[ParsedOutput]) -> ParsedOutput:
-    """Return one reading of the reports of several runs; a test that ran in one of them was not skipped."""
-    from aigon.checks.parsers import readings as shared
-
-    return shared.merge_readings(readings)

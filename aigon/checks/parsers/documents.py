@@ -3,10 +3,12 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import islice
 from xml.parsers import expat
 
-from aigon.checks.parsers.readings import LARGEST_REPORT, decode
+from aigon.checks.parsers.output import LARGEST_REPORT, decode
+from aigon.model.checks import ParsedOutput
 
 _BEGIN = re.compile(r"^[ \t]*(?=[\[{])", re.M)
 _TRIES = 8
@@ -33,6 +35,19 @@ def find_json(output: bytes, kind: type) -> object:
         except (ValueError, RecursionError):
             continue
     return None
+
+
+def read_documents(
+    output: bytes, report: bytes | None, read: Callable[[Row], ParsedOutput | None]
+) -> ParsedOutput | None:
+    """Return what `read` makes of the JSON object in the report file, else of one in the output.
+
+    The latter names no tests: a test can print it.
+    """
+    if reading := read(as_row(load_json(report))):
+        return reading
+    reading = read(as_row(find_json(output, dict)))
+    return replace(reading, tests={}) if reading else None
 
 
 def load_row(line: str) -> Row:

@@ -11,15 +11,12 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from aigon.checks.parsers.documents import Row, as_line, as_row, as_rows, as_string, find_json, load_json, load_row
+from aigon.checks.parsers.output import decode, is_silent, parse_number, read_text
 from aigon.checks.parsers.readings import (
     FEW_LINES,
-    decode,
     describe_unknown,
-    is_silent,
     keep_distinct,
     make_problem,
-    parse_number,
-    read_text,
     summarize_lint,
     summarize_types,
 )

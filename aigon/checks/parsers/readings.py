@@ -1,4 +1,4 @@
-"""Bytes of any kind into text, problems and readings, in linear time and bounded memory."""
+"""Readings: problems, counts, and results by test id."""
 
 import hashlib
 import re
@@ -8,27 +8,17 @@ from dataclasses import replace
 from itertools import islice
 from typing import Literal
 
+from aigon.checks.parsers.output import READ_MATCHES, clean, count_noun, find_matches, name_groups, parse_number
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
-from aigon.text.fingerprints import strip_escapes
 
-LARGEST_REPORT = 16 * 1024 * 1024
-"""Bytes of one report or JSON document that are read."""
-_LARGEST_TEXT = 4 * 1024 * 1024
-"""Bytes of free text that are read, which keeps every parser at a few seconds for any input."""
-_LONGEST_LINE = 4000
 KEPT_PROBLEMS = 200
 """More than any feedback shows, few enough for every journal record."""
 KEPT_TESTS = 200_000
 """More than any suite known has, few enough for memory."""
 LONGEST_ID = 500
-READ_MATCHES = 5000
-"""Matches of one pattern that are read: far more than are kept, so that repeated ones do not hide others."""
 FEW_LINES = 5
 """Lines shown of an output in no known format."""
 
-_LONG_LINE = re.compile(rf"^([^\n]{{{_LONGEST_LINE}}})[^\n]+", re.M)
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]+")
-_PACKAGE_MANAGER = re.compile(r"^(?:> |\$ |npm (?:warn|WARN|notice)\b|yarn run |Done in )[^\n]*$", re.M)
 _ERROR_LINE = re.compile(
     r"^(?=[^\n]*?(?:\b(?:error|ERROR|fatal|FATAL|panic|Error)\b(?:\(\w+\))?[:!\])]"
     r"|\w(?:Error|Exception)\b(?: \[\w+\])?(?::|$)|\berror [A-Z]{1,6}\d{1,6}:"
@@ -44,89 +34,30 @@ _CHATTER = re.compile(
 _PLACE = re.compile(r"(?P<file>[^\s:(][^:(\n]*\.\w+)(?::(?P<line>\d+)(?::\d+)?|\((?P<row>\d+),\d+\)): ")
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 _JAVA_OBJECT = re.compile(r"(?<=[\w\];])@[0-9a-f]{5,8}\b(?![.\w-])")
-_GAP = re.compile(r"^\[\.\.\. \d+ bytes left out \.\.\.\]$", re.M)
+_MILD = ("warning", "warn", "info", "w")
 _SEVERITY: tuple[TestResult, ...] = ("passed", "skipped", "failed", "error")
 _WEIGHT: tuple[TestResult, ...] = ("skipped", "passed", "failed", "error")
 """Over several runs of a test: a failure outweighs a pass, and a pass outweighs a skip."""
-
-
-def decode(output: bytes, limit: int = LARGEST_REPORT) -> str:
-    """Return `output` as text with `\\n` line ends; above `limit` bytes its head and, because tools sum up at their
-    end, three times as much of its tail."""
-    if len(output) > limit:
-        output = output[: limit // 4] + b"\n" + output[-(limit - limit // 4) :]
-    return output.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
-
-
-def read_text(output: bytes, limit: int = _LARGEST_TEXT) -> str:
-    """Return `output` as text without escape sequences and without the rest of very long lines."""
-    return shorten_lines(strip_escapes(decode(output, limit)))
-
-
-def shorten_lines(lines: str) -> str:
-    """Cut every line to 4000 characters, so that no pattern meets a line it would be slow on."""
-    return lines if len(lines) <= _LONGEST_LINE else _LONG_LINE.sub(r"\1", lines)
-
-
-def clean(value: str, limit: int = 500) -> str:
-    """Return one line of at most `limit` characters that is safe to print, to encode and to put into a prompt."""
-    value = strip_escapes(value[: limit * 10]).encode("utf-8", "replace").decode()
-    return " ".join(_UNPRINTABLE.sub(" ", value).split())[:limit]
-
-
-def is_silent(lines: str) -> bool:
-    """Return whether only npm, yarn or pnpm printed anything, and the tool nothing."""
-    return not _PACKAGE_MANAGER.sub("", lines).strip()
-
-
-def has_gap(lines: str) -> bool:
-    """Return whether a part of the output is missing."""
-    return _GAP.search(lines) is not None
-
-
-def count_noun(number: int, noun: str) -> str:
-    """Return `1 problem` or `3 problems`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def parse_number(digits: str | None) -> int:
-    """Return the number in a match; 0 for None and for what is no line number of any real file."""
-    return int(digits) if digits and digits.isascii() and digits.isdecimal() and len(digits) < 10 else 0
-
-
-def sum_groups(matches: Iterable[re.Match[str]]) -> Counter[str]:
-    """Add up the numbers in the named groups of `matches`, by the name of the group."""
-    numbers = Counter[str]()
-    for match in matches:
-        numbers.update({name: parse_number(digits) for name, digits in match.groupdict().items()})
-    return numbers
-
-
-def join_lines(text: str) -> str:
-    """Return the lines of `text` that are not empty as one line."""
-    return " ".join(filter(None, (line.strip() for line in text.split("\n"))))
-
-
-def find_sections(
-    pattern: re.Pattern[str], lines: str, most: int = READ_MATCHES, span: int = _LARGEST_TEXT
-) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield each match with the text up to the next one, cut to `span` characters."""
-    matches = list(islice(pattern.finditer(lines), most))
-    ends = [*(match.start() for match in matches[1:]), len(lines)]
-    for match, end in zip(matches, ends, strict=False):
-        yield match, lines[match.end() : min(end, match.end() + span)]
 
 
 def make_problem(
     message: str, file: str = "", line: int | str | None = 0, rule: str = "", severity: str = "error", test: str = ""
 ) -> Problem:
     """Return a problem with every text cleaned. The line may be digits of a match; an unknown severity is an error."""
-    kind: Literal["error", "warning"] = "warning" if severity == "warning" else "error"
+    kind: Literal["error", "warning"] = "warning" if severity.lower() in _MILD else "error"
     number = line if isinstance(line, int) else parse_number(line)
     return Problem(clean(message), clean(file), number, clean(rule, 100), kind, clean(test))
 
 
-def find_error_lines(lines: str, limit: int) -> tuple[Problem, ...]:
+def find_problems(
+    pattern: re.Pattern[str], lines: str, message: str = "failed", rule: str = "", most: int = READ_MATCHES
+) -> Iterator[Problem]:
+    """Yield a problem for each match, by its groups `message`, `file`, `line`, `rule`, `severity` and `test`."""
+    for match in find_matches(pattern, lines, most):
+        yield make_problem(**{"message": message, "rule": rule, **name_groups(match)})
+
+
+def find_error_lines(lines: str, limit: int = FEW_LINES) -> tuple[Problem, ...]:
     """Return the last `limit` distinct lines that look like errors: the cause is near the end."""
     errors = ((match["line"] or match["head"]).strip() for match in _ERROR_LINE.finditer(lines))
     last = deque(dict.fromkeys(line for line in errors if not _CHATTER.match(line)), maxlen=limit)
@@ -159,17 +90,19 @@ def identify_test(test: str) -> str:
 
 
 class ResultTally:
-    """TestCounts results of tests and collects them by test id, bounded.
+    """Counts results of tests and collects them by test id, bounded.
 
     The worst result of several tests with one name goes by the name. The unbroken ones are counted (`name (2)`), so
     that a missing one is noticed. Broken ones are not, because one broken test may be reported for itself and for its
     teardown.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, results: Iterable[tuple[str, TestResult]] = ()) -> None:
         self.numbers = Counter[TestResult]()
         self._worst: dict[str, TestResult] = {}
         self._unbroken = Counter[str]()
+        for test, result in results:
+            self.add(test, result)
 
     def add(self, test: str, result: TestResult) -> None:
         """Count one test and record its result."""
@@ -212,35 +145,37 @@ def summarize_tests(counts: TestCounts, problems: Iterable[Problem] = ()) -> Par
 
 def summarize_lint(problems: Iterable[Problem], stated: int = 0) -> ParsedOutput:
     """Return a linter's reading: `3 problems`. `stated` is the tool's own number, right also if output is missing."""
-    kept, errors, warnings = _tally_problems(problems)
-    total = max(stated, errors + warnings)
+    kept, numbers = _tally_problems(problems)
+    total = max(stated, numbers.total())
     return ParsedOutput(count_noun(total, "problem") if total else "clean", None, kept)
 
 
 def summarize_types(problems: Iterable[Problem], stated: int = 0) -> ParsedOutput:
     """Return a type checker's reading: `2 errors, 1 warning`. `stated` is the tool's own number of errors."""
-    kept, errors, warnings = _tally_problems(problems)
-    numbers = ((max(stated, errors), "error"), (warnings, "warning"))
-    return ParsedOutput(", ".join(count_noun(n, noun) for n, noun in numbers if n) or "clean", None, kept)
+    kept, numbers = _tally_problems(problems)
+    parts = ((max(stated, numbers["error"]), "error"), (numbers["warning"], "warning"))
+    return ParsedOutput(", ".join(count_noun(n, noun) for n, noun in parts if n) or "clean", None, kept)
 
 
-def _tally_problems(problems: Iterable[Problem]) -> tuple[tuple[Problem, ...], int, int]:
-    kept: list[Problem] = []
-    numbers = {"error": 0, "warning": 0}
+def _tally_problems(problems: Iterable[Problem]) -> tuple[tuple[Problem, ...], Counter[str]]:
+    kept, numbers = list[Problem](), Counter[str]()
     for problem in problems:
         numbers[problem.severity] += 1
         if len(kept) < KEPT_PROBLEMS:
             kept.append(problem)
-    return tuple(kept), numbers["error"], numbers["warning"]
+    return tuple(kept), numbers
 
 
 def describe_unknown(lines: str) -> ParsedOutput:
     """Return a reading that is not understood, with a few lines that look like errors."""
-    return ParsedOutput(problems=find_error_lines(lines, FEW_LINES), understood=False)
+    return ParsedOutput(problems=find_error_lines(lines), understood=False)
 
 
 def merge_readings(readings: Sequence[ParsedOutput]) -> ParsedOutput:
-    """Return the test reports among `readings` as one, or the linters' reports if none is of tests."""
+    """Return the test reports among `readings` as one, or the linters' reports if none is of tests.
+
+    A test that ran in one of them was not skipped.
+    """
     if len(readings) == 1:
         return readings[0]
     problems = (problem for reading in readings for problem in reading.problems)

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from aigon.checks.parsers.readings import clean, join_lines, make_problem, parse_number, shorten_lines
+from aigon.checks.parsers.output import clean, find_matches, join_lines, parse_number, shorten_lines
+from aigon.checks.parsers.readings import make_problem
 from aigon.model.checks import ParsedOutput, Problem
 from aigon.text.fingerprints import strip_escapes
 
@@ -116,7 +117,7 @@ def explain_unloaded(message: str, file: str) -> tuple[str, str, int]:
 
 def find_thresholds(lines: str) -> Iterator[Problem]:
     """Yield a problem for each coverage threshold that jest, vitest, c8, nyc, tap or node report as missed."""
-    for match in islice(_THRESHOLD.finditer(lines), 50):
+    for match in find_matches(_THRESHOLD, lines, 50):
         yield make_problem(match["jest"] or match["v8"] or match["node"], rule="coverage")
 
 

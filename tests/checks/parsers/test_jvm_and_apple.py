@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from aigon.checks.parsers import merge_readings
+from aigon.checks.parsers.readings import merge_readings
 from aigon.model.checks import Problem, TestCounts
 from tests.checks.parsers.captured import captured, read, reading
 

@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from aigon.checks.parsers import merge_readings, parse
+from aigon.checks.parsers import parse
+from aigon.checks.parsers.readings import merge_readings
 from aigon.model.checks import ParsedOutput, TestCounts
 from tests.checks.parsers.captured import captured, read, reading
 

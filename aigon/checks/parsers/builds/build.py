@@ -3,7 +3,8 @@
 import re
 
 from aigon.checks.parsers.matchers import load_matcher
-from aigon.checks.parsers.readings import clean, find_error_lines, read_text
+from aigon.checks.parsers.output import clean, read_text
+from aigon.checks.parsers.readings import find_error_lines
 from aigon.model.checks import ParsedOutput
 
 _BUILT = re.compile(r"^Successfully built (?P<names>[^\n]+)$", re.M)

@@ -4,15 +4,12 @@ import re
 from collections.abc import Iterator
 
 from aigon.checks.parsers.documents import Row, as_line, as_row, as_rows, as_string, load_row
+from aigon.checks.parsers.output import decode, is_silent, parse_number, read_text
 from aigon.checks.parsers.readings import (
     KEPT_PROBLEMS,
-    decode,
     describe_unknown,
-    is_silent,
     keep_distinct,
     make_problem,
-    parse_number,
-    read_text,
     summarize_lint,
     summarize_types,
 )

@@ -6,22 +6,26 @@ Each test project writes a report of its own; several may stand one behind the o
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, islice
 
 from aigon.checks.parsers.documents import read_xml
-from aigon.checks.parsers.readings import (
-    KEPT_TESTS,
+from aigon.checks.parsers.output import (
     READ_MATCHES,
-    ResultTally,
-    describe_unknown,
+    find_matches,
     join_lines,
-    keep_distinct,
-    make_problem,
-    merge_readings,
+    name_groups,
     parse_number,
     read_text,
     sum_groups,
+)
+from aigon.checks.parsers.readings import (
+    KEPT_TESTS,
+    ResultTally,
+    describe_unknown,
+    keep_distinct,
+    make_problem,
+    merge_readings,
     summarize_tests,
     summarize_types,
 )
@@ -64,7 +68,7 @@ def read(output: bytes, report: bytes | None) -> ParsedOutput:
         return _read_lines(lines) or describe_unknown(lines)
     begins = [match.start() for match in islice(_DECLARATION.finditer(report), _REPORTS)] or [0]
     parts = (report[begin:end] for begin, end in zip(begins, [*begins[1:], len(report)], strict=True))
-    readings = [_read_trx(part) for part in parts]
+    readings = [_Trx().read(part) for part in parts]
     sound = [reading for reading in readings if reading is not None]
     return merge_readings(sound) if len(sound) == len(readings) else ParsedOutput(understood=False)
 
@@ -82,12 +86,10 @@ def _read_lines(lines: str) -> ParsedOutput | None:
 
 
 def _find_errors(lines: str) -> Iterator[Problem]:
-    for match in chain.from_iterable(islice(form.finditer(lines), READ_MATCHES) for form in (_PLACED, _BARE)):
-        groups = match.groupdict()
+    for match in chain(find_matches(_PLACED, lines), find_matches(_BARE, lines)):
         message, project, end = match["message"].rpartition(" [")
-        message = message if message and project and end.endswith("]") else match["message"]
-        file, line = groups.get("file", ""), parse_number(groups.get("line"))
-        yield make_problem(message, file, line, match["rule"], match["severity"])
+        is_project = message and project and end.endswith("]")
+        yield make_problem(**{**name_groups(match), **({"message": message} if is_project else {})})
 
 
 @dataclass(slots=True)
@@ -101,78 +103,61 @@ class _TrxResult:
     trace: str = ""
     has_inner: bool = False
 
-    @property
-    def result(self) -> TestResult:
-        return _RESULTS.get(self.outcome, "error")
 
-    def identify(self, classes: Mapping[str, str]) -> str:
-        """Return the name with its class: MSTest and NUnit name only the method."""
-        owner = classes.get(self.test, "")
-        return self.name if not owner or self.name.startswith(f"{owner}.") else f"{owner}.{self.name}"
-
-
-@dataclass(slots=True)
 class _Trx:
-    """Collects the results of one run of Visual Studio's test platform."""
+    """One run of Visual Studio's test platform."""
 
-    results: list[_TrxResult] = field(default_factory=list)
-    open: list[_TrxResult] = field(default_factory=list)
-    classes: dict[str, str] = field(default_factory=dict)
-    test: str = ""
-    accidents: list[str] = field(default_factory=list)
-    run_failed: bool = False
+    def __init__(self) -> None:
+        self._results: list[_TrxResult] = []
+        self._open: list[_TrxResult] = []
+        self._classes: dict[str, str] = {}
+        self._test = ""
+        self._accidents: list[str] = []
+        self._has_run_failed = False
 
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+    def read(self, report: bytes) -> ParsedOutput | None:
+        if read_xml(report, self._start, self._end) != "TestRun":
+            return None
+        results = [(self._identify(each), _RESULTS.get(each.outcome, "error"), each) for each in self._results]
+        tally = ResultTally((test, result) for test, result, _ in results)
+        broken = (_describe_failure(test, each) for test, result, each in results if result in ("failed", "error"))
+        # A crashed host leaves no result of the test that it crashed in.
+        return tally.read(tuple(islice(broken, READ_MATCHES)) or map(make_problem, self._accidents))
+
+    def _start(self, tag: str, attributes: Mapping[str, str]) -> None:
         get = attributes.get
         if tag == "UnitTestResult":
-            for outer in self.open:
+            for outer in self._open:
                 outer.has_inner = True
-            self.open.append(_TrxResult(get("testId", ""), get("testName", ""), get("outcome", "")))
+            self._open.append(_TrxResult(get("testId", ""), get("testName", ""), get("outcome", "")))
         elif tag == "UnitTest":
-            self.test = get("id", "")
-        elif tag == "TestMethod" and self.test and len(self.classes) < KEPT_TESTS:
-            self.classes[self.test] = get("className", "").partition(",")[0]
+            self._test = get("id", "")
+        elif tag == "TestMethod" and self._test and len(self._classes) < KEPT_TESTS:
+            self._classes[self._test] = get("className", "").partition(",")[0]
         elif tag == "RunInfo":
-            self.run_failed = get("outcome") in ("Error", "Failed")
+            self._has_run_failed = get("outcome") in ("Error", "Failed")
 
-    def end(self, tag: str, text: str) -> None:
-        if self.open and tag == "Message":
-            self.open[-1].message = text
-        elif self.open and tag == "StackTrace":
-            self.open[-1].trace = text[:_TRACE]
-        elif self.open and tag == "UnitTestResult":
-            result = self.open.pop()
-            if not result.has_inner and len(self.results) < KEPT_TESTS:
-                self.results.append(result)
-        elif tag == "Text" and self.run_failed and len(self.accidents) < READ_MATCHES:
-            self.accidents.append(text.strip())
+    def _end(self, tag: str, text: str) -> None:
+        if self._open and tag == "Message":
+            self._open[-1].message = text
+        elif self._open and tag == "StackTrace":
+            self._open[-1].trace = text[:_TRACE]
+        elif self._open and tag == "UnitTestResult":
+            result = self._open.pop()
+            if not result.has_inner and len(self._results) < KEPT_TESTS:
+                self._results.append(result)
+        elif tag == "Text" and self._has_run_failed and len(self._accidents) < READ_MATCHES:
+            self._accidents.append(text.strip())
 
-
-def _read_trx(report: bytes) -> ParsedOutput | None:
-    trx, tally = _Trx(), ResultTally()
-    if read_xml(report, trx.start, trx.end) != "TestRun":
-        return None
-    for each in trx.results:
-        tally.add(each.identify(trx.classes), each.result)
-    return tally.read(_find_failures(trx))
+    def _identify(self, result: _TrxResult) -> str:
+        """Return the name with its class: MSTest and NUnit name only the method."""
+        owner = self._classes.get(result.test, "")
+        return result.name if not owner or result.name.startswith(f"{owner}.") else f"{owner}.{result.name}"
 
 
-def _find_failures(trx: _Trx) -> Iterator[Problem]:
-    broken = [each for each in trx.results if each.result in ("failed", "error")]
-    for each in broken[:READ_MATCHES]:
-        file, line = _find_frame(each.trace)
-        message = join_lines(each.message)[:1000] or each.outcome or "failed"
-        yield make_problem(message, file, line, test=each.identify(trx.classes))
-    if not broken:
-        # A crashed host leaves no result of the test that it crashed in.
-        yield from map(make_problem, trx.accidents)
-
-
-def _find_frame(trace: str) -> tuple[str, int]:
-    """Return the innermost frame with a source: `   at Tests.Calc.Adds() in /src/Calc.cs:line 9`."""
-    for frame in trace.split("\n"):
-        before, _, digits = frame.strip().rpartition(":line ")
-        _, inside, file = before.partition(" in ")
-        if inside and digits.isdecimal():
-            return file, parse_number(digits)
-    return "", 0
+def _describe_failure(test: str, result: _TrxResult) -> Problem:
+    """Return it at the innermost frame with a source: `   at Tests.Calc.Adds() in /src/Calc.cs:line 9`."""
+    frames = (frame.strip().rpartition(":line ") for frame in result.trace.split("\n"))
+    places = ((before.partition(" in "), parse_number(digits)) for before, _, digits in frames if digits.isdecimal())
+    file, line = next(((parts[2], line) for parts, line in places if parts[1]), ("", 0))
+    return make_problem(join_lines(result.message)[:1000] or result.outcome or "failed", file, line, test=test)

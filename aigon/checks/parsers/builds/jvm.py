@@ -3,18 +3,15 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain
 
 from aigon.checks.parsers.linters import checkstyle
+from aigon.checks.parsers.output import find_matches, find_sections, join_lines, read_text, sum_groups
 from aigon.checks.parsers.readings import (
-    READ_MATCHES,
     describe_unknown,
-    find_sections,
-    join_lines,
+    find_problems,
     keep_distinct,
     make_problem,
-    read_text,
-    sum_groups,
     summarize_tests,
     summarize_types,
 )
@@ -25,17 +22,17 @@ _TASK = re.compile(r"^(?:> Task )?(?P<task>:[\w.:-]+)(?: [A-Z-]+)?$", re.M)
 _ENDED = re.compile(r"^BUILD (?:SUCCESSFUL|FAILED)\b", re.M)
 _JAVA = re.compile(
     r"^(?::[\w:-]{0,200}?(?=/|src/))?(?:ERROR: ?)?(?P<file>[^\s:][^:\n]*\.\w{1,10}):(?P<line>\d+)(?::\d+)?: "
-    r"(?:AAPT: )?(?P<severity>error|warning): (?P<said>[^\n]+)$",
+    r"(?:AAPT: )?(?P<severity>error|warning): (?P<message>[^\n]+)$",
     re.M,
 )
 _KOTLIN = re.compile(
     r"^(?P<severity>[ew]): (?:file://)?(?P<file>[^\s:][^:\n]*\.kts?):"
-    r"(?: \((?P<row>\d+), \d+\):|(?P<line>\d+):\d+:?) (?P<said>[^\n]+)$",
+    r"(?: \((?P<line1>\d+), \d+\):|(?P<line>\d+):\d+:?) (?P<message>[^\n]+)$",
     re.M,
 )
 _KTLINT = re.compile(
-    r"^(?P<file>[^\s:][^:\n]*\.kts?):(?P<line>\d+):\d+:? (?P<said>[^\n]+?) "
-    r"(?:\[(?P<rule>\w+)\]|\((?P<id>[\w:-]+)\))$",
+    r"^(?P<file>[^\s:][^:\n]*\.kts?):(?P<line>\d+):\d+:? (?P<message>[^\n]+?) "
+    r"(?:\[(?P<rule>\w+)\]|\((?P<rule2>[\w:-]+)\))$",
     re.M,
 )
 _TEST = re.compile(
@@ -54,11 +51,12 @@ _TOTAL = re.compile(
 )
 _KIND = re.compile(r"^\[ERROR\] (?P<kind>Failures|Errors): *$", re.M)
 _RESULT = re.compile(
-    r"^\[ERROR\]   (?:Run \d+: )?(?P<test>[^\s:]{1,300}):(?P<line>\d+)(?:->\S{0,300})? (?:» )?(?P<said>[^\n]*)$", re.M
+    r"^\[ERROR\]   (?:Run \d+: )?(?P<test>[^\s:]{1,300}):(?P<line>\d+)(?:->\S{0,300})? (?:» )?(?P<message>[^\n]*)$",
+    re.M,
 )
 _COMPILER = re.compile(
     r"^\[(?P<severity>ERROR|WARNING)\] (?:file://)?(?P<file>[^\s:\[][^:\[\n]*\.\w{1,10}):"
-    r" ?[\[(](?P<line>\d+),(?: ?\d+)[\])]:? (?P<said>[^\n]+)$",
+    r" ?[\[(](?P<line>\d+),(?: ?\d+)[\])]:? (?:error: )?(?:warning: )?(?P<message>[^\n]+)$",
     re.M,
 )
 _GOAL_FAILED = re.compile(r"^\[ERROR\] Failed to execute goal (?:\S+ )?(?P<said>[^\n]+?)(?: -> \[Help \d+\])?$", re.M)
@@ -76,10 +74,12 @@ def read_gradle(output: bytes, report: bytes | None) -> ParsedOutput:
     lines = read_text(output)
     if not _ENDED.search(lines) and not _TASK.search(lines):
         return describe_unknown(lines)
-    reading = summarize_types(keep_distinct(_find_gradle_problems(lines)))
+    placed = (find_problems(pattern, lines) for pattern in (_JAVA, _KOTLIN, checkstyle.LINE, _KTLINT))
+    found = chain(*placed, _find_gradle_tests(lines), _find_unformatted(lines))
+    reading = summarize_types(keep_distinct(found))
     if any(each.severity == "error" for each in reading.problems):
         return reading
-    wrong = (join_lines(match["said"]) for match in islice(_WRONG.finditer(lines), READ_MATCHES))
+    wrong = (join_lines(match["said"]) for match in find_matches(_WRONG, lines))
     return _explain_stop(reading, keep_distinct(map(make_problem, wrong)))
 
 
@@ -92,14 +92,8 @@ def read_maven(output: bytes, report: bytes | None) -> ParsedOutput:
         return describe_unknown(lines)
     # What Surefire and Failsafe printed, the words of the tests included.
     sections = [body for match, body in find_sections(_GOAL, lines) if _TESTING.match(match["goal"])]
-    problems = keep_distinct(
-        chain(
-            _find_compiler_errors(lines),
-            checkstyle.find_violations(lines),
-            _find_unformatted(lines),
-            *map(_find_failed_tests, sections),
-        )
-    )
+    placed = (find_problems(pattern, lines) for pattern in (_COMPILER, checkstyle.LINE))
+    problems = keep_distinct(chain(*placed, _find_unformatted(lines), *map(_find_failed_tests, sections)))
     if counts := _count_tests(sections):
         return summarize_tests(counts, problems or _find_stop(lines))
     return _explain_stop(summarize_types(problems), () if problems else _find_stop(lines))
@@ -109,7 +103,7 @@ def _read_report(report: bytes) -> ParsedOutput:
     reading = junit.read(b"", report)
     if reading.understood:
         return reading
-    return checkstyle.read_androidlint_report(report) or checkstyle.read_report(report) or reading
+    return checkstyle.read_lint_report(report) or checkstyle.read_report(report) or reading
 
 
 def _explain_stop(reading: ParsedOutput, reasons: tuple[Problem, ...]) -> ParsedOutput:
@@ -119,33 +113,17 @@ def _explain_stop(reading: ParsedOutput, reasons: tuple[Problem, ...]) -> Parsed
     return reading if reading.problems else replace(reading, summary="")
 
 
-def _find_gradle_problems(lines: str) -> Iterator[Problem]:
-    for match in islice(_JAVA.finditer(lines), READ_MATCHES):
-        yield make_problem(match["said"], match["file"], match["line"], severity=match["severity"])
-    for match in islice(_KOTLIN.finditer(lines), READ_MATCHES):
-        severity = "error" if match["severity"] == "e" else "warning"
-        yield make_problem(match["said"], match["file"], match["line"] or match["row"], "", severity)
-    yield from checkstyle.find_violations(lines)
-    for match in islice(_KTLINT.finditer(lines), READ_MATCHES):
-        yield make_problem(match["said"], match["file"], match["line"], match["rule"] or match["id"])
-    for match in islice(_TEST.finditer(lines), READ_MATCHES):
+def _find_gradle_tests(lines: str) -> Iterator[Problem]:
+    for match in find_matches(_TEST, lines):
         test = " > ".join(part.strip() for part in match["test"].split(" > "))
         yield make_problem(match["said"], match["file"] or "", match["line"], test=test)
-    yield from _find_unformatted(lines)
 
 
 def _find_unformatted(lines: str) -> Iterator[Problem]:
     """Yield the files that Spotless names."""
-    for match in islice(_UNFORMATTED.finditer(lines), 100):
+    for match in find_matches(_UNFORMATTED, lines, 100):
         for file in _FILE.finditer(match["files"]):
             yield make_problem("File would be reformatted", file["file"], 0, "unformatted")
-
-
-def _find_compiler_errors(lines: str) -> Iterator[Problem]:
-    for match in islice(_COMPILER.finditer(lines), READ_MATCHES):
-        severity = "error" if match["severity"] == "ERROR" else "warning"
-        message = match["said"].removeprefix("error: ").removeprefix("warning: ")
-        yield make_problem(message, match["file"], match["line"], severity=severity)
 
 
 def _count_tests(sections: list[str]) -> TestCounts | None:
@@ -165,13 +143,12 @@ def _find_failed_tests(section: str) -> Iterator[Problem]:
         return
     flakes = section.find("[WARNING] Flakes:", kinds.start())
     end = flakes if flakes >= 0 else len(section)
-    for match in islice(_RESULT.finditer(section, kinds.end(), end), READ_MATCHES):
-        yield make_problem(match["said"] or "failed", "", match["line"], test=match["test"])
+    yield from find_problems(_RESULT, section[kinds.end() : end])
 
 
 def _find_stop(lines: str) -> tuple[Problem, ...]:
     """Return why Maven failed if no compiler and no test says so; the last goal's failure first."""
-    goals = [match["said"] for match in islice(_GOAL_FAILED.finditer(lines), READ_MATCHES)]
-    errors = (match["said"] for match in islice(_ERROR.finditer(lines), READ_MATCHES))
+    goals = [match["said"] for match in find_matches(_GOAL_FAILED, lines)]
+    errors = (match["said"] for match in find_matches(_ERROR, lines))
     reasons = goals or [error for error in errors if not _CHATTER.match(error)]
     return keep_distinct(map(make_problem, reasons[-5:]))

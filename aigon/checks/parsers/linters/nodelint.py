@@ -5,17 +5,10 @@ Others are read if they name file, line and column before the message, as `stand
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 
 from aigon.checks.parsers.matchers import load_matcher
-from aigon.checks.parsers.readings import (
-    READ_MATCHES,
-    describe_unknown,
-    is_silent,
-    make_problem,
-    read_text,
-    summarize_lint,
-)
+from aigon.checks.parsers.output import is_silent, read_text
+from aigon.checks.parsers.readings import describe_unknown, find_problems, summarize_lint
 from aigon.checks.parsers.runners.opaque import split_by_prefix
 from aigon.model.checks import ParsedOutput, Problem
 
@@ -38,17 +31,16 @@ def read(output: bytes, report: bytes | None) -> ParsedOutput:
 
 def _read_lines(lines: str) -> ParsedOutput | None:
     problems = list(_find_problems(lines))
-    matchers = [load_matcher(name) for name in ("eslint", "biome")]
-    known = (*matchers, load_matcher("prettier"))
+    counting = [load_matcher(name) for name in ("eslint", "biome")]
+    known = (*counting, load_matcher("prettier"))
     if not (problems or is_silent(lines) or any(matcher.recognises(lines) for matcher in known)):
         return None
     # Several linters may complain of one line: what each says there is, is the least that there is.
-    return summarize_lint(problems, sum(matcher.count_stated(lines) for matcher in matchers))
+    return summarize_lint(problems, sum(matcher.count_stated(lines) for matcher in counting))
 
 
 def _find_problems(lines: str) -> Iterator[Problem]:
     for matcher in map(load_matcher, _LINTERS):
         if not matcher.strict or matcher.recognises(lines):
             yield from matcher.find_problems(lines)
-    for match in islice(_STANDARD.finditer(lines), READ_MATCHES):
-        yield make_problem(match["message"], match["file"], match["line"], match["rule"] or "")
+    yield from find_problems(_STANDARD, lines, message="")

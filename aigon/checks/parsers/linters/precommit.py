@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from aigon.checks.parsers.readings import describe_unknown, keep_distinct, make_problem, read_text, summarize_lint
+from aigon.checks.parsers.output import read_text
+from aigon.checks.parsers.readings import describe_unknown, keep_distinct, make_problem, summarize_lint
 from aigon.model.checks import ParsedOutput, Problem
 
 _ID = "- hook id: "

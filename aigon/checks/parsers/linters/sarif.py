@@ -11,7 +11,8 @@ from itertools import chain
 from urllib.parse import unquote
 
 from aigon.checks.parsers.documents import Row, as_line, as_row, as_rows, as_string, as_strings, find_json, load_json
-from aigon.checks.parsers.readings import describe_unknown, keep_distinct, make_problem, read_text, summarize_lint
+from aigon.checks.parsers.output import read_text
+from aigon.checks.parsers.readings import describe_unknown, keep_distinct, make_problem, summarize_lint
 from aigon.model.checks import ParsedOutput, Problem
 
 _ARGUMENT = re.compile(r"\{(\d{1,3})\}")

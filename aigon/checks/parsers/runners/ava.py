@@ -3,9 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
 
-from aigon.checks.parsers.readings import describe_unknown, make_problem, parse_number, read_text, summarize_tests
+from aigon.checks.parsers.output import find_matches, parse_number, read_text
+from aigon.checks.parsers.readings import describe_unknown, make_problem, summarize_tests
 from aigon.checks.parsers.runners import tap
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
@@ -47,24 +47,20 @@ def read_ava_text(lines: str) -> ParsedOutput | None:
 
 
 def _find_failures(lines: str) -> Iterator[Problem]:
-    places = {match["test"].strip(): match for match in islice(_DETAIL.finditer(lines), _MOST)}
-    uncaught = {match["file"]: match["body"] for match in islice(_UNCAUGHT.finditer(lines), _MOST)}
+    places = {match["test"].strip(): match for match in find_matches(_DETAIL, lines, _MOST)}
+    uncaught = {match["file"]: match["body"] for match in find_matches(_UNCAUGHT, lines, _MOST)}
     for file, body in uncaught.items():
         said = _SAID.search(body)
         yield make_problem(said["said"] if said else "uncaught exception", file, test=file)
-    for match in islice(_FAILED.finditer(lines), _MOST):
+    for match in find_matches(_FAILED, lines, _MOST):
         if match["test"]:
-            yield _describe_failure(match["test"], places)
+            # The name stands before the message; where it ends, only the details below say.
+            words = match["test"].split(" ")
+            names = (" ".join(words[:n]) for n in range(min(len(words), 60), 0, -1))
+            if name := next((each for each in names if each in places), ""):
+                message = match["test"].removeprefix(name).strip() or "failed"
+                yield make_problem(message, places[name]["file"], places[name]["line"], test=name)
+            else:
+                yield make_problem(match["test"], test=match["test"])
         elif not any(match["said"].startswith(file) for file in uncaught):
             yield make_problem(match["said"])
-
-
-def _describe_failure(line: str, places: dict[str, re.Match[str]]) -> Problem:
-    """The name stands before the message; where it ends, only the details below say."""
-    words = line.split(" ")
-    names = (" ".join(words[:n]) for n in range(min(len(words), 60), 0, -1))
-    name = next((each for each in names if each in places), "")
-    if not name:
-        return make_problem(line, test=line)
-    message = line.removeprefix(name).strip() or "failed"
-    return make_problem(message, places[name]["file"], places[name]["line"], test=name)

@@ -1,21 +1,14 @@
 """`bun test`: its JUnit report, or its text, with ` 2 pass`, ` 1 fail` and `Ran 3 tests across 1 file` at the end."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain
 
-from aigon.checks.parsers.readings import (
-    READ_MATCHES,
-    describe_unknown,
-    make_problem,
-    parse_number,
-    read_text,
-    summarize_tests,
-)
+from aigon.checks.parsers.output import READ_MATCHES, find_matches, read_text, sum_words
+from aigon.checks.parsers.readings import describe_unknown, make_problem, summarize_tests
 from aigon.checks.parsers.runners import junit
-from aigon.checks.parsers.stacks import describe_failure, find_frame
+from aigon.checks.parsers.stacks import Place, describe_failure, find_frame
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 _SUMMARY = re.compile(
@@ -39,7 +32,7 @@ _SPAN = 20_000
 def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Return counts and failures. Only the output names files that could not be loaded."""
     lines = read_text(output)
-    if reading := junit.read_report(report, _describe_case) if report else None:
+    if reading := junit.read_report(report, _describe_case):
         return replace(reading, problems=(*reading.problems, *_find_unhandled(lines)))
     return read_bun_text(lines) or describe_unknown(lines)
 
@@ -52,12 +45,10 @@ def _describe_case(case: junit.JunitCase) -> Problem:
 
 def read_bun_text(lines: str) -> ParsedOutput | None:
     """Return what the text says; None if it is not bun's."""
-    summaries = list(islice(_SUMMARY.finditer(lines), 1000))
+    summaries = list(find_matches(_SUMMARY, lines, 1000))
     if not summaries:
         return summarize_tests(TestCounts()) if _NONE.search(lines) and "bun test" in lines else None
-    numbers = Counter[str]()
-    for summary in summaries:
-        numbers.update({match["word"]: parse_number(match["number"]) for match in _NUMBER.finditer(summary["numbers"])})
+    numbers = sum_words(match for summary in summaries for match in _NUMBER.finditer(summary["numbers"]))
     # A file that could not be loaded is among the failed ones and, once more, an error.
     failed = max(0, numbers["fail"] - numbers["error"])
     counts = TestCounts(0, numbers["pass"], failed, numbers["skip"] + numbers["todo"], numbers["error"])
@@ -66,24 +57,23 @@ def read_bun_text(lines: str) -> ParsedOutput | None:
 
 def _find_failures(lines: str) -> Iterator[Problem]:
     """Yield failures. What a test says stands above its line, below that of the one before."""
-    found = (islice(pattern.finditer(lines), 25 * READ_MATCHES) for pattern in (_FILE, _FAIL, _PASS))
+    found = (find_matches(pattern, lines, 25 * READ_MATCHES) for pattern in (_FILE, _FAIL, _PASS))
     file, after = "", 0
     for match in sorted(chain.from_iterable(found), key=lambda match: match.start()):
         if match.re is _FILE:
             file = match["file"]
         elif match.re is _FAIL:
             body, test = lines[max(after, match.start() - _SPAN) : match.start()], match["test"]
-            name = f"{file}::{test}" if file else test
-            yield _describe_body(body, "failed", (file, 0), name)
+            yield _describe_body(body, "failed", (file, 0), f"{file}::{test}" if file else test)
         after = match.end()
 
 
 def _find_unhandled(lines: str) -> Iterator[Problem]:
-    for match in islice(_BETWEEN.finditer(lines), 200):
-        yield _describe_body(match["body"], "unhandled error", ("", 0), "")
+    for match in find_matches(_BETWEEN, lines, 200):
+        yield _describe_body(match["body"], "unhandled error")
 
 
-def _describe_body(body: str, otherwise: str, spot: tuple[str, int], test: str) -> Problem:
+def _describe_body(body: str, otherwise: str, spot: Place = ("", 0), test: str = "") -> Problem:
     place, said = find_frame(body), _SAID.search(body)
     message = describe_failure(said["said"]) if said else otherwise
     return make_problem(message, *(place if place[0] else spot), test=test)

@@ -11,18 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from aigon.checks.parsers.builds.cargo import find_errors, find_uncompiled
-from aigon.checks.parsers.readings import (
-    LARGEST_REPORT,
-    ResultTally,
-    count_noun,
-    describe_unknown,
-    find_sections,
-    has_gap,
-    make_problem,
-    parse_number,
-    read_text,
-    summarize_tests,
-)
+from aigon.checks.parsers.output import LARGEST_REPORT, count_noun, find_sections, has_gap, parse_number, read_text
+from aigon.checks.parsers.readings import ResultTally, describe_unknown, make_problem, summarize_tests
 from aigon.checks.parsers.runners.junit import JunitCase, describe_case
 from aigon.checks.parsers.runners.junit import read_report as read_junit
 from aigon.checks.parsers.runners.libtest import TestBinary, explain_failure, read_binaries

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from aigon.checks.endpoints.plan import MARK
 from aigon.checks.parsers.documents import Row, as_row, as_rows, as_string, as_strings, load_json
-from aigon.checks.parsers.readings import ResultTally, clean, describe_unknown, make_problem, read_text
+from aigon.checks.parsers.output import clean, read_text
+from aigon.checks.parsers.readings import ResultTally, describe_unknown, make_problem
 from aigon.checks.parsers.runners.junit import JunitCase, JunitDocument
 from aigon.checks.parsers.stacks import find_headline
 from aigon.model.checks import ParsedOutput, Problem, TestResult
@@ -24,17 +25,16 @@ def read(output: bytes, report: bytes | None) -> ParsedOutput:
     document = as_row(load_json(report) if report else None)
     if document.get("aigon") != MARK:
         return describe_unknown(read_text(output))
-    rows = [row for row in as_rows(document.get("requests")) if row.get("result") in ("passed", "failed", "error")]
+    rows = [row for row in as_rows(document.get("requests")) if as_string(row.get("result")) in _RESULTS]
     tried = document.get("schemathesis")
     xml = as_string(as_row(tried).get("junit")).encode("utf-8", "replace") if isinstance(tried, dict) else None
     exercised = JunitDocument(b"<testsuites/>" if xml is None else xml)
     broken = clean(as_string(document.get("broken")))
     if not exercised.is_whole and not broken:
         broken = "the report of schemathesis cannot be read"
-    tally = ResultTally()
-    for row in rows:
-        tally.add(as_string(row.get("name")), _RESULTS[as_string(row["result"])])
-    tests = tally.results() | {_identify(test): result for test, result in exercised.tally.results().items()}
+    tally = ResultTally((as_string(row.get("name")), _RESULTS[as_string(row["result"])]) for row in rows)
+    # No request is called like an operation that schemathesis tried.
+    tests = tally.results() | {f"schemathesis: {test}": result for test, result in exercised.tally.results().items()}
     tally.numbers += exercised.tally.numbers
     reading = replace(tally.read(_find_problems(rows, exercised, broken)), tests=tests)
     if not broken:
@@ -50,12 +50,7 @@ def _find_problems(rows: list[Row], exercised: JunitDocument, broken: str) -> It
             message = "; ".join(as_strings(row.get("said"))) or "failed"
             yield make_problem(message, test=as_string(row.get("name")))
     for case in exercised.broken:
-        yield make_problem(_describe_case(case), test=_identify(case.test))
-
-
-def _identify(test: str) -> str:
-    """Return an id that no request has."""
-    return f"schemathesis: {test}"
+        yield make_problem(_describe_case(case), test=f"schemathesis: {case.test}")
 
 
 def _describe_case(case: JunitCase) -> str:

@@ -5,15 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from aigon.checks.parsers.matchers import load_matcher
-from aigon.checks.parsers.readings import (
-    count_noun,
-    has_gap,
-    join_lines,
-    keep_distinct,
-    make_problem,
-    parse_number,
-    summarize_tests,
-)
+from aigon.checks.parsers.output import count_noun, has_gap, join_lines, parse_number
+from aigon.checks.parsers.readings import keep_distinct, make_problem, summarize_tests
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 _PACKAGE = re.compile(

@@ -12,15 +12,8 @@ from itertools import chain
 
 from aigon.checks.parsers.documents import Row, as_string, load_row
 from aigon.checks.parsers.matchers import load_matcher
-from aigon.checks.parsers.readings import (
-    ResultTally,
-    decode,
-    describe_unknown,
-    has_gap,
-    keep_distinct,
-    make_problem,
-    shorten_lines,
-)
+from aigon.checks.parsers.output import decode, has_gap, shorten_lines
+from aigon.checks.parsers.readings import ResultTally, describe_unknown, keep_distinct, make_problem
 from aigon.checks.parsers.runners.golang import describe_package, explain_go_failure, has_package_sums, read_go_text
 from aigon.model.checks import ParsedOutput, Problem, TestResult
 from aigon.text.fingerprints import strip_escapes

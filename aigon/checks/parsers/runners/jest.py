@@ -1,21 +1,12 @@
 """jest and vitest: the JSON report that they share, or the text of either."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from aigon.checks.parsers.documents import Row, as_rows, as_string, as_strings, find_json, load_json
-from aigon.checks.parsers.readings import (
-    ResultTally,
-    describe_unknown,
-    find_sections,
-    keep_distinct,
-    make_problem,
-    parse_number,
-    read_text,
-    summarize_tests,
-)
+from aigon.checks.parsers.documents import Row, as_rows, as_string, as_strings, read_documents
+from aigon.checks.parsers.output import find_sections, parse_number, read_text, sum_words
+from aigon.checks.parsers.readings import ResultTally, describe_unknown, keep_distinct, make_problem, summarize_tests
 from aigon.checks.parsers.runners import junit
 from aigon.checks.parsers.stacks import describe_failure, explain_unloaded, find_frame, find_thresholds
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
@@ -23,7 +14,7 @@ from aigon.text.fingerprints import strip_escapes
 
 _RESULTS: dict[str, TestResult] = {"passed": "passed", "failed": "failed"}
 """The other words (pending, todo, skipped, disabled) are all of tests that did not run."""
-_NUMBER = re.compile(r"(\d+) ([a-z]+)")
+_NUMBER = re.compile(r"(?P<number>\d+) (?P<word>[a-z]+)")
 _SPAN = 20_000
 """Characters of one failure that are read."""
 
@@ -62,18 +53,11 @@ def read_jest_text(lines: str) -> ParsedOutput | None:
     totals = list(_JEST_TESTS.finditer(lines))
     if not totals and not _JEST_NONE.search(lines):
         return None
-    numbers = _add_numbers(totals)
+    numbers = sum_words(match for total in totals for match in _NUMBER.finditer(total["numbers"]))
     problems = [*_find_jest_failures(lines), *find_thresholds(lines)]
     errors = len({each.test for each in problems if each.test and "::" not in each.test})
     counts = TestCounts(0, numbers["passed"], numbers["failed"], numbers["skipped"] + numbers["todo"], errors)
     return summarize_tests(counts, problems)
-
-
-def _add_numbers(totals: list[re.Match[str]]) -> Counter[str]:
-    numbers = Counter[str]()
-    for match in totals:
-        numbers.update({word: parse_number(digits) for digits, word in _NUMBER.findall(match["numbers"])})
-    return numbers
 
 
 def _find_jest_failures(lines: str) -> Iterator[Problem]:
@@ -117,7 +101,7 @@ def read_vitest_text(lines: str) -> ParsedOutput | None:
     totals = list(_VITEST_TESTS.finditer(lines))
     if not totals and not _VITEST_NONE.search(lines):
         return None
-    numbers = _add_numbers(totals)
+    numbers = sum_words(match for total in totals for match in _NUMBER.finditer(total["numbers"]))
     errors = sum(parse_number(match["number"]) for match in _SUITES.finditer(lines))
     errors += sum(parse_number(match["errors"]) for match in totals)
     passed = numbers["passed"] + numbers["expected"]  # `1 expected fail` is of a test that is meant to
@@ -141,22 +125,13 @@ def _find_vitest_failures(lines: str) -> Iterator[Problem]:
 
 def read_report(output: bytes, report: bytes | None) -> ParsedOutput | None:
     """Return what the report says, JSON or JUnit XML, from its file or printed; None if neither holds one."""
-    if report and (reading := junit.read(b"", report)).understood:
-        return reading
-    if (files := _find_files(load_json(report))) is not None:
-        return _read_files(files)
-    files = _find_files(find_json(output, dict))
-    return None if files is None else replace(_read_files(files), tests={})
+    return junit.read_report(report) or read_documents(output, report, _read_document)
 
 
-def _find_files(found: object) -> list[Row] | None:
-    if isinstance(found, dict) and isinstance(found.get("testResults"), list) and "numTotalTests" in found:
-        return as_rows(found["testResults"])
-    return None
-
-
-def _read_files(files: list[Row]) -> ParsedOutput:
-    tally = ResultTally()
+def _read_document(document: Row) -> ParsedOutput | None:
+    if not isinstance(document.get("testResults"), list) or "numTotalTests" not in document:
+        return None
+    files, tally = as_rows(document["testResults"]), ResultTally()
     for file in files:
         for case in as_rows(file.get("assertionResults")):
             tally.add(_name_case(case, file), _RESULTS.get(as_string(case.get("status")), "skipped"))
@@ -185,9 +160,8 @@ def _find_problems(file: Row) -> Iterator[Problem]:
         if case.get("status") == "failed":
             message = "\n".join(as_strings(case.get("failureMessages")))
             found, line = find_frame(message[:100_000])
-            yield make_problem(
-                describe_failure(message), found or name, line if found else 0, test=_name_case(case, file)
-            )
+            place = (found or name, line if found else 0)
+            yield make_problem(describe_failure(message), *place, test=_name_case(case, file))
 
 
 def _name_case(case: Row, file: Row) -> str:

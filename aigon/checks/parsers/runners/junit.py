@@ -1,18 +1,12 @@
-"""JUnit XML, from pytest, node:test, Maven, Gradle and whoever else writes it: streaming and bounded."""
+"""JUnit XML, from pytest, node:test, Maven, Gradle and others: streaming and bounded."""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from aigon.checks.parsers.documents import read_xml
-from aigon.checks.parsers.readings import (
-    KEPT_PROBLEMS,
-    ResultTally,
-    describe_unknown,
-    make_problem,
-    parse_number,
-    read_text,
-)
+from aigon.checks.parsers.output import parse_number, read_text
+from aigon.checks.parsers.readings import KEPT_PROBLEMS, ResultTally, describe_unknown, make_problem
 from aigon.checks.parsers.stacks import Place, describe_thrown, find_frame, find_headline, find_jvm_frame, is_jvm_trace
 from aigon.model.checks import ParsedOutput, Problem, TestResult
 
@@ -115,6 +109,14 @@ class JunitDocument:
                 self.broken.append(case)
 
 
+def describe_case(case: JunitCase) -> Problem:
+    """Return what a broken case says, and where."""
+    places = (find_frame(case.detail), find_jvm_frame(case.detail, case.classname), case.place)
+    file, line = next((place for place in places if place[0]), ("", case.place[1]))
+    thrown = describe_thrown(case.detail) if is_jvm_trace(case.detail) else ""
+    return make_problem(thrown or find_headline(case.message, case.detail), file, line, test=case.test)
+
+
 def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Return the test cases of the report. A cut or refused report has problems but no counts."""
     document = JunitDocument(output if report is None else report)
@@ -126,15 +128,7 @@ def read(output: bytes, report: bytes | None) -> ParsedOutput:
     return reading if report is not None else replace(reading, tests={})
 
 
-def read_report(report: bytes | None, describe: Callable[[JunitCase], Problem]) -> ParsedOutput | None:
+def read_report(report: bytes | None, describe: Callable[[JunitCase], Problem] = describe_case) -> ParsedOutput | None:
     """Return the reading of a whole report, with `describe` for broken cases; None for anything else."""
     document = JunitDocument(report or b"")
     return document.tally.read(map(describe, document.broken)) if document.is_whole else None
-
-
-def describe_case(case: JunitCase) -> Problem:
-    """Return what a broken case says, and where."""
-    places = (find_frame(case.detail), find_jvm_frame(case.detail, case.classname), case.place)
-    file, line = next((place for place in places if place[0]), ("", case.place[1]))
-    thrown = describe_thrown(case.detail) if is_jvm_trace(case.detail) else ""
-    return make_problem(thrown or find_headline(case.message, case.detail), file, line, test=case.test)

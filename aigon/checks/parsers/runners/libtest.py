@@ -7,7 +7,8 @@ printed, which can be the output of another `cargo test`.
 import re
 from dataclasses import dataclass, field
 
-from aigon.checks.parsers.readings import KEPT_PROBLEMS, KEPT_TESTS, parse_number
+from aigon.checks.parsers.output import parse_number
+from aigon.checks.parsers.readings import KEPT_PROBLEMS, KEPT_TESTS
 from aigon.model.checks import TestResult
 
 _RUNNING = re.compile(r"^ +Running (?:(?:unittests )?(?P<path>[^\s(`][^(\n]*?) \()?`?(?P<binary>[^\s()`]+)[`)]?")

@@ -2,18 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
-from aigon.checks.parsers.documents import Row, as_row, as_rows, as_string, find_json, load_json
-from aigon.checks.parsers.readings import (
-    ResultTally,
-    describe_unknown,
-    find_sections,
-    make_problem,
-    read_text,
-    sum_groups,
-    summarize_tests,
-)
+from aigon.checks.parsers.documents import Row, as_row, as_rows, as_string, read_documents
+from aigon.checks.parsers.output import find_sections, read_text, sum_groups
+from aigon.checks.parsers.readings import ResultTally, describe_unknown, make_problem, summarize_tests
 from aigon.checks.parsers.runners import junit
 from aigon.checks.parsers.stacks import describe_failure, explain_unloaded, find_frame, find_thresholds, read_crash
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
@@ -35,23 +27,17 @@ _HOOK = re.compile(r'"(?:before|after) (?:all|each)" hook\b')
 
 def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Return counts and failures; a report file is JSON, or JUnit XML from a reporter for that."""
-    if report and (reading := junit.read(b"", report)).understood:
+    if reading := junit.read_report(report):
         return reading
     lines = read_text(output)
-    if document := _find_document(load_json(report)):
-        return _read_document(document, lines)
-    if document := _find_document(find_json(output, dict)):
-        return replace(_read_document(document, ""), tests={})
+    if reading := read_documents(output, report, lambda document: _read_document(document, lines)):
+        return reading
     return read_mocha_text(lines) or read_unloaded(lines) or read_crash(lines) or describe_unknown(lines)
 
 
-def _find_document(found: object) -> Row | None:
-    document = as_row(found)
-    is_report = isinstance(document.get("stats"), dict) and isinstance(document.get("failures"), list)
-    return document if is_report else None
-
-
-def _read_document(document: Row, lines: str) -> ParsedOutput:
+def _read_document(document: Row, lines: str) -> ParsedOutput | None:
+    if not isinstance(document.get("stats"), dict) or not isinstance(document.get("failures"), list):
+        return None
     tally = ResultTally()
     for key, result in _LISTS.items():
         for row in as_rows(document.get(key)):

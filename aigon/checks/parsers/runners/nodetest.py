@@ -1,11 +1,11 @@
 """node:test: JUnit XML if there is a report, else TAP or the text of the `spec` reporter."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from aigon.checks.parsers.readings import describe_unknown, make_problem, parse_number, read_text, summarize_tests
+from aigon.checks.parsers.output import parse_number, read_text, sum_words
+from aigon.checks.parsers.readings import describe_unknown, make_problem, summarize_tests
 from aigon.checks.parsers.runners import junit
 from aigon.checks.parsers.stacks import explain_failures, find_crashes, find_frame, find_thresholds, read_crash
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
@@ -28,9 +28,9 @@ _TIME = re.compile(r" \(\d+(?:\.\d+)?ms\)(?= # TODO|$)")
 
 def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Return counts and failures. A test that was cancelled counts as an error."""
-    reading = junit.read(b"", report) if report else ParsedOutput(understood=False)
     lines = read_text(output)
-    if not reading.understood:
+    reading = junit.read_report(report)
+    if reading is None:
         return read_nodetest_text(lines) or read_crash(lines) or describe_unknown(lines)
     # What the output says of tests by their own name; None for a name that several have.
     printed: dict[str, Problem | None] = {}
@@ -53,14 +53,12 @@ def _complete(reported: Problem, printed: Problem | None) -> Problem:
 
 def read_nodetest_text(lines: str) -> ParsedOutput | None:
     """Return what the text says; None if it is not node:test's."""
-    numbers = Counter[str]()
-    for summary in _SUMMARY.finditer(lines):
-        for match in _NUMBER.finditer(summary["numbers"]):
-            numbers[match["word"]] += parse_number(match["number"])
+    summaries = _SUMMARY.finditer(lines)
+    numbers = sum_words(match for summary in summaries for match in _NUMBER.finditer(summary["numbers"]))
     if not {"pass", "fail", "cancelled"} <= numbers.keys():
         return None
-    skipped = numbers["skipped"] + numbers["todo"]
     problems = explain_failures(_find_failures(lines), find_crashes(lines))
+    skipped = numbers["skipped"] + numbers["todo"]
     counts = TestCounts(0, numbers["pass"], numbers["fail"], skipped, numbers["cancelled"])
     return summarize_tests(counts, (*problems, *find_thresholds(lines)))
 
@@ -70,24 +68,21 @@ def _find_failures(lines: str) -> Iterator[Problem]:
         fields = {field["name"]: field["value"].strip("'\"") for field in _FIELD.finditer(match["body"])}
         # A suite fails because a test in it did, and a test marked as to do may fail.
         if fields.get("failureType") != "subtestsFailed" and not match["test"].endswith("# TODO"):
-            yield _describe_point(match["test"].replace("\\#", "#"), fields, match["body"])
+            block = _BLOCK.search(match["body"])
+            message = (block["value"] if block else fields.get("error", "")) or "failed"
+            file, _, line = fields.get("location", "").rpartition(":")[0].rpartition(":")
+            found, row = find_frame(re.sub(r"^ +(?=\S+ \()", "at ", match["body"], flags=re.M))
+            test = _name_test(file, match["test"].replace("\\#", "#"))
+            yield make_problem(message, found or file, row or line, test=test)
     for match in _SPEC.finditer(lines):
         test = _TIME.sub("", match["test"])
         if not test.endswith("# TODO"):
-            file, line = find_frame(match["body"])
+            file, row = find_frame(match["body"])
             said = [text.strip().strip("'") for text in match["body"].split("\n")[:10] if text.strip()]
             # The first line, with the next if it only announces that.
             message = " ".join(said[: 2 if said and said[0].endswith(":") else 1]) or "failed"
-            place = (file or match["file"], line or parse_number(match["line"]))
+            place = (file or match["file"], row or parse_number(match["line"]))
             yield make_problem(message, *place, test=_name_test(match["file"], test))
-
-
-def _describe_point(test: str, fields: dict[str, str], body: str) -> Problem:
-    block = _BLOCK.search(body)
-    message = (block["value"] if block else fields.get("error", "")) or "failed"
-    file, _, line = fields.get("location", "").rpartition(":")[0].rpartition(":")
-    found, row = find_frame(re.sub(r"^ +(?=\S+ \()", "at ", body, flags=re.M))
-    return make_problem(message, found or file, row or line, test=_name_test(file, test))
 
 
 def _name_test(file: str, test: str) -> str:

@@ -9,19 +9,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
-from itertools import islice
 
 from aigon.checks.parsers import load_reader
 from aigon.checks.parsers.builds.cargo import find_placed, find_uncompiled
-from aigon.checks.parsers.readings import (
-    LARGEST_REPORT,
-    clean,
-    describe_unknown,
-    keep_distinct,
-    merge_readings,
-    read_text,
-    summarize_tests,
-)
+from aigon.checks.parsers.output import LARGEST_REPORT, clean, find_matches, read_text
+from aigon.checks.parsers.readings import describe_unknown, keep_distinct, merge_readings, summarize_tests
 from aigon.checks.parsers.runners import ava, bun, jest, junit, mocha, nodetest, playwright, tap
 from aigon.checks.parsers.stacks import read_crash
 from aigon.model.checks import ParsedOutput, TestCounts
@@ -145,7 +137,7 @@ def _merge_parts(parts: Iterable[str]) -> ParsedOutput | None:
 
 def _split_by_header(lines: str) -> list[str]:
     """Return the parts that begin with a package manager's words on what it runs."""
-    begins = [match.start() for match in islice(_HEADER.finditer(lines), _MOST_PARTS)]
+    begins = [match.start() for match in find_matches(_HEADER, lines, _MOST_PARTS)]
     return [lines[begin:end] for begin, end in zip([0, *begins], [*begins, len(lines)], strict=True)]
 
 

@@ -1,19 +1,11 @@
 """PHPUnit and Pest: their JUnit XML, or PHPUnit's text that ends with `Tests: 8, Assertions: 5, Failures: 2.`"""
 
 import re
-from collections.abc import Iterator
-from itertools import islice
 
-from aigon.checks.parsers.readings import (
-    READ_MATCHES,
-    describe_unknown,
-    make_problem,
-    parse_number,
-    read_text,
-    shorten_lines,
-    summarize_tests,
-)
+from aigon.checks.parsers.output import find_matches, parse_number, read_text, shorten_lines, sum_words
+from aigon.checks.parsers.readings import describe_unknown, make_problem, summarize_tests
 from aigon.checks.parsers.runners import junit
+from aigon.checks.parsers.stacks import Place
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 _FRAME = re.compile(r"^(?:at )?(?P<file>[^\s:][^:\n]*\.php):(?P<line>\d+)$", re.M)
@@ -34,22 +26,15 @@ def read(output: bytes, report: bytes | None) -> ParsedOutput:
     # The last line counts: a test can print one like it.
     ok, total = list(_OK.finditer(lines))[-1:], list(_TOTAL.finditer(lines))[-1:]
     if total and not (ok and ok[0].start() > total[0].start()):
-        return summarize_tests(_read_counts(total[0]), _find_broken(lines))
+        numbers = sum_words(_NUMBER.finditer(total[0]["others"]))
+        failed, errors = numbers["Failures"], numbers["Errors"]
+        skipped = numbers["Skipped"] + numbers["Incomplete"]
+        passed = max(0, parse_number(total[0]["tests"]) - failed - errors - skipped)
+        broken = (_describe(match["said"], match["test"]) for match in find_matches(_BROKEN, lines))
+        return summarize_tests(TestCounts(0, passed, failed, skipped, errors), broken)
     if ok:
         return summarize_tests(TestCounts(passed=parse_number(ok[0]["tests"])))
     return summarize_tests(TestCounts()) if _NONE.search(lines) else describe_unknown(lines)
-
-
-def _read_counts(match: re.Match[str]) -> TestCounts:
-    numbers = {each["word"]: parse_number(each["number"]) for each in _NUMBER.finditer(match["others"])}
-    failed, errors = numbers.get("Failures", 0), numbers.get("Errors", 0)
-    skipped = numbers.get("Skipped", 0) + numbers.get("Incomplete", 0)
-    return TestCounts(0, max(0, parse_number(match["tests"]) - failed - errors - skipped), failed, skipped, errors)
-
-
-def _find_broken(lines: str) -> Iterator[Problem]:
-    for match in islice(_BROKEN.finditer(lines), READ_MATCHES):
-        yield make_problem(_describe(match["said"]), *_find_place(match["said"]), test=match["test"])
 
 
 def _describe_case(case: junit.JunitCase) -> Problem:
@@ -57,21 +42,14 @@ def _describe_case(case: junit.JunitCase) -> Problem:
     first, _, rest = detail.lstrip().partition("\n")
     if "::" in first and case.name.partition(" with data set")[0] in first:
         detail = rest  # its own heading: the name of the test, once more
-    file, line = _find_place(detail)
-    place = (file, line) if file else (case.file.partition("::")[0], case.place[1])
-    return make_problem(_describe(detail) or case.message or "failed", *place, test=case.test)
+    spot = (case.file.partition("::")[0], case.place[1])
+    return _describe(detail, case.test, case.message or "failed", spot)
 
 
-def _find_place(detail: str) -> tuple[str, int]:
-    """Return the innermost frame of the project."""
-    for match in _FRAME.finditer(shorten_lines(detail)):
-        if "vendor/" not in match["file"]:
-            return match["file"], parse_number(match["line"])
-    return "", 0
-
-
-def _describe(detail: str) -> str:
-    """Return what stands before the frames, on one line."""
-    frame = _FRAME.search(shorten_lines(detail))
-    before = shorten_lines(detail)[: frame.start()] if frame else detail
-    return " ".join(before[:1000].split())[:300]
+def _describe(detail: str, test: str, otherwise: str = "", spot: Place = ("", 0)) -> Problem:
+    """Return what stands before the frames, at the innermost frame of the project."""
+    frames = list(_FRAME.finditer(shorten_lines(detail)))
+    before = shorten_lines(detail)[: frames[0].start()] if frames else detail
+    own = (match for match in frames if "vendor/" not in match["file"])
+    place = next(((match["file"], parse_number(match["line"])) for match in own), spot)
+    return make_problem(" ".join(before[:1000].split())[:300] or otherwise, *place, test=test)

@@ -9,16 +9,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
-from aigon.checks.parsers.documents import Row, as_line, as_row, as_rows, as_string, find_json, load_json
-from aigon.checks.parsers.readings import (
-    ResultTally,
-    describe_unknown,
-    find_sections,
-    make_problem,
-    parse_number,
-    read_text,
-    summarize_tests,
-)
+from aigon.checks.parsers.documents import Row, as_line, as_row, as_rows, as_string, read_documents
+from aigon.checks.parsers.output import find_sections, parse_number, read_text
+from aigon.checks.parsers.readings import ResultTally, describe_unknown, find_problems, make_problem, summarize_tests
 from aigon.checks.parsers.runners import junit
 from aigon.checks.parsers.stacks import describe_failure, find_frame
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
@@ -40,7 +33,7 @@ _FAILURE = re.compile(
     re.M,
 )
 _RETRY = re.compile(r"^ +Retry #\d+ ─", re.M)
-_BESIDE = re.compile(r"^(?:\[WebServer\] )?(?P<said>(?:\w*Error|Error): [^\n]+)$", re.M)
+_BESIDE = re.compile(r"^(?:\[WebServer\] )?(?P<message>(?:\w*Error|Error): [^\n]+)$", re.M)
 _SPAN = 20_000
 """Characters of one failure that are read."""
 Block = tuple[Counter[str], set[str]]
@@ -49,29 +42,20 @@ Block = tuple[Counter[str], set[str]]
 
 def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Return counts and failures; what went wrong beside the tests (a file, the web server) counts as errors."""
-    if report and (reading := junit.read(b"", report)).understood:
+    if reading := junit.read_report(report) or read_documents(output, report, _read_document):
         return reading
-    if document := _find_document(load_json(report)):
-        return _read_document(document)
-    if document := _find_document(find_json(output, dict)):
-        return replace(_read_document(document), tests={})
     lines = read_text(output)
     # These words could be anybody's, so they count only for a check that names this runner.
     none = summarize_tests(TestCounts()) if _NONE.search(lines) else None
     return read_playwright_text(lines) or none or describe_unknown(lines)
 
 
-def _find_document(found: object) -> Row | None:
-    """Return the report, if it is one: `suites` alone could be anybody's."""
-    document = as_row(found)
-    is_report = isinstance(document.get("config"), dict) and isinstance(document.get("suites"), list)
-    return document if is_report else None
-
-
-def _read_document(document: Row) -> ParsedOutput:
-    cases, tally = list(_find_cases(document)), ResultTally()
-    for name, _, test in cases:
-        tally.add(name, _RESULTS.get(as_string(test.get("status")), "skipped"))
+def _read_document(document: Row) -> ParsedOutput | None:
+    # `suites` alone could be anybody's.
+    if not isinstance(document.get("config"), dict) or not isinstance(document.get("suites"), list):
+        return None
+    cases = list(_find_cases(document))
+    tally = ResultTally((name, _RESULTS.get(as_string(test.get("status")), "skipped")) for name, _, test in cases)
     errors = [
         error
         for error in as_rows(document.get("errors"))
@@ -84,25 +68,22 @@ def _read_document(document: Row) -> ParsedOutput:
 def _find_cases(document: Row) -> Iterator[Case]:
     """Yield every test, in the order of the report, without recursion: a report can be of any depth."""
     root = as_string(as_row(document["config"]).get("rootDir"))
-    waiting: list[tuple[tuple[str, ...], Row, bool]] = [
-        ((), suite, True) for suite in reversed(as_rows(document["suites"]))
+    waiting: list[tuple[tuple[str, ...] | None, Row]] = [
+        (None, suite) for suite in reversed(as_rows(document["suites"]))
     ]
     while waiting:
-        titles, suite, is_outermost = waiting.pop()
-        inner = titles if is_outermost else (*titles, as_string(suite.get("title")))[:_DEEPEST]
+        titles, suite = waiting.pop()
+        # The outermost suite is the file.
+        inner = () if titles is None else (*titles, as_string(suite.get("title")))[:_DEEPEST]
         for spec in as_rows(suite.get("specs")):
-            yield from _read_spec(spec, root, inner)
-        waiting += [(inner, each, False) for each in reversed(as_rows(suite.get("suites")))]
-
-
-def _read_spec(spec: Row, root: str, titles: tuple[str, ...]) -> Iterator[Case]:
-    file = as_string(spec.get("file"))
-    # Files are named from the folder of the tests; aigon has made that folder relative to the project.
-    file = file if root.startswith("/") or file.startswith("/") or not root else f"{root}/{file}"
-    name = f"{file}::{' > '.join(filter(None, (*titles, as_string(spec.get('title')))))}"
-    for test in as_rows(spec.get("tests")):
-        project = as_string(test.get("projectName"))
-        yield f"{name} [{project}]" if project else name, {**spec, "file": file}, test
+            file = as_string(spec.get("file"))
+            # Files are named from the folder of the tests; aigon has made that folder relative to the project.
+            file = file if root.startswith("/") or file.startswith("/") or not root else f"{root}/{file}"
+            name = f"{file}::{' > '.join(filter(None, (*inner, as_string(spec.get('title')))))}"
+            for test in as_rows(spec.get("tests")):
+                project = as_string(test.get("projectName"))
+                yield f"{name} [{project}]" if project else name, {**spec, "file": file}, test
+        waiting += [(inner, each) for each in as_rows(suite.get("suites"))[::-1]]
 
 
 def _find_problems(cases: list[Case]) -> Iterator[Problem]:
@@ -137,9 +118,12 @@ def read_playwright_text(lines: str) -> ParsedOutput | None:
     if not sections:
         return None
     for header, body in sections:
-        block = _find_summary(body, parse_number(header["number"]))
-        numbers.update(block[0])
-        flaky |= block[1]
+        # The last block that adds up to what was planned, else the last: a test can print one, too.
+        planned, blocks = parse_number(header["number"]), list(islice(_find_blocks(body), 1000))
+        whole = [block for block in blocks if sum(n for word, n in block[0].items() if word != "errors") == planned]
+        for block in (whole or blocks)[-1:]:
+            numbers.update(block[0])
+            flaky |= block[1]
     counts = TestCounts(
         passed=numbers["passed"] + numbers["flaky"],
         failed=numbers["failed"],
@@ -147,13 +131,6 @@ def read_playwright_text(lines: str) -> ParsedOutput | None:
         errors=numbers["interrupted"] + numbers["errors"],
     )
     return summarize_tests(counts, _find_failures(lines, flaky))
-
-
-def _find_summary(lines: str, planned: int) -> Block:
-    """Return the last block of numbers that adds up to what was planned, else the last: a test can print one, too."""
-    blocks = list(islice(_find_blocks(lines), 1000))
-    whole = [block for block in blocks if sum(n for word, n in block[0].items() if word != "errors") == planned]
-    return (whole or blocks or [(Counter[str](), set[str]())])[-1]
 
 
 def _find_blocks(lines: str) -> Iterator[Block]:
@@ -172,7 +149,7 @@ def _find_blocks(lines: str) -> Iterator[Block]:
 def _find_failures(lines: str, flaky: set[str]) -> Iterator[Problem]:
     sections = list(find_sections(_FAILURE, lines, most=2000, span=_SPAN))
     if not sections:
-        yield from (make_problem(match["said"]) for match in islice(_BESIDE.finditer(lines), 10))
+        yield from find_problems(_BESIDE, lines, most=10)
     for match, body in sections:
         body = _RETRY.split(body, maxsplit=1)[0]
         file, line = find_frame(body)

@@ -4,17 +4,14 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 
+from aigon.checks.parsers.output import find_matches, read_text, sum_words
 from aigon.checks.parsers.readings import (
-    FEW_LINES,
     KEPT_PROBLEMS,
-    READ_MATCHES,
     describe_unknown,
     find_error_lines,
+    find_problems,
     make_problem,
-    parse_number,
-    read_text,
     summarize_tests,
 )
 from aigon.checks.parsers.runners import junit
@@ -24,17 +21,17 @@ from aigon.model.checks import ParsedOutput, Problem, TestCounts
 _LAST = re.compile(
     r"^=*(?: )?(?P<numbers>no tests ran|\d+ [a-z]+(?: [a-z]+)?(?:, \d+ [a-z]+(?: [a-z]+)?){0,12}) in \d[\d.]*s\b", re.M
 )
-_NUMBER = re.compile(r"(\d+) ([a-z]+(?: [a-z]+)?)")
+_NUMBER = re.compile(r"(?P<number>\d+) (?P<word>error(?=s)|[a-z]+(?: [a-z]+)?)")
 _FAILED = re.compile(r"^(?P<kind>FAILED|ERROR|SUBFAILED(?:\[[^\]\n]*\])?(?: ?\([^)\n]*\))?) (?P<rest>\S[^\n]*)$", re.M)
 _SECTION = re.compile(r"^_+ ERROR collecting (?P<file>[^\n]*?) _+\n(?P<said>(?:(?![_=]{5})[^\n]*\n){1,200})", re.M)
-_USAGE = re.compile(r"^ERROR: (?P<said>[^\n]+)$", re.M)
+_USAGE = re.compile(r"^ERROR: (?P<message>[^\n]+)$", re.M)
 
 
 def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Return counts and failures. The report wins: a test can print a line that looks like pytest's last one."""
     lines = read_text(output)
-    reading = junit.read(b"", report) if report else ParsedOutput(understood=False)
-    if not reading.understood:
+    reading = junit.read_report(report)
+    if reading is None:
         return _read_lines(lines)
     # The node ids that `pytest` itself takes are in the output.
     printed = {_convert_to_junit(each.test): each for each in _find_failed(lines)}
@@ -43,28 +40,19 @@ def read(output: bytes, report: bytes | None) -> ParsedOutput:
 
 def _read_lines(lines: str) -> ParsedOutput:
     if last := deque(_LAST.finditer(lines), maxlen=1):
-        usage = (make_problem(match["said"]) for match in islice(_USAGE.finditer(lines), KEPT_PROBLEMS))
-        return summarize_tests(_read_counts(last[0]["numbers"]), (*_find_failed(lines), *usage))
+        numbers = sum_words(_NUMBER.finditer(last[0]["numbers"]))
+        passed, skipped = numbers["passed"] + numbers["xpassed"], numbers["skipped"] + numbers["xfailed"]
+        counts = TestCounts(0, passed, numbers["failed"], skipped, numbers["error"])
+        return summarize_tests(counts, (*_find_failed(lines), *find_problems(_USAGE, lines, most=KEPT_PROBLEMS)))
     # pytest never got to its last line: a broken conftest.py, an internal error, a kill.
     headline = find_headline("", lines) if re.search(r"^E  ", lines, re.M) else ""
-    problems = (make_problem(headline),) if headline else find_error_lines(lines, FEW_LINES)
+    problems = (make_problem(headline),) if headline else find_error_lines(lines)
     return replace(describe_unknown(lines), problems=problems)
 
 
-def _read_counts(numbers: str) -> TestCounts:
-    words = {word.removesuffix("s"): parse_number(digits) for digits, word in _NUMBER.findall(numbers)}
-    get = words.get
-    return TestCounts(
-        passed=get("passed", 0) + get("xpassed", 0),
-        failed=get("failed", 0),
-        skipped=get("skipped", 0) + get("xfailed", 0),
-        errors=get("error", 0),
-    )
-
-
 def _find_failed(lines: str) -> Iterator[Problem]:
-    sections = {match["file"]: match["said"] for match in islice(_SECTION.finditer(lines), KEPT_PROBLEMS)}
-    for match in islice(_FAILED.finditer(lines), READ_MATCHES):
+    sections = {match["file"]: match["said"] for match in find_matches(_SECTION, lines, KEPT_PROBLEMS)}
+    for match in find_matches(_FAILED, lines):
         test, message = _split_message(match["rest"])
         message = message or find_headline("", sections.get(test, "")) or "failed"
         yield make_problem(message, test.partition("::")[0], test=test)

@@ -2,20 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 
 from aigon.checks.parsers.documents import Row, as_line, as_row, as_rows, as_string, as_strings, load_json
-from aigon.checks.parsers.readings import (
-    READ_MATCHES,
-    ResultTally,
-    describe_unknown,
-    find_sections,
-    make_problem,
-    parse_number,
-    read_text,
-    sum_groups,
-    summarize_tests,
-)
+from aigon.checks.parsers.output import READ_MATCHES, find_matches, find_sections, parse_number, read_text, sum_groups
+from aigon.checks.parsers.readings import ResultTally, describe_unknown, make_problem, summarize_tests
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 
 _RESULTS: dict[str, TestResult] = {"passed": "passed", "failed": "failed"}
@@ -56,20 +46,17 @@ def read_rspec(output: bytes, report: bytes | None) -> ParsedOutput:
     numbers = sum_groups(totals)
     passed = max(0, numbers["examples"] - numbers["failed"] - numbers["pending"])
     counts = TestCounts(0, passed, numbers["failed"], numbers["pending"], numbers["errors"])
-    return summarize_tests(counts, _find_reruns(lines))
-
-
-def _find_reruns(lines: str) -> Iterator[Problem]:
-    """Yield the list of failed examples at the end."""
-    for match in islice(_RERUN.finditer(lines), READ_MATCHES):
-        file = match["place"].removeprefix("./")
-        yield make_problem("failed", file, match["line"], test=f"{file}::{match['test']}")
+    # The list of failed examples at the end.
+    places = ((match, match["place"].removeprefix("./")) for match in find_matches(_RERUN, lines))
+    failed = (make_problem("failed", file, match["line"], test=f"{file}::{match['test']}") for match, file in places)
+    return summarize_tests(counts, failed)
 
 
 def _read_document(document: Row) -> ParsedOutput:
-    examples, tally = as_rows(document["examples"]), ResultTally()
-    for each in examples:
-        tally.add(_name_example(each), _RESULTS.get(as_string(each.get("status")), "skipped"))
+    examples = as_rows(document["examples"])
+    tally = ResultTally(
+        (_name_example(each), _RESULTS.get(as_string(each.get("status")), "skipped")) for each in examples
+    )
     errors = as_line(as_row(document["summary"]).get("errors_outside_of_examples_count"))
     messages = as_strings(document.get("messages"))[:READ_MATCHES] if errors else []
     outside = (_describe_error(message) for message in messages if "error occurred" in message)
@@ -127,7 +114,7 @@ def read_minitest(output: bytes, report: bytes | None) -> ParsedOutput:
 
 
 def _find_broken(lines: str) -> Iterator[Problem]:
-    for match in islice(_BROKEN.finditer(lines), READ_MATCHES):
+    for match in find_matches(_BROKEN, lines):
         spot = match if match["file"] else _OWN_FRAME.search(match["said"])
         place = (spot["file"], parse_number(spot["line"])) if spot else ("", 0)
         said = (line.strip() for line in match["said"].split("\n") if not _ANY_FRAME.match(line))

@@ -10,19 +10,16 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 from aigon.checks.parsers.documents import Row, as_row, as_rows, as_string, find_json, load_json
 from aigon.checks.parsers.matchers import load_matcher
+from aigon.checks.parsers.output import READ_MATCHES, find_matches, parse_number, read_text
 from aigon.checks.parsers.readings import (
-    READ_MATCHES,
     ResultTally,
     add_counts,
     describe_unknown,
     keep_distinct,
     make_problem,
-    parse_number,
-    read_text,
     summarize_tests,
     summarize_types,
 )
@@ -118,16 +115,16 @@ def _find_results(events: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Test
 
 def _read_xctest(lines: str) -> LibraryRun:
     """Read `Test Case '-[Tests.CalcTests testAdd]' passed`, also behind what a test prints on that line."""
-    events = [(_name_xctest(match["test"]), match["word"]) for match in islice(_EVENT.finditer(lines), _MOST_LINES)]
+    events = [(_name_xctest(match["test"]), match["word"]) for match in find_matches(_EVENT, lines, _MOST_LINES)]
     results = list(_find_results(events))
     problems = [
         make_problem(match["said"], match["file"], match["line"], test=_name_xctest(match["test"]))
-        for match in islice(_FAILURE.finditer(lines), READ_MATCHES)
+        for match in find_matches(_FAILURE, lines)
     ]
     unended = [test for test, result in results if result == "error"]
     problems += [make_problem("it did not end", test=test) for test in unended[:-1]]
     # What is said last of a fatal error is about the last test that did not end.
-    fatal = next(iter(list(islice(_FATAL.finditer(lines), READ_MATCHES))[-1:]), None)
+    fatal = next(iter(list(find_matches(_FATAL, lines))[-1:]), None)
     place = (fatal["said"], fatal["file"], parse_number(fatal["line"])) if fatal else (_CRASHED, "", 0)
     problems += [make_problem(*place, test=test) for test in unended[-1:]]
     return _summarize_run(results, problems, _SUITE.search(lines) is not None)
@@ -143,7 +140,7 @@ def _read_testing(lines: str, document: bytes) -> LibraryRun:
 
     A test cannot print the XML; why it failed is only in the text, which names no suites.
     """
-    said = [match["said"] for match in islice(_LINE.finditer(lines), _MOST_LINES)]
+    said = [match["said"] for match in find_matches(_LINE, lines, _MOST_LINES)]
     own = [text for text in said if not _RUN.match(text) and not _CASE.match(text)]
     issues = [_describe_issue(text) for text in own if _ISSUE in text]
     run = _summarize_run(_find_results(filter(None, map(_read_event, own))), issues, any(map(_RUN.match, said)))

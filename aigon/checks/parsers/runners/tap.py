@@ -6,19 +6,9 @@ A subtest is counted by its points, not by the line that sums it up. What is ski
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 
-from aigon.checks.parsers.readings import (
-    KEPT_PROBLEMS,
-    READ_MATCHES,
-    ResultTally,
-    describe_unknown,
-    find_sections,
-    make_problem,
-    parse_number,
-    read_text,
-    summarize_tests,
-)
+from aigon.checks.parsers.output import find_matches, find_sections, parse_number, read_text
+from aigon.checks.parsers.readings import KEPT_PROBLEMS, ResultTally, describe_unknown, make_problem, summarize_tests
 from aigon.checks.parsers.runners.tap_document import TapDocument, diagnose
 from aigon.checks.parsers.stacks import Crash, explain_failures, find_crashes, find_thresholds
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
@@ -92,7 +82,7 @@ def _read_prove(lines: str) -> ParsedOutput | None:
 
 
 def _find_prove_failures(lines: str) -> Iterator[Problem]:
-    for match in islice(_PROVE_FAILURE.finditer(lines), READ_MATCHES):
+    for match in find_matches(_PROVE_FAILURE, lines):
         message, file, line = diagnose(match["block"].split("\n"))
         name = match["test"] or "a test without a name"
         yield make_problem(message or "failed", file, line, test=f"{file}::{name}" if file else name)

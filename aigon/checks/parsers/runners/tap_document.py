@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from aigon.checks.parsers.readings import KEPT_PROBLEMS, KEPT_TESTS, clean, make_problem, parse_number
+from aigon.checks.parsers.output import clean, parse_number
+from aigon.checks.parsers.readings import KEPT_PROBLEMS, KEPT_TESTS, make_problem
 from aigon.checks.parsers.stacks import find_frame
 from aigon.model.checks import Problem, TestResult
 

@@ -9,16 +9,8 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from aigon.checks.parsers.readings import (
-    LARGEST_REPORT,
-    READ_MATCHES,
-    ResultTally,
-    describe_unknown,
-    make_problem,
-    parse_number,
-    read_text,
-    summarize_tests,
-)
+from aigon.checks.parsers.output import LARGEST_REPORT, READ_MATCHES, parse_number, read_text
+from aigon.checks.parsers.readings import ResultTally, describe_unknown, make_problem, summarize_tests
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 
 _END = re.compile(

@@ -1,0 +1,106 @@
+"""What a tool printed, as text: decoded, cut and searched in linear time and bounded memory."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from aigon.text.fingerprints import strip_escapes
+
+LARGEST_REPORT = 16 * 1024 * 1024
+"""Bytes of one report or JSON document that are read."""
+_LARGEST_TEXT = 4 * 1024 * 1024
+"""Bytes of free text that are read, which keeps every parser at a few seconds for any input."""
+_LONGEST_LINE = 4000
+READ_MATCHES = 5000
+"""Matches of one pattern that are read: far more than are kept, so that repeated ones do not hide others."""
+
+_LONG_LINE = re.compile(rf"^([^\n]{{{_LONGEST_LINE}}})[^\n]+", re.M)
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]+")
+_PACKAGE_MANAGER = re.compile(r"^(?:> |\$ |npm (?:warn|WARN|notice)\b|yarn run |Done in )[^\n]*$", re.M)
+_GAP = re.compile(r"^\[\.\.\. \d+ bytes left out \.\.\.\]$", re.M)
+
+
+def decode(output: bytes, limit: int = LARGEST_REPORT) -> str:
+    """Return `output` as text with `\\n` line ends; above `limit` bytes its head and, because tools sum up at their
+    end, three times as much of its tail."""
+    if len(output) > limit:
+        output = output[: limit // 4] + b"\n" + output[-(limit - limit // 4) :]
+    return output.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def read_text(output: bytes, limit: int = _LARGEST_TEXT) -> str:
+    """Return `output` as text without escape sequences and without the rest of very long lines."""
+    return shorten_lines(strip_escapes(decode(output, limit)))
+
+
+def shorten_lines(lines: str) -> str:
+    """Cut every line to 4000 characters, so that no pattern meets a line it would be slow on."""
+    return lines if len(lines) <= _LONGEST_LINE else _LONG_LINE.sub(r"\1", lines)
+
+
+def clean(value: str, limit: int = 500) -> str:
+    """Return one line of at most `limit` characters that is safe to print, to encode and to put into a prompt."""
+    value = strip_escapes(value[: limit * 10]).encode("utf-8", "replace").decode()
+    return " ".join(_UNPRINTABLE.sub(" ", value).split())[:limit]
+
+
+def is_silent(lines: str) -> bool:
+    """Return whether only npm, yarn or pnpm printed anything, and the tool nothing."""
+    return not _PACKAGE_MANAGER.sub("", lines).strip()
+
+
+def has_gap(lines: str) -> bool:
+    """Return whether a part of the output is missing."""
+    return _GAP.search(lines) is not None
+
+
+def count_noun(number: int, noun: str) -> str:
+    """Return `1 problem` or `3 problems`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def join_lines(text: str) -> str:
+    """Return the lines of `text` that are not empty as one line."""
+    return " ".join(filter(None, (line.strip() for line in text.split("\n"))))
+
+
+def parse_number(digits: str | None) -> int:
+    """Return the number in a match; 0 for None and for what is no line number of any real file."""
+    return int(digits) if digits and digits.isascii() and digits.isdecimal() and len(digits) < 10 else 0
+
+
+def find_matches(pattern: re.Pattern[str], lines: str, most: int = READ_MATCHES) -> Iterator[re.Match[str]]:
+    """Yield the first `most` matches."""
+    return islice(pattern.finditer(lines), most)
+
+
+def find_sections(
+    pattern: re.Pattern[str], lines: str, most: int = READ_MATCHES, span: int = _LARGEST_TEXT
+) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield each match with the text up to the next one, cut to `span` characters."""
+    matches = list(find_matches(pattern, lines, most))
+    ends = [*(match.start() for match in matches[1:]), len(lines)]
+    for match, end in zip(matches, ends, strict=False):
+        yield match, lines[match.end() : min(end, match.end() + span)]
+
+
+def sum_groups(matches: Iterable[re.Match[str]]) -> Counter[str]:
+    """Add up the numbers in the named groups of `matches`, by the name of the group."""
+    numbers = Counter[str]()
+    for match in matches:
+        numbers.update({name: parse_number(digits) for name, digits in match.groupdict().items()})
+    return numbers
+
+
+def sum_words(matches: Iterable[re.Match[str]]) -> Counter[str]:
+    """Add up the numbers in the group `number` of `matches`, by the group `word`."""
+    numbers = Counter[str]()
+    for match in matches:
+        numbers[match["word"]] += parse_number(match["number"])
+    return numbers
+
+
+def name_groups(match: re.Match[str]) -> dict[str, str]:
+    """Return the groups that matched. Alternatives of a group end in a digit: `file2` is `file`."""
+    return {name.rstrip("0123456789"): text for name, text in match.groupdict().items() if text}
