@@ -10,7 +10,7 @@ from itertools import dropwhile
 from pathlib import Path
 
 from aigon.checks import reports
-from aigon.checks.endpoints.plan import BROKEN
+from aigon.checks.endpoints.report import BROKEN
 from aigon.checks.evidence import Evidence, has_run, weigh_hidden_reports, weigh_own_report, weigh_placed_reports
 from aigon.config.loading import build_tool_path
 from aigon.isolation.enclosure import find_system_shell

@@ -196,9 +196,14 @@ def _tools() -> Sequence[bytes]:
 
 
 def _plans() -> Sequence[bytes]:
-    from aigon.checks.endpoints.plan import EndpointPlan, PlannedRequest, pack_plan
+    from aigon.checks.endpoints.plan import EndpointPlan, pack_plan
+    from aigon.config.endpoints import Endpoints
 
-    return (pack_plan(EndpointPlan((PlannedRequest("a", "GET", "/"),))).encode(), pack_plan(EndpointPlan()).encode())
+    config = Endpoints.model_validate({"command": "x", "requests": ["GET /"]})
+    return (
+        pack_plan(EndpointPlan(config=config, names=["a"])).encode(),
+        pack_plan(EndpointPlan(config=config)).encode(),
+    )
 
 
 def known(module: ModuleType) -> str:

@@ -36,7 +36,7 @@ def main() -> NoReturn:
 def _session() -> int:
     from aigon.checks.endpoints import server, session
 
-    return session.run_session(server.read_order(sys.argv[1:], os.environ))
+    return session.Session(server.read_order(sys.argv[1:], os.environ)).run()
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:

@@ -2,12 +2,11 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NoReturn
 
-from aigon.checks.endpoints.plan import Expectation
 from aigon.config.endpoint_references import (
     PathStep,
     SavedValues,
@@ -17,6 +16,7 @@ from aigon.config.endpoint_references import (
     parse_source,
     resolve_path,
 )
+from aigon.config.endpoints import Expect, get_named_value
 from aigon.text.fingerprints import strip_escapes
 
 LARGEST_BODY = 8 * 1024 * 1024
@@ -31,8 +31,8 @@ _CHARSET = re.compile(
     re.I | re.ASCII,
 )
 """Encodings of texts. Python knows others (`punycode`, `undefined`) that would take for ever, or fail."""
-SchemaCheck = Callable[[str, object], list[str]]
-"""Returns what of a value does not fit the schema of that name."""
+SchemaCheck = Callable[[object], list[str]]
+"""Returns what of a value does not fit the schema that the request names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,22 +89,22 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def find_flaws(expect: Expectation, answer: HttpAnswer, values: SavedValues, check_schema: SchemaCheck) -> list[str]:
+def find_flaws(expect: Expect, answer: HttpAnswer, values: SavedValues, check_schema: SchemaCheck | None) -> list[str]:
     """Return everything that is not as expected, in short texts. Raises UnsavedValue."""
     return [
         *_check_status(expect.status, answer),
         *_check_headers(expect.headers, answer, values),
-        *_check_json(expect, answer, values, check_schema),
+        *_check_json(get_named_value(expect, "json"), answer, values, check_schema),
         *_check_text(expect.text, answer, values),
     ]
 
 
-def fits_status(status: int, wanted: tuple[str, ...]) -> bool:
+def fits_status(status: int, wanted: Sequence[str]) -> bool:
     """Return whether a status is among numbers and classes such as `2xx`."""
     return str(status) in wanted or f"{status // 100}xx" in wanted
 
 
-def _check_status(wanted: tuple[str, ...], answer: HttpAnswer) -> Iterator[str]:
+def _check_status(wanted: Sequence[str], answer: HttpAnswer) -> Iterator[str]:
     if not fits_status(answer.status, wanted):
         yield f"expected {' or '.join(wanted)}, got {answer.status}: {answer.brief(without_tags=True)}"
 
@@ -125,22 +125,22 @@ def _check_headers(wanted: Mapping[str, str | bool], answer: HttpAnswer, values:
 
 
 def _check_json(
-    expect: Expectation, answer: HttpAnswer, values: SavedValues, check_schema: SchemaCheck
+    expected: tuple[object, ...], answer: HttpAnswer, values: SavedValues, check_schema: SchemaCheck | None
 ) -> Iterator[str]:
-    if not expect.json and not expect.schema:
+    if not expected and not check_schema:
         return
     try:
         got = answer.json()
     except ValueError as error:
         yield str(error)
         return
-    for wanted in expect.json:
+    for wanted in expected:
         yield from islice(find_differences(fill_references(wanted, values), got), _MOST_DIFFERENCES)
-    if expect.schema:
-        yield from check_schema(expect.schema, got)
+    if check_schema:
+        yield from check_schema(got)
 
 
-def _check_text(wanted: tuple[str, ...], answer: HttpAnswer, values: SavedValues) -> Iterator[str]:
+def _check_text(wanted: Sequence[str], answer: HttpAnswer, values: SavedValues) -> Iterator[str]:
     body = answer.text() if wanted else ""
     for template in wanted:
         if (text := fill_text(template, values)) not in body:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -12,8 +12,14 @@ from urllib.parse import quote, urlsplit
 import httpx2
 
 from aigon.checks.endpoints.answer import LARGEST_BODY, HttpAnswer
-from aigon.checks.endpoints.plan import PlannedRequest, RequestBody
-from aigon.config.endpoint_references import SavedValues, fill_references, fill_text, parse_reference
+from aigon.config.endpoint_references import (
+    SavedValues,
+    fill_references,
+    fill_text,
+    format_value,
+    parse_reference,
+)
+from aigon.config.endpoints import Request, get_named_value
 
 _DEFAULTS = {"accept": "*/*", "accept-encoding": "identity", "user-agent": "aigon"}
 """Encodings are only asked for if the project says so: which ones are there depends on what is installed."""
@@ -36,13 +42,13 @@ class PreparedRequest:
 
     method: str
     target: str
-    headers: Sequence[tuple[bytes, bytes]]
+    headers: list[tuple[bytes, bytes]]
     content: bytes
 
 
-def prepare_request(request: PlannedRequest, values: SavedValues) -> PreparedRequest:
+def prepare_request(request: Request, values: SavedValues) -> PreparedRequest:
     """Return the request with saved values in it. Raises UnsavedValue, and ValueError if a value does not fit."""
-    content, kind = _encode_body(request.body, values)
+    content, kind = _encode_body(request, values)
     given = {name.lower(): fill_text(value, values) for name, value in request.headers.items()}
     headers = {**_DEFAULTS, **({"content-type": kind} if kind else {}), **given}
     if any(set(value) & set("\r\n\0") for value in headers.values()):
@@ -51,21 +57,20 @@ def prepare_request(request: PlannedRequest, values: SavedValues) -> PreparedReq
     return PreparedRequest(request.method, build_target(request.path, request.query, values), pairs, content)
 
 
-def _encode_body(body: RequestBody | None, values: SavedValues) -> tuple[bytes, str]:
+def _encode_body(request: Request, values: SavedValues) -> tuple[bytes, str]:
     """Return the bytes of a body and their content type."""
-    if body is None:
-        return b"", ""
-    if body.kind == "form":
-        pairs: Any = body.value
-        return _encode_pairs(pairs, values).encode(), "application/x-www-form-urlencoded"
-    if body.kind == "json":
-        text, kind = json.dumps(fill_references(body.value, values), ensure_ascii=False), "application/json"
+    if json_ := get_named_value(request, "json"):
+        text, kind = json.dumps(fill_references(json_[0], values), ensure_ascii=False), "application/json"
+    elif request.form is not None:
+        text, kind = _encode_pairs(request.form, values), "application/x-www-form-urlencoded"
+    elif request.text is not None:
+        text, kind = fill_text(request.text, values), "text/plain; charset=utf-8"
     else:
-        text, kind = fill_text(str(body.value), values), "text/plain; charset=utf-8"
+        return b"", ""
     return text.encode("utf-8", "replace"), kind
 
 
-def build_target(path: str, query: Sequence[tuple[str, str]], values: SavedValues) -> str:
+def build_target(path: str, query: Mapping[str, object], values: SavedValues) -> str:
     """Return path and query as they are sent. What is percent-encoded already stays so; saved values are encoded whole.
 
     A path that is only `${name}` is taken as it was saved, as in a Location header. Raises UnsavedValue, and ValueError
@@ -87,8 +92,15 @@ def _encode_part(text: str) -> str:
     return quote(text, safe="")
 
 
-def _encode_pairs(pairs: Sequence[tuple[str, str]], values: SavedValues) -> str:
-    return "&".join(f"{_encode_part(name)}={_encode_part(fill_text(value, values))}" for name, value in pairs)
+def _encode_pairs(pairs: Mapping[str, object], values: SavedValues) -> str:
+    """Return names and values as a query; a list is its name several times."""
+
+    def encode() -> Iterator[str]:
+        for name, value in pairs.items():
+            for each in value if isinstance(value, list) else [value]:
+                yield f"{_encode_part(name)}={_encode_part(fill_text(format_value(each), values))}"
+
+    return "&".join(encode())
 
 
 def _read_address(address: str, base: str) -> str:
@@ -140,7 +152,7 @@ class HttpClient:
         begun = time.monotonic()
         url = self._base.copy_with(raw_path=prepared.target.encode("ascii"))
         content = prepared.content or None
-        request = client.build_request(prepared.method, url, headers=list(prepared.headers), content=content)
+        request = client.build_request(prepared.method, url, headers=prepared.headers, content=content)
         if content is None and prepared.method in ("POST", "PUT", "PATCH"):
             request.headers["content-length"] = "0"
         response = await client.send(request, stream=True)
@@ -156,6 +168,19 @@ class HttpClient:
             time.monotonic() - begun,
             tuple((name, value) for name, value in response.cookies.items()),
         )
+
+
+def fetch(base: str, path: str, seconds: float) -> HttpAnswer:
+    """Return what the server at `base` answers to a plain GET. Raises NoAnswer."""
+
+    async def ask() -> HttpAnswer:
+        client = HttpClient(base)
+        try:
+            return await client.ask(prepare_request(Request(path=path), {}), seconds, lambda _: True)
+        finally:
+            await client.close()
+
+    return asyncio.run(ask())
 
 
 async def _read_body(response: httpx2.Response, is_enough: Callable[[bytes], bool]) -> bytes:

@@ -1,90 +1,83 @@
 """What is asked of a server: the planned requests in order, and what schemathesis makes of its OpenAPI document."""
 
-import asyncio
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from aigon.checks.endpoints import answer as answers
 from aigon.checks.endpoints import schemas
 from aigon.checks.endpoints.answer import SchemaCheck
-from aigon.checks.endpoints.exchange import HttpClient, LateAnswer, NoAnswer, prepare_request
-from aigon.checks.endpoints.plan import LARGEST_JUNIT, EndpointPlan, PlannedRequest, RequestOutcome, SchemathesisRun
-from aigon.checks.endpoints.server import ProgramOrder, ServerFailure
+from aigon.checks.endpoints.exchange import HttpClient, LateAnswer, NoAnswer, fetch, prepare_request
+from aigon.checks.endpoints.plan import EndpointPlan
+from aigon.checks.endpoints.report import RequestOutcome, SchemathesisRun
+from aigon.checks.endpoints.server import ProgramOrder, ServerFailure, describe_end
 from aigon.config.endpoint_references import UnsavedValue, fill_text
+from aigon.config.endpoints import Request
 from aigon.process import run
-from aigon.process.server import find_answering_host
+from aigon.process.server import Server, find_answering_host
 
 DYING, SETTLED = 2.0, 0.1
 """Seconds in which a server that broke a connection may turn out to have ended; those in which it may not know yet."""
 FETCH_SECONDS = 30.0
 """For a document that the server makes when it is asked for it."""
+LARGEST_JUNIT = 4 * 1024 * 1024
+"""Characters of schemathesis's own report that are passed on."""
 _SIGNALS: run.EndingSteps = ((signal.SIGTERM, 3.0), (signal.SIGKILL, 5.0))
 _NOT_FOR_SCHEMATHESIS = ("PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME", "SCHEMATHESIS_BASE_URL", "SCHEMATHESIS_HOOKS")
 """Variables that would lead requests elsewhere or load the project's own modules."""
 
 
-class ServerEnded(Exception):
-    """The server ended at the request that the text names."""
+async def send_requests(
+    plan: EndpointPlan, server: Server, base: str, record: Callable[[RequestOutcome], None], limit: float
+) -> None:
+    """Send all requests to the server at `base`, one after the other, and `record` what came of each.
 
-
-@dataclass(frozen=True, slots=True)
-class Inquiry:
-    """What is asked of the server at `base`, until `limit` (monotonic). `ended` says whether the server has ended,
-    `record` gets what came of each request."""
-
-    plan: EndpointPlan
-    base: str
-    ended: Callable[[], bool]
-    record: Callable[[RequestOutcome], None]
-    limit: float
-
-
-async def send_requests(inquiry: Inquiry) -> None:
-    """Send all requests, one after the other. Raises ServerEnded, and ServerFailure if no time is left."""
-    port = int(inquiry.base.rpartition(":")[2])
-    values: dict[str, object] = {"base": inquiry.base, "port": port}
-    check_schema = _make_schema_check(inquiry.plan)
-    client = HttpClient(inquiry.base)
+    Raises ServerFailure if the server ends, or if it is later than `limit` (monotonic).
+    """
+    port = int(base.rpartition(":")[2])
+    values: dict[str, object] = {"base": base, "port": port}
+    known = _load_schemas(plan) if plan.schemas else None
+    client = HttpClient(base)
     try:
-        for request in inquiry.plan.requests:
-            seconds = inquiry.limit - time.monotonic()
+        for number, (request, name) in enumerate(zip(plan.config.requests, plan.names, strict=True)):
+            seconds = limit - time.monotonic()
             if seconds <= 0:
-                why = f'("timeout": {inquiry.plan.timeout:g} s)'
+                why = f'("timeout": {plan.config.timeout:g} s)'
                 raise ServerFailure(f"the requests took longer than all of it may take {why}")
-            timed = replace(request, timeout=min(request.timeout, seconds))
-            outcome = await _send_request(client, timed, values, check_schema)
-            inquiry.record(outcome)
-            if outcome.broke and _has_ended(inquiry.ended, port):
-                raise ServerEnded(request.name)
+            check_schema = partial(known.complaints, plan.schemas[number]) if known and number in plan.schemas else None
+            outcome = await _send_request(client, request, name, min(request.timeout, seconds), values, check_schema)
+            record(outcome)
+            if outcome.broke and _has_ended(server, port):
+                raise ServerFailure(describe_end(server, f"at {name}"))
     finally:
         await client.close()
 
 
-def _has_ended(ended: Callable[[], bool], port: int) -> bool:
+def _has_ended(server: Server, port: int) -> bool:
     """Return whether a server that broke a connection ends by it: a launcher takes longer to notice than its server."""
     begun = time.monotonic()
-    while not ended() and (taken := time.monotonic() - begun) < DYING:
+    while not server.ended() and (taken := time.monotonic() - begun) < DYING:
         if taken > SETTLED and find_answering_host(port):
             return False
         time.sleep(0.02)
-    return ended()
+    return server.ended()
 
 
-def _make_schema_check(plan: EndpointPlan) -> SchemaCheck:
-    """Return the check of values against schemas of the plan, which are only read if one is asked for."""
-    wanted = {request.expect.schema for request in plan.requests} - {""}
-    if not wanted:
-        return lambda _name, _value: []
-    unwanted = {plan.openapi.file if plan.openapi else ""} - wanted
+def _load_schemas(plan: EndpointPlan) -> schemas.Schemas:
+    unwanted = {plan.openapi} - set(plan.schemas.values())
     texts = {name: text for name, text in plan.documents.items() if name not in unwanted}
-    return schemas.Schemas({name: schemas.parse_document(name, text) for name, text in texts.items()}).complaints
+    return schemas.Schemas({name: schemas.parse_document(name, text) for name, text in texts.items()})
 
 
 async def _send_request(
-    client: HttpClient, request: PlannedRequest, values: dict[str, object], check_schema: SchemaCheck
+    client: HttpClient,
+    request: Request,
+    name: str,
+    seconds: float,
+    values: dict[str, object],
+    check_schema: SchemaCheck | None,
 ) -> RequestOutcome:
     try:
         prepared = prepare_request(request, values)
@@ -94,34 +87,34 @@ async def _send_request(
             """Return whether the beginning of an endless stream holds every text that is expected of it."""
             return all(text in body for text in wanted)
 
-        answer = await client.ask(prepared, request.timeout, is_enough, cookies=request.cookies)
+        answer = await client.ask(prepared, seconds, is_enough, cookies=request.cookies)
         flaws = answers.find_flaws(request.expect, answer, values, check_schema)
     except UnsavedValue as unsaved:
-        return RequestOutcome(request.name, "error", (f"not asked: no earlier request saved a value as {unsaved}",))
+        return RequestOutcome(name, "error", (f"not asked: no earlier request saved a value as {unsaved}",))
     except ValueError as error:
-        return RequestOutcome(request.name, "error", (f"not asked: {error}",))
+        return RequestOutcome(name, "error", (f"not asked: {error}",))
     except NoAnswer as error:
-        return RequestOutcome(request.name, "failed", (str(error),), broke=not isinstance(error, LateAnswer))
+        return RequestOutcome(name, "failed", (str(error),), broke=not isinstance(error, LateAnswer))
     saved, lacking = answers.collect_saved(request.save, answer)
-    for name in request.save:
-        values.pop(name, None)  # what an earlier request saved under this name is not what is meant
+    for each in request.save:
+        values.pop(each, None)  # what an earlier request saved under this name is not what is meant
     values |= saved
     said = (*flaws, *lacking)
-    return RequestOutcome(request.name, "failed" if said else "passed", said, answer.status, answer.seconds)
+    return RequestOutcome(name, "failed" if said else "passed", said, answer.status, answer.seconds)
 
 
 def run_schemathesis(
     order: ProgramOrder, base: str, seconds: float, printed: Callable[[bytes], None]
 ) -> SchemathesisRun:
     """Run schemathesis against the server, for at most `seconds`. Raises ServerFailure if it could try nothing."""
-    openapi = order.plan.openapi
+    openapi = order.plan.config.openapi
     assert openapi is not None
     folder = order.scratch / "schemathesis"
     folder.mkdir()
     if openapi.path:
         place, document = base + openapi.path, _fetch_document(base, openapi.path)
     else:
-        place, document = _write_document(order.plan, openapi.file, folder / "documents")
+        place, document = _write_document(order.plan, folder / "documents")
     junit = folder / "report.xml"
     argv = [order.schemathesis, "run", place, "--url", base + schemas.find_base_path(document), "--no-color"]
     argv += ["--report", "junit", "--report-junit-path", str(junit)]
@@ -142,28 +135,19 @@ def run_schemathesis(
     return SchemathesisRun(exited.exit_code, text[:LARGEST_JUNIT])
 
 
-def _write_document(plan: EndpointPlan, name: str, folder: Path) -> tuple[str, object]:
-    """Write the plan's documents into `folder`; return the path and the content of the one called `name`."""
+def _write_document(plan: EndpointPlan, folder: Path) -> tuple[str, object]:
+    """Write the plan's documents into `folder`; return the path and the content of the OpenAPI document."""
     for each, text in plan.documents.items():
         if not each.startswith("#"):
             (folder / each).parent.mkdir(parents=True, exist_ok=True)
             (folder / each).write_text(text, "utf-8")
-    return str(folder / name), schemas.parse_document(name, plan.documents[name])
+    return str(folder / plan.openapi), schemas.parse_document(plan.openapi, plan.documents[plan.openapi])
 
 
 def _fetch_document(base: str, path: str) -> object:
     """Return the server's document. Raises ServerFailure if it has none, or one that leads to other servers."""
-
-    async def fetch() -> answers.HttpAnswer:
-        client = HttpClient(base)
-        try:
-            request = prepare_request(PlannedRequest("", path=path), {})
-            return await client.ask(request, FETCH_SECONDS, lambda _: True)
-        finally:
-            await client.close()
-
     try:
-        answer = asyncio.run(fetch())
+        answer = fetch(base, path, FETCH_SECONDS)
         document = schemas.parse_unnamed(answer.text()) if answer.status == 200 else None
     except (NoAnswer, ValueError) as error:
         raise ServerFailure(f"there is no OpenAPI document at {path}: {error}") from None

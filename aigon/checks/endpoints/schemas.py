@@ -48,7 +48,7 @@ class Schemas:
             return f"{error.json_path}: {error.message[:_LONGEST_COMPLAINT]}"
         if _has_ids(schema):
             return ""  # references are relative to the names of parts
-        resolver = self._registry.resolver(_read_id(schema) or _make_uri(name))
+        resolver = self._registry.resolver(read_id(schema) or _make_uri(name))
         for reference in find_references(schema):
             try:
                 resolver.lookup(reference)
@@ -100,14 +100,14 @@ def _make_uri(name: str) -> str:
     return urljoin(_HOME, quote(name))
 
 
-def _read_id(schema: object) -> str:
+def read_id(schema: object) -> str:
     identity = schema.get("$id") if isinstance(schema, dict) else None
     return identity if isinstance(identity, str) else ""
 
 
 def _has_ids(schema: object) -> bool:
     parts = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
-    return any(_read_id(part) or _has_ids(part) for part in parts)
+    return any(read_id(part) or _has_ids(part) for part in parts)
 
 
 def _choose_validator(schema: object) -> Any:

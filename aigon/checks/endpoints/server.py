@@ -1,7 +1,6 @@
 """The server: what it is started with, waiting until it is ready, and what it said at its end."""
 
 import argparse
-import asyncio
 import os
 import re
 import time
@@ -10,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aigon.checks.endpoints.answer import fits_status
-from aigon.checks.endpoints.exchange import HttpClient, NoAnswer, prepare_request
-from aigon.checks.endpoints.plan import VARIABLE, EndpointPlan, PlannedRequest, Readiness, unpack_plan
+from aigon.checks.endpoints.exchange import NoAnswer, fetch
+from aigon.checks.endpoints.plan import VARIABLE, EndpointPlan, unpack_plan
+from aigon.config.endpoints import Ready
 from aigon.process.server import (
     Server,
     describe_process,
@@ -53,14 +53,13 @@ class ProgramOrder:
     port_base: int | None = None
 
     def build_command(self, port: int) -> list[str]:
-        """Return the command line of the server."""
         return [self._fill(part, port) for part in self.server]
 
     def build_environment(self, port: int, cwd: Path) -> dict[str, str]:
         """Return the checks' environment with the port, the project's programs before PATH, and the server's own."""
         folders = [str(cwd / name) for name in self.plan.programs if (cwd / name).is_dir()]
         path = os.pathsep.join([*folders, *filter(None, [self.env.get("PATH", os.defpath)])])
-        own = {name: self._fill(value, port) for name, value in self.plan.env.items()}
+        own = {name: self._fill(value, port) for name, value in self.plan.config.env.items()}
         # What Python holds back in a buffer would be lost with a server that is killed.
         given = {"PYTHONUNBUFFERED": "1", **self.env}
         return {**given, "PATH": path, "PORT": str(port), "AIGON_PORT": str(port), **own}
@@ -85,48 +84,33 @@ def read_order(arguments: Sequence[str], environ: "os._Environ[str]") -> Program
     return ProgramOrder(plan, server, given.report, given.scratch, dict(environ), given.schemathesis, base)
 
 
-@dataclass(frozen=True, slots=True)
-class ReadyServer:
-    """A server that is ready at `base`; `seconds` is how long that took."""
+def wait_until_ready(server: Server, plan: EndpointPlan, port: int, end: float) -> str:
+    """Return the address of the server as soon as it is ready. Raises ServerFailure if it ends or is late.
 
-    base: str
-    seconds: float
-
-
-def wait_until_ready(server: Server, plan: EndpointPlan, port: int, end: float) -> ReadyServer:
-    """Wait until the server is ready, until `end` (monotonic) at most. Raises ServerFailure if it ends or is late."""
+    `end` (monotonic) is the latest, whatever the configuration allows.
+    """
     begun, pause, last = time.monotonic(), _PAUSE, ""
-    limit = min(begun + plan.ready.timeout, end)
+    limit = min(begun + plan.config.ready.timeout, end)
     while True:
         if server.ended():
             raise ServerFailure(describe_end(server, "before it was ready"))
         if host := find_answering_host(port):
             base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-            if not (last := _probe(plan.ready, base, limit)):
+            if not (last := _probe(plan.config.ready, base, limit)):
                 _require_own(server, port)
-                return ReadyServer(base, time.monotonic() - begun)
+                return base
         if time.monotonic() >= limit:
-            raise ServerFailure(_describe_delay(server, plan, port, last, limit - begun))
+            raise ServerFailure(_describe_delay(server, plan.config.port, port, last, limit - begun))
         time.sleep(min(pause, max(0.0, limit - time.monotonic())))
         pause = min(pause * 1.5, _LONGEST_PAUSE)
 
 
-def _probe(ready: Readiness, base: str, limit: float) -> str:
+def _probe(ready: Ready, base: str, limit: float) -> str:
     """Return what the path of `ready` says instead of being ready; empty if it is."""
     if not ready.path:
         return ""
-
-    async def fetch_status() -> int:
-        client = HttpClient(base)
-        try:
-            request = prepare_request(PlannedRequest("ready", path=ready.path), {})
-            seconds = max(0.1, min(_PROBE_SECONDS, limit - time.monotonic()))
-            return (await client.ask(request, seconds, lambda _: True)).status
-        finally:
-            await client.close()
-
     try:
-        status = asyncio.run(fetch_status())
+        status = fetch(base, ready.path, max(0.1, min(_PROBE_SECONDS, limit - time.monotonic()))).status
     except NoAnswer as error:
         return f"GET {ready.path}: {error}"
     wanted = " or ".join(ready.status)
@@ -143,12 +127,12 @@ def _require_own(server: Server, port: int) -> None:
         raise ServerFailure(f"its port is held by {describe_process(holder)}, which this check did not start")
 
 
-def _describe_delay(server: Server, plan: EndpointPlan, port: int, last: str, seconds: float) -> str:
+def _describe_delay(server: Server, own: int | None, port: int, last: str, seconds: float) -> str:
     others = [str(each) for each in list_listening_ports(server.living()) if each != port]
     why = last or "nothing accepts connections on its port"
     if others and not last:
         wanted = 'the one that it was given: put {port} into its command, have it read PORT, or name its own as "port"'
-        wanted = wanted if plan.port is None else f'{plan.port}, which "port" says'
+        wanted = wanted if own is None else f'{own}, which "port" says'
         why = f"it listens on port {' and '.join(others)} and not on {wanted}"
     said = find_last_words(server.tail())
     return f"the server was not ready within {seconds:.3g} s: {why}{f' (it said last: {said})' if said else ''}"

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from aigon.checks.endpoints.check import endpoint_check
-from aigon.checks.endpoints.plan import LARGEST_PLAN, VARIABLE, OpenApiPlan, unpack_plan
+from aigon.checks.endpoints.plan import LARGEST_PLAN, VARIABLE, unpack_plan
 from aigon.checks.execution import render_command
 from aigon.checks.project import ProjectOnDisk
 from aigon.config.endpoints import Endpoints, Expect, Ready, Request
@@ -113,9 +113,9 @@ def test_the_check_is_a_program_of_aigons_own_with_the_plan_in_a_variable(checke
     assert check.argv[:2] == (sys.executable, "-I") and check.argv[-3:] == (sys.executable, "app.py", "{port}")
     assert (check.missing, check.remember, check.source) == ("", True, FILE)
     plan = unpack_plan(check.env[VARIABLE])
-    assert [each.name for each in plan.requests] == ["GET /", "GET / (2)", "GET / (3)"]
+    assert plan.names == ["GET /", "GET / (2)", "GET / (3)"]
     assert plan.documents == {"services/api/user.json": '{"type": "object"}'}
-    assert plan.programs[:1] == (".venv/bin",) and "../../node_modules/.bin" in plan.programs
+    assert plan.programs[0] == ".venv/bin" and "../../node_modules/.bin" in plan.programs
     assert render_command(check).endswith("app.py '{port}'")
     assert render_command(checked(command="FOO=1 serve --port {port}", requests=["/"])) == "FOO=1 serve --port {port}"
 
@@ -182,7 +182,7 @@ def test_without_schemathesis_a_document_is_not_passed_over(lab: Lab) -> None:
     lab.write(".venv/bin/schemathesis", "#!/bin/sh\n", executable=True)
     check = endpoint_check(config, lab.root, ".", ProjectOnDisk(lab.root, {"PATH": str(lab.root)}))
     assert str(lab.root / ".venv/bin/schemathesis") in check.argv
-    assert unpack_plan(check.env[VARIABLE]).openapi == OpenApiPlan("o.json")
+    assert unpack_plan(check.env[VARIABLE]).openapi == "o.json"
 
 
 def test_what_is_too_large_to_hand_on_is_refused(checked: Checked) -> None:

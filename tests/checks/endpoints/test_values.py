@@ -10,20 +10,12 @@ from hypothesis import strategies as some
 from aigon.checks.endpoints import schemas
 from aigon.checks.endpoints.answer import HttpAnswer, find_differences
 from aigon.checks.endpoints.exchange import build_target
-from aigon.checks.endpoints.plan import (
-    EndpointPlan,
-    Expectation,
-    OpenApiPlan,
-    PlannedRequest,
-    Readiness,
-    RequestBody,
-    pack_plan,
-    unpack_plan,
-)
+from aigon.checks.endpoints.plan import EndpointPlan, pack_plan, unpack_plan
 from aigon.checks.endpoints.schemas import Schemas
 from aigon.checks.endpoints.server import find_last_words
 from aigon.config import endpoint_references
 from aigon.config.endpoint_references import UnsavedValue
+from aigon.config.endpoints import Endpoints
 
 JSON: Any = some.recursive(
     some.none() | some.booleans() | some.integers() | some.floats(allow_nan=False) | some.text(),
@@ -36,19 +28,22 @@ JSON: Any = some.recursive(
 def test_a_plan_arrives_as_it_was_sent_in_a_word_that_nobody_fills_anything_into(
     value: Any, text: str, port: int
 ) -> None:
-    expect = Expectation(("201", "3xx"), {"etag": True, "x": text}, (value,), "#0", (text,))
-    one = PlannedRequest(
-        text, "POST", "/{report}", (("q", text),), {"x": text}, RequestBody("json", value), False, expect, {"a": "$"}
+    expect = {"status": [201, "3xx"], "headers": {"etag": True}, "json": value, "schema": {"const": value}}
+    one = {"name": text, "path": "/{report}", "query": {"q": text}, "json": value, "cookies": False, "expect": expect}
+    server = {"command": ["x", text], "env": {"A": "{port}"}, "port": port}
+    config = Endpoints.model_validate({**server, "requests": [one, "POST /b"], "openapi": "o.yaml"})
+    plan = EndpointPlan(
+        config=config, names=[text, "b"], schemas={0: "#0"}, openapi="o.yaml", documents={"#0": text}, programs=["bin"]
     )
-    plan = EndpointPlan((one, PlannedRequest("b")), OpenApiPlan("o.yaml", "", ("-n", "1")), {"o.yaml": text},
-                {"A": "{port}"}, port,
-                Readiness("/h", ("200",), 1.5), 2.5, 9.0, ("bin",))  # fmt: skip
     word = pack_plan(plan)
     assert unpack_plan(word) == plan
     assert not set(word) & set("{} \n")
 
 
-@pytest.mark.parametrize("word", ["", "x", "e30=", "%%%", pack_plan(EndpointPlan())[:-8]])
+PLAN = pack_plan(EndpointPlan(config=Endpoints.model_validate({"command": "x", "requests": ["/"]})))
+
+
+@pytest.mark.parametrize("word", ["", "x", "e30=", "%%%", PLAN[:-8]])
 def test_what_is_no_plan_is_refused(word: str) -> None:
     with pytest.raises(ValueError):
         unpack_plan(word)
@@ -123,7 +118,7 @@ def test_a_saved_value_keeps_its_type_alone_and_is_text_within_text() -> None:
     ],
 )
 def test_a_target_is_ascii_and_stays_on_the_server(path: str, values: dict[str, object], line: str) -> None:
-    assert build_target(path, (), values | {"base": "http://127.0.0.1:80"}) == line
+    assert build_target(path, {}, values | {"base": "http://127.0.0.1:80"}) == line
 
 
 @pytest.mark.parametrize(
@@ -133,7 +128,7 @@ def test_a_target_is_ascii_and_stays_on_the_server(path: str, values: dict[str, 
 )  # fmt: skip
 def test_a_saved_address_on_another_server_is_never_asked(address: str) -> None:
     with pytest.raises(ValueError):
-        build_target("${x}", (), {"x": address, "base": "http://127.0.0.1:80"})
+        build_target("${x}", {}, {"x": address, "base": "http://127.0.0.1:80"})
 
 
 @given(some.binary(max_size=300), some.text(max_size=20))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aigon.checks.endpoints.plan import RequestOutcome, SchemathesisRun, encode_report
+from aigon.checks.endpoints.report import EndpointReport, RequestOutcome, SchemathesisRun
 from aigon.model.checks import TestCounts
 from tests.checks.parsers.captured import captured, read, reading
 
@@ -62,7 +62,9 @@ def test_another_document_is_not_understood(report: bytes) -> None:
 
 @pytest.mark.parametrize("junit", ["", "<testsuites", "<!DOCTYPE x><testsuites/>", "{}"])
 def test_a_report_of_schemathesis_that_cannot_be_read_is_no_pass_of_its_operations(junit: str) -> None:
-    report = json.dumps(encode_report([RequestOutcome("GET /", "passed")], SchemathesisRun(1, junit), "")).encode()
+    report = json.dumps(
+        EndpointReport([RequestOutcome("GET /", "passed")], SchemathesisRun(1, junit)).encode()
+    ).encode()
     found = read("endpoints", b"", report)
     assert found.summary == "the report of schemathesis cannot be read"
     assert found.counts == TestCounts(1, 1) and found.problems[0].rule == "server"
