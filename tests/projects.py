@@ -7,8 +7,8 @@ from pathlib import Path
 from aigon.checks.project import ProjectOnDisk
 from aigon.files.resources import read_profiles
 from aigon.model.checks import Check
-from aigon.profiles.profile import Profile, detect_profile, load_profiles, resolve_profile
-from aigon.profiles.resolution import Resolution
+from aigon.profiles.profile import CONFIG, Profile, detect_profile, load_profiles, resolve_profile
+from aigon.profiles.resolution import Resolution, apply_overrides
 
 
 def files(root: Path, contents: Mapping[str, str]) -> None:
@@ -51,7 +51,8 @@ def shipped() -> dict[str, Profile]:
 def resolved(root: Path, overrides: Mapping[str, object] | None = None, path: str = "") -> Resolution:
     """The checks of the project at `root` under the shipped profile that is detected, with `path` as PATH."""
     project = ProjectOnDisk(root, {"PATH": path or f"{root}/bin"})
-    return resolve_profile(detect_profile(shipped().values(), project), project, overrides)
+    resolution = resolve_profile(detect_profile(shipped().values(), project), project)
+    return apply_overrides(resolution, overrides, project, CONFIG) if overrides else resolution
 
 
 def check(resolution: Resolution, name: str) -> Check:

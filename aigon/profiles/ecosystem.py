@@ -3,18 +3,13 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 from aigon.errors import usage
 from aigon.model.checks import ROLES, ProjectReader, Role
 from aigon.profiles import protection
-from aigon.profiles.conditions import KINDS, Condition, HasModule, HasTool, holds, parse_condition
+from aigon.profiles.conditions import KINDS, Condition, parse_condition
 from aigon.text.documents import DocumentNode, suggest
-
-KEYS = (
-    "title", "detect", "absent", "fallback", "manifests", "workspace", "variables", "protect", "setup", "caches",
-    "outputs", "roles",
-)  # fmt: skip
 
 PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z][a-z0-9_]*)(?::([^{}\s]+))?\}")
 """`{python}` or `{tool:ruff}`; not the `${name}` of a shell."""
@@ -34,22 +29,16 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class CommandCandidate:
-    """One command for a role. `condition` says that the project has it configured, `needs` that it can run."""
+    """One command for a role. `condition` says that the project has it configured, `needs` that it can run.
+
+    `settings` are fields of a Check by name.
+    """
 
     condition: Condition
     argv: tuple[str, ...]
-    parser: str | None = None
-    hint: str = ""
-    needs: tuple[Need, ...] = ()
-    timeout: float | None = None
-    exclusive: bool = False
-    when: Literal["each", "final"] = "each"
-    paths: tuple[str, ...] = ()
-    cwd: str = "."
-    env: Mapping[str, str] = field(default_factory=dict)
-    reports: tuple[str, ...] = ()
-    writes: tuple[str, ...] = ()
-    shown: str = ""
+    hint: str
+    needs: tuple[Need, ...]
+    settings: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +71,7 @@ class Setup:
 class Ecosystem:
     """`variables` are placeholders of its own, each with values under conditions; the first that holds is taken.
 
-    `protect` are rules on what an agent may change, `setups` the ways to its dependencies, `caches` variables and the
+    `protect` are rules on what an agent may change, `setup` the ways to its dependencies, `caches` variables and the
     folders in a person's home that they name. A `fallback` gives checks only for roles that no other ecosystem has any
     for. `manifests` are files that mark a project in a folder; where `workspace` holds, those below the root belong to
     the root's own project; `outputs` are lines for .gitignore about what its tools leave, whoever runs them. The keys
@@ -94,46 +83,80 @@ class Ecosystem:
     detect: Condition
     absent: str
     roles: Mapping[str, RoleChoice]
-    variables: Mapping[str, tuple[tuple[Condition, str], ...]]
     file: str
+    variables: Mapping[str, tuple[tuple[Condition, str], ...]] = field(default_factory=dict)
     protect: tuple[protection.Rule, ...] = ()
-    setups: tuple[Setup, ...] = ()
+    setup: tuple[Setup, ...] = ()
     caches: Mapping[str, str] = field(default_factory=dict)
     fallback: bool = False
     manifests: tuple[str, ...] = ()
-    workspace: Condition | None = None
+    workspace: Condition = lambda _project: False
     outputs: tuple[str, ...] = ()
 
     def choices(self, role: Role) -> tuple[RoleChoice, ...]:
-        """What it offers for a role: the check that is called like it, then the others."""
+        """Return what it offers for a role: the check that is called like it, then the others."""
         return tuple(sorted((c for c in self.roles.values() if c.role == role), key=lambda c: c.name != role))
 
 
 def read_ecosystem(name: str, node: DocumentNode) -> Ecosystem:
-    """The ecosystem in a document. Raises AigonError (usage) that names file and key for anything not known."""
-    fields = node.fields(KEYS, required=("title", "detect", "absent", "roles"))
-    variables = _read_variables(fields["variables"]) if "variables" in fields else {}
-    return Ecosystem(
-        name,
-        fields["title"].text(),
-        parse_condition(fields["detect"]),
-        fields["absent"].text(),
-        read_roles(fields["roles"], tuple(variables)),
-        variables,
-        node.file,
-        protection.read_rules(fields["protect"]) if "protect" in fields else (),
-        tuple(_read_setup(item) for item in fields["setup"].items()) if "setup" in fields else (),
-        {name: place.inside() for name, place in fields["caches"].pairs().items()} if "caches" in fields else {},
-        fields["fallback"].flag() if "fallback" in fields else False,
-        fields["manifests"].texts() if "manifests" in fields else (),
-        parse_condition(fields["workspace"]) if "workspace" in fields else None,
-        fields["outputs"].texts() if "outputs" in fields else (),
-    )
+    """Return the ecosystem in a document. Raises AigonError (usage) that names file and key for anything not known."""
+    values = node.read(_ECOSYSTEM, required=("title", "detect", "absent", "roles"))
+    variables = tuple(values.get("variables", ()))
+    return Ecosystem(name=name, file=node.file, **{**values, "roles": read_roles(values["roles"], variables)})
+
+
+def _read_texts(node: DocumentNode) -> dict[str, str]:
+    return {name: child.text() for name, child in node.pairs().items()}
+
+
+def _read_paths(node: DocumentNode) -> dict[str, str]:
+    return {name: child.inside() for name, child in node.pairs().items()}
 
 
 def _read_setup(node: DocumentNode) -> Setup:
-    fields = node.fields(("lock", "argv", "makes"), required=("lock", "argv", "makes"))
-    return Setup(fields["lock"].inside(), _read_argv(fields["argv"]), fields["makes"].inside())
+    readers = {"lock": DocumentNode.inside, "argv": _read_argv, "makes": DocumentNode.inside}
+    return Setup(**node.read(readers, required=readers))
+
+
+def _read_variable(node: DocumentNode) -> tuple[tuple[Condition, str], ...]:
+    readers = {"if": parse_condition, "value": DocumentNode.text}
+    values = (item.read(readers, required=readers) for item in node.items())
+    return tuple((value["if"], value["value"]) for value in values)
+
+
+def _read_argv(node: DocumentNode) -> tuple[str, ...]:
+    argv = node.texts()
+    if isinstance(node.value, str) or not argv:
+        raise node.wrong("must be a list: the program and its arguments", "For a shell: [bash, -c, '...']")
+    return argv
+
+
+_ECOSYSTEM: Mapping[str, Callable[[DocumentNode], Any]] = {
+    "title": DocumentNode.text,
+    "detect": parse_condition,
+    "absent": DocumentNode.text,
+    "fallback": DocumentNode.flag,
+    "manifests": DocumentNode.texts,
+    "workspace": parse_condition,
+    "variables": lambda node: {name: _read_variable(child) for name, child in node.pairs().items()},
+    "protect": protection.read_rules,
+    "setup": lambda node: tuple(map(_read_setup, node.items())),
+    "caches": _read_paths,
+    "outputs": DocumentNode.texts,
+    "roles": lambda node: node,
+}
+SETTINGS: Mapping[str, Callable[[DocumentNode], Any]] = {
+    "parser": DocumentNode.text,
+    "timeout": DocumentNode.seconds,
+    "exclusive": DocumentNode.flag,
+    "when": lambda node: node.choice(("each", "final")),
+    "paths": DocumentNode.texts,
+    "cwd": DocumentNode.inside,
+    "env": _read_texts,
+    "reports": DocumentNode.texts,
+    "writes": DocumentNode.texts,
+}
+"""How a check is run, as candidates and a project's own `checks` may say it: fields of a Check by their names."""
 
 
 def read_roles(node: DocumentNode, variables: tuple[str, ...] = ()) -> dict[str, RoleChoice]:
@@ -146,91 +169,56 @@ def find_role(name: str) -> Role | None:
     return next((role for role in ROLES if name == role or name.startswith(f"{role}-")), None)
 
 
-def _read_variables(node: DocumentNode) -> dict[str, tuple[tuple[Condition, str], ...]]:
-    return {name: tuple(_read_value(item) for item in child.items()) for name, child in node.pairs().items()}
-
-
-def _read_value(node: DocumentNode) -> tuple[Condition, str]:
-    fields = node.fields(("if", "value"), required=("if", "value"))
-    return parse_condition(fields["if"]), fields["value"].text()
-
-
 def _read_choice(name: str, node: DocumentNode, variables: tuple[str, ...]) -> RoleChoice:
     role = find_role(name)
     if role is None or not _NAME.fullmatch(name):
         hint = f"A role, or one more check for it such as 'lint-format'. {suggest(name, ROLES)}"
         raise usage(f"Unknown key {node.path!r}", where=node.file, hint=hint)
     required = ("absent", "candidates") if name == role else ("candidates",)
-    fields = node.fields(("absent", "timeout", "writes", "candidates"), required=required)
-    shared = read_settings({key: fields[key] for key in ("timeout", "writes") if key in fields})
-    candidates = tuple(_read_candidate(item, shared, variables) for item in fields["candidates"].items())
-    return RoleChoice(role, fields["absent"].text() if "absent" in fields else "", candidates, name)
+    shared = {key: SETTINGS[key] for key in ("timeout", "writes")}
+    values = node.read({"absent": DocumentNode.text, **shared, "candidates": DocumentNode.items}, required)
+    settings = {key: values[key] for key in shared if key in values}
+    candidates = tuple(_read_candidate(item, settings, variables) for item in values["candidates"])
+    return RoleChoice(role, values.get("absent", ""), candidates, name)
 
 
 def _read_candidate(node: DocumentNode, shared: Mapping[str, Any], variables: tuple[str, ...]) -> CommandCandidate:
-    fields = node.fields(("if", "argv", "shown", "hint", "needs", *SETTINGS), required=("if", "argv"))
-    for key in ("argv", "hint", "needs"):
-        if key in fields:
-            _check_placeholders(fields[key], (*OWN, *variables))
-    given = {**shared, **read_settings(fields)}
-    return CommandCandidate(
-        parse_condition(fields["if"]),
-        _read_argv(fields["argv"]),
-        hint=fields["hint"].text() if "hint" in fields else "",
-        needs=tuple(_read_need(item) for item in fields["needs"].items()) if "needs" in fields else (),
-        shown=fields["shown"].text() if "shown" in fields else "",
-        **given,
-    )
+    def fillable(read: Callable[[DocumentNode], Any]) -> Callable[[DocumentNode], Any]:
+        def check_and_read(child: DocumentNode) -> Any:
+            _require_placeholders(child, (*OWN, *variables))
+            return read(child)
 
+        return check_and_read
 
-def _read_argv(node: DocumentNode) -> tuple[str, ...]:
-    argv = node.texts()
-    if isinstance(node.value, str) or not argv:
-        raise node.wrong("must be a list: the program and its arguments", "For a shell: [bash, -c, '...']")
-    return argv
+    readers = {
+        "if": parse_condition,
+        "argv": fillable(_read_argv),
+        "shown": DocumentNode.text,
+        "hint": fillable(DocumentNode.text),
+        "needs": fillable(lambda needs: tuple(map(_read_need, needs.items()))),
+        **SETTINGS,
+    }
+    values = {"hint": "", "needs": (), **shared, **node.read(readers, required=("if", "argv"))}
+    condition, argv, hint, needs = (values.pop(key) for key in ("if", "argv", "hint", "needs"))
+    return CommandCandidate(condition, argv, hint, needs, values)
 
 
 def _read_need(node: DocumentNode) -> Need:
-    """A need is a condition with `hint`, and with `name` where the condition itself names no tool or module."""
+    """Return a condition with `hint`, and with `name` where the condition itself names no tool or module."""
     pairs = node.fields((*KINDS, "name", "hint"), required=("hint",))
-    condition = parse_condition(
-        DocumentNode({k: n.value for k, n in pairs.items() if k in KINDS}, node.file, node.path)
-    )
-    if "name" in pairs:
-        return Need(pairs["name"].text(), condition, pairs["hint"].text())
-    if not isinstance(condition, HasTool | HasModule):
+    named = pairs.get("name") or pairs.get("tool") or pairs.get("module")
+    values = {key: child.value for key, child in pairs.items() if key in KINDS}
+    condition = parse_condition(DocumentNode(values, node.file, node.path))
+    if named is None:
         raise node.wrong("needs the key 'name'", "It is what people are told is missing")
-    return Need(condition.name, condition, pairs["hint"].text())
+    return Need(named.text(), condition, pairs["hint"].text())
 
 
-def _check_placeholders(node: DocumentNode, known: tuple[str, ...]) -> None:
+def _require_placeholders(node: DocumentNode, known: tuple[str, ...]) -> None:
     for name, of in PLACEHOLDER.findall(str(node.value)):
         if (name != "tool") if of else (name not in known):
             raise node.wrong(f"has the unknown placeholder {{{name}}}", suggest(name, (*known, "tool:NAME")))
 
-
-def read_settings(fields: Mapping[str, DocumentNode]) -> dict[str, Any]:
-    """What `fields` say about how a check is run: the fields of a Candidate and of a Check by their names."""
-    return {key: read(fields[key]) for key, read in SETTINGS.items() if key in fields}
-
-
-def _read_env(node: DocumentNode) -> dict[str, str]:
-    return {name: child.text() for name, child in node.pairs().items()}
-
-
-WHEN: tuple[Literal["each", "final"], ...] = ("each", "final")
-SETTINGS: Mapping[str, Callable[[DocumentNode], object]] = {
-    "parser": DocumentNode.text,
-    "timeout": DocumentNode.seconds,
-    "exclusive": DocumentNode.flag,
-    "when": lambda node: node.choice(WHEN),
-    "paths": DocumentNode.texts,
-    "cwd": DocumentNode.inside,
-    "env": _read_env,
-    "reports": DocumentNode.texts,
-    "writes": DocumentNode.texts,
-}
-"""How a check is run, as candidates and a project's own `checks` may say it."""
 
 DEPTH = 3
 """Folders deep that projects are looked for: `packages/web`, `services/billing/api`."""
@@ -245,11 +233,14 @@ NOT_PROJECTS = {
 
 
 def find_project_folders(project: ProjectReader, ecosystems: Iterable[Ecosystem]) -> tuple[str, ...]:
-    """Folders below the root that are projects of their own, outer ones only; members of a workspace are not."""
+    """Return the folders below the root that are projects of their own: outer ones only, no members of a workspace."""
+    manifests = (
+        folder for each in ecosystems if not each.workspace(project) for folder in _list_manifest_folders(each, project)
+    )
     found = {
-        folder for each in ecosystems if not _is_workspace(each, project) for folder in _find_folders(each, project)
+        folder for folder in manifests if folder.count("/") < DEPTH and not NOT_PROJECTS.intersection(folder.split("/"))
     }
-    return tuple(sorted(folder for folder in found if not any(_is_in(folder, other) for other in found)))
+    return tuple(sorted(folder for folder in found if not any(folder.startswith(f"{other}/") for other in found)))
 
 
 def has_root_manifest(project: ProjectReader, ecosystems: Iterable[Ecosystem]) -> bool:
@@ -258,11 +249,11 @@ def has_root_manifest(project: ProjectReader, ecosystems: Iterable[Ecosystem]) -
 
 
 def find_setups(project: ProjectReader, ecosystems: Iterable[Ecosystem]) -> Iterator[Setup]:
-    """The set-ups of every ecosystem for the root and for the projects below: by their own lock file or the root's."""
+    """Yield the set-ups for the root and for the projects below, by their own lock file or the root's."""
     for each in ecosystems:
-        yield from each.setups
+        yield from each.setup
         for folder in dict.fromkeys(_list_manifest_folders(each, project)):
-            for setup in each.setups:
+            for setup in each.setup:
                 makes = f"{folder}/{setup.makes}"
                 if project.kind(f"{folder}/{setup.lock}") == "file":
                     yield replace(setup, lock=f"{folder}/{setup.lock}", makes=makes, cwd=folder)
@@ -270,23 +261,8 @@ def find_setups(project: ProjectReader, ecosystems: Iterable[Ecosystem]) -> Iter
                     yield replace(setup, makes=makes)
 
 
-def _is_workspace(ecosystem: Ecosystem, project: ProjectReader) -> bool:
-    return ecosystem.workspace is not None and holds(ecosystem.workspace, project)
-
-
-def _find_folders(ecosystem: Ecosystem, project: ProjectReader) -> Iterator[str]:
-    for folder in _list_manifest_folders(ecosystem, project):
-        parts = folder.split("/")
-        if len(parts) <= DEPTH and not NOT_PROJECTS.intersection(parts):
-            yield folder
-
-
 def _list_manifest_folders(ecosystem: Ecosystem, project: ProjectReader) -> Iterator[str]:
     for name in ecosystem.manifests:
         for path in project.glob(f"**/{name}"):
             if folder := path.rpartition("/")[0]:
                 yield folder
-
-
-def _is_in(folder: str, other: str) -> bool:
-    return folder.startswith(f"{other}/")

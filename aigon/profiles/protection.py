@@ -1,8 +1,8 @@
 """What an agent may change and what follows when it changes it: rules as data, in profiles and configuration."""
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 
 from aigon.model.changes import ConcernLevel, FilePart
 from aigon.text.documents import DocumentNode
@@ -20,8 +20,6 @@ ASSETS = (
 
 FOUND = ("a check", "the validation script", "called by a check", "a target of the Makefile")
 """Sources of rules that are read from the tree."""
-
-
 _RUNNER_MODULES = frozenset(
     ("pytest", "_pytest", "pluggy", "mypy", "ruff", "coverage", "sitecustomize", "usercustomize", "nose2", "tox")
 )
@@ -67,7 +65,7 @@ class Protection:
         return tuple(rule for rule in self.rules if rule.source in FOUND)
 
     def with_found(self, earlier: Sequence[Rule]) -> "Protection":
-        """With those that were found earlier, before a shipped rule counts."""
+        """Return the protection with rules that were found earlier, ahead of the shipped ones."""
         more = [rule for rule in earlier if rule not in self.rules]
         place = next((n for n, rule in enumerate(self.rules) if rule.source in FOUND), None)
         if place is None:
@@ -98,7 +96,7 @@ class Protection:
         return tuple(found)
 
     def rule(self, path: str, fits: Callable[[Rule], bool] = lambda _: True) -> Rule | None:
-        """What the rules that count and fit come to, as one: on the whole file, or on all keys that they name."""
+        """Return the rules that count and fit as one: on the whole file, or on all keys that they name."""
         found = [rule for rule in self.rules_of(path) if fits(rule)]
         whole = next((rule for rule in found if not rule.keys), None)
         if whole or not found:
@@ -106,13 +104,13 @@ class Protection:
         return replace(found[0], keys=tuple(dict.fromkeys(key for rule in found for key in rule.keys)))
 
     def relaid(self, path: str, *, new: bool) -> Rule | None:
-        """The rule by which the base's version of a file is laid over the tree; a new file may be one in disguise."""
+        """Return the rule by which the base's version of a file is laid over the tree, also over a new file."""
         if self.rules_of(path):
             return self.rule(path, lambda rule: rule.relaid)
         return SHADOW if new and is_shadowing(path) and not self.allowed(path) else None
 
     def part(self, path: str) -> FilePart:
-        """What a file is for, whatever the spec allows."""
+        """Return what a file is for, whatever the spec allows."""
         rule = next((rule for rule in self.rules if rule.part != "other" and rule.means(path)), None)
         if rule and not rule.keys:
             return rule.part
@@ -122,7 +120,7 @@ class Protection:
 
 
 def _subtract_keys(rule: Rule, before: Sequence[Rule]) -> list[Rule]:
-    """`rule` on what no rule before it is about; nothing where that is all of it."""
+    """Return `rule` on the keys that no rule before it is about; nothing if it has no other."""
     claimed = [key for each in before for key in each.keys]
     if not rule.keys:
         return [rule]
@@ -134,30 +132,26 @@ SHADOW = Rule((), "review", "config", source="a module named like one of Python'
 
 
 def is_shadowing(path: str) -> bool:
-    """Whether a module at the root (or in `src`) would be imported in place of one of Python's or the test runner's."""
+    """Return whether a module at the root or in `src` would shadow one of Python's or of the test runner's."""
     top = path.removeprefix("src/").removesuffix(".py").partition("/")[0]
     return path.endswith(".py") and (top in sys.stdlib_module_names or top in _RUNNER_MODULES)
 
 
 def read_rules(node: DocumentNode) -> tuple[Rule, ...]:
     """Return the rules in a list of a YAML document. Raises AigonError (usage) that names file and key."""
-    return tuple(_read_rule(item) for item in node.items())
-
-
-def _read_rule(node: DocumentNode) -> Rule:
-    fields = node.fields(("paths", "level", "part", "keys"), required=("paths",))
-    return Rule(
-        fields["paths"].texts(),
-        fields["level"].choice(LEVELS) if "level" in fields else "review",
-        fields["part"].choice(PARTS) if "part" in fields else "other",
-        fields["keys"].texts() if "keys" in fields else (),
-        node.file,
+    return tuple(
+        Rule(**{"level": "review", **item.read(_RULE, required=("paths",))}, source=item.file) for item in node.items()
     )
+
+
+_RULE: Mapping[str, Callable[[DocumentNode], object]] = {
+    "paths": DocumentNode.texts,
+    "level": lambda node: node.choice(LEVELS),
+    "part": lambda node: node.choice(PARTS),
+    "keys": DocumentNode.texts,
+}
 
 
 def describe_rules(rules: Sequence[Rule]) -> list[dict[str, object]]:
     """Return the rules as data for people and scripts."""
-    return [
-        {"paths": list(r.paths), "level": r.level, "part": r.part, "keys": list(r.keys), "source": r.source}
-        for r in rules
-    ]
+    return [{**asdict(rule), "paths": list(rule.paths), "keys": list(rule.keys)} for rule in rules]

@@ -7,21 +7,12 @@ from typing import Any
 
 from aigon.errors import usage
 from aigon.model.checks import ROLES, Check, ProjectReader, Role
-from aigon.profiles.conditions import holds
-from aigon.profiles.ecosystem import (
-    PLACEHOLDER,
-    SETTINGS,
-    CommandCandidate,
-    Ecosystem,
-    RoleChoice,
-    find_role,
-    read_settings,
-)
+from aigon.profiles.ecosystem import PLACEHOLDER, SETTINGS, CommandCandidate, Ecosystem, RoleChoice, find_role
 from aigon.text.documents import DocumentNode, suggest
 
-Variables = Mapping[str, str]
 TIMEOUT = 600.0
 """Seconds for a check where no data says more."""
+_CHECK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +25,7 @@ class Absent:
 
     @property
     def text(self) -> str:
-        """The same in words."""
+        """Return the same in words."""
         return f"no {self.role}{f' ({self.ecosystem})' if self.ecosystem else ''}: {self.why}"
 
 
@@ -55,68 +46,47 @@ def choose_check(
     choice: RoleChoice, ecosystem: Ecosystem, project: ProjectReader, timeout: float | None
 ) -> Check | Absent:
     """Return the check of the first candidate that fits. `timeout` (seconds) is the profile's word and wins."""
-    for candidate in choice.candidates:
-        if holds(candidate.condition, project):
-            return _make_check(choice, candidate, ecosystem, project, timeout)
-    return Absent(choice.role, choice.absent, ecosystem.title)
-
-
-def _make_check(
-    choice: RoleChoice, candidate: CommandCandidate, ecosystem: Ecosystem, project: ProjectReader, timeout: float | None
-) -> Check:
-    variables = resolve_variables(ecosystem, project)
+    candidate = next((each for each in choice.candidates if each.condition(project)), None)
+    if candidate is None:
+        return Absent(choice.role, choice.absent, ecosystem.title)
+    variables = {
+        name: next((value for condition, value in choices if condition(project)), "")
+        for name, choices in ecosystem.variables.items()
+    }
     argv = fill_arguments(candidate.argv, project, variables)
     missing, hint = _find_missing(candidate, argv, project)
+    settings = {"timeout": TIMEOUT, **candidate.settings, **({"timeout": timeout} if timeout else {})}
     return Check(
         choice.name,
         choice.role,
         locate_program(argv, project),
-        parser=candidate.parser,
-        timeout=timeout or candidate.timeout or TIMEOUT,
-        exclusive=candidate.exclusive,
-        when=candidate.when,
-        paths=candidate.paths,
-        cwd=candidate.cwd,
-        env=candidate.env,
         source=ecosystem.file,
         missing=missing,
-        hint=fill_placeholders(hint, project, variables),
-        reports=candidate.reports,
-        writes=candidate.writes,
-        shown=candidate.shown,
+        hint=_fill_placeholders(hint, project, variables),
+        **settings,
     )
 
 
-def resolve_variables(ecosystem: Ecosystem, project: ProjectReader) -> Variables:
-    """What the ecosystem's own placeholders stand for in this project; empty where no condition holds."""
-    return {
-        name: next((value for condition, value in choices if holds(condition, project)), "")
-        for name, choices in ecosystem.variables.items()
-    }
-
-
-def fill_arguments(argv: tuple[str, ...], project: ProjectReader, variables: Variables) -> tuple[str, ...]:
-    """`argv` with its placeholders filled; an argument that only a placeholder made empty is left out."""
-    pairs = ((each, fill_placeholders(each, project, variables)) for each in argv)
+def fill_arguments(argv: tuple[str, ...], project: ProjectReader, variables: Mapping[str, str]) -> tuple[str, ...]:
+    """Return `argv` with its placeholders filled; an argument that only a placeholder made empty is left out."""
+    pairs = ((each, _fill_placeholders(each, project, variables)) for each in argv)
     return tuple(full for each, full in pairs if full or not each)
 
 
-def fill_placeholders(text: str, project: ProjectReader, variables: Variables) -> str:
-    """`text` with its placeholders replaced, but for `{report}` and `{scratch}`: those are for whoever runs it."""
-    found = {m[0]: _placeholder_value(m[1], m[2], project, variables) for m in PLACEHOLDER.finditer(text)}
-    return PLACEHOLDER.sub(lambda m: m[0] if (value := found[m[0]]) is None else value, text)
+def _fill_placeholders(text: str, project: ProjectReader, variables: Mapping[str, str]) -> str:
+    """Replace all placeholders but `{report}` and `{scratch}`: those are for whoever runs it."""
 
+    def fill(match: re.Match[str]) -> str:
+        name, tool = match.groups()
+        if name == "tool" and tool:
+            return project.tool(tool) or tool
+        return project.python() or "python3" if name == "python" else variables.get(name, match[0])
 
-def _placeholder_value(name: str, of: str | None, project: ProjectReader, variables: Variables) -> str | None:
-    if name == "tool" and of:
-        return project.tool(of) or of
-    if name == "python":
-        return project.python() or "python3"
-    return variables.get(name)
+    return PLACEHOLDER.sub(fill, text)
 
 
 def locate_program(argv: tuple[str, ...], project: ProjectReader) -> tuple[str, ...]:
-    """`argv` with the place of its program: looked up now, so that what an agent leaves on PATH changes nothing."""
+    """Return `argv` with the place of its program now, so that what an agent leaves on PATH changes nothing."""
     return (argv[0] if "/" in argv[0] else project.tool(argv[0]) or argv[0], *argv[1:])
 
 
@@ -124,10 +94,8 @@ def _find_missing(candidate: CommandCandidate, argv: tuple[str, ...], project: P
     """Return the first thing that is not installed, and how to get it; two empty texts when all is there."""
     for name in find_missing_programs(argv, candidate.argv, project):
         return name, candidate.hint or f"Install {name} and put it on PATH"
-    for need in candidate.needs:
-        if not holds(need.condition, project):
-            return need.name, need.hint
-    return "", ""
+    lacking = (need for need in candidate.needs if not need.condition(project))
+    return next(((need.name, need.hint) for need in lacking), ("", ""))
 
 
 def find_missing_programs(argv: tuple[str, ...], template: tuple[str, ...], project: ProjectReader) -> list[str]:
@@ -137,18 +105,18 @@ def find_missing_programs(argv: tuple[str, ...], template: tuple[str, ...], proj
     return [name for name in (*named, *started) if project.tool(name) is None]
 
 
-_CHECK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-OVERRIDE_KEYS = ("command", "enabled", "role", *SETTINGS)
-
-
 def apply_overrides(
     resolution: Resolution, checks: Mapping[str, object], project: ProjectReader, file: str
 ) -> Resolution:
-    """`resolution` with changed, added and removed checks. Raises AigonError (usage) naming `file` and the key."""
+    """Return `resolution` with changed, added and removed checks. `checks` is the key of that name of `file`.
+
+    Raises AigonError (usage) naming `file` and the key.
+    """
     for name, node in DocumentNode(checks, file, "checks").pairs().items():
         if not _CHECK_NAME.fullmatch(name):
             raise node.wrong("is not a name for a check", "Letters, digits, '.', '_' and '-'")
-        given = {key: child for key, child in node.fields(OVERRIDE_KEYS).items() if child.value is not None}
+        pairs = node.fields(("command", "enabled", "role", *SETTINGS))
+        given = {key: child for key, child in pairs.items() if child.value is not None}
         if "enabled" in given and not given["enabled"].flag():
             resolution = _turn_off(resolution, name, file)
         else:
@@ -182,7 +150,7 @@ def _turn_on(
 
 
 def _change_check(check: Check, given: Mapping[str, DocumentNode], project: ProjectReader, file: str) -> Check:
-    changes: dict[str, Any] = read_settings(given)
+    changes: dict[str, Any] = {key: read(given[key]) for key, read in SETTINGS.items() if key in given}
     if "role" in given:
         changes["role"] = given["role"].choice(ROLES)
     if "command" in given:

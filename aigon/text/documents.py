@@ -5,7 +5,7 @@ that absurd documents (nested without end, aliases of aliases) are refused befor
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, TypeVar
@@ -59,6 +59,12 @@ class DocumentNode:
             if key not in pairs:
                 raise self.wrong(f"needs the key {key!r}")
         return pairs
+
+    def read(
+        self, readers: Mapping[str, Callable[["DocumentNode"], Any]], required: Iterable[str] = ()
+    ) -> dict[str, Any]:
+        """Return what each of the `readers` makes of the value under its key; a key that is not there is left out."""
+        return {key: readers[key](child) for key, child in self.fields(readers, required).items()}
 
     def items(self) -> tuple["DocumentNode", ...]:
         """A list."""

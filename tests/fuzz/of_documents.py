@@ -19,6 +19,7 @@ from aigon.errors import AigonError
 from aigon.files.resources import read_profiles
 from aigon.model import agent_types
 from aigon.profiles import profile
+from aigon.profiles.resolution import apply_overrides
 from aigon.proof import protected_keys
 from aigon.text import command_marks, documents
 from tests.fuzz.of_specs import ROOT
@@ -118,12 +119,12 @@ def protection(data: bytes) -> None:
 
 def overridden(data: bytes) -> None:
     """The key `checks` of a configuration, on a profile."""
-    found = parse_configuration([(".aigon/config.json", data)])
-    checks = {name: each.model_dump(exclude_unset=True) for name, each in found.checks.items()}
+    config = parse_configuration([(".aigon/config.json", data)])
+    checks = {name: each.model_dump(exclude_unset=True) for name, each in config.checks.items()}
     with tempfile.TemporaryDirectory() as folder:
-        profile.resolve_profile(
-            profile.load_profiles(_shipped(), {})["generic"], ProjectOnDisk(Path(folder), {}), checks
-        )
+        project = ProjectOnDisk(Path(folder), {})
+        found = profile.resolve_profile(profile.load_profiles(_shipped(), {})["generic"], project)
+        apply_overrides(found, checks, project, profile.CONFIG)
 
 
 def kind(data: bytes) -> None:

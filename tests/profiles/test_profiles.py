@@ -27,7 +27,7 @@ def test_each_shipped_document_loads(name: str) -> None:
 def test_each_parser_that_a_profile_names_exists() -> None:
     candidates = [c for each in ecosystems() for choice in each.roles.values() for c in choice.candidates]
     assert len(candidates) > 10
-    assert {candidate.parser for candidate in candidates} <= set(parsers.list_parsers())
+    assert {candidate.settings["parser"] for candidate in candidates} <= set(parsers.list_parsers())
 
 
 def test_each_command_that_may_be_missing_says_how_to_get_it() -> None:
