@@ -57,7 +57,7 @@ def find_program(root: Path, env: Mapping[str, str], name: str) -> str | None:
     """Return where a program is. A path means a file of the main checkout, runnable or not."""
     if "/" not in name:
         return shutil.which(name, path=env.get("PATH"))
-    file = root / Path(name).expanduser()
+    file = root / os.path.expanduser(name)  # noqa: PTH111 - a user that does not exist must not raise
     return str(file) if file.is_file() else None
 
 

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from aigon.model.changes import DiffLine, FileDiff
+from aigon.model.changes import FileDiff
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
-
 
 Position = tuple[int, int]
 """A line's number and a column from 0."""
@@ -47,26 +46,27 @@ class Passage:
     folded: str
     places: tuple[Position, ...]
 
-    def found(self, needle: str) -> Iterator[tuple[Position, ...]]:
+    def find_all(self, needle: str) -> Iterator[tuple[Position, ...]]:
         """Yield the places of each occurrence of `needle` (folded). A part of a word is no occurrence."""
         at = self.folded.find(needle) if needle else -1
         while at >= 0:
-            if _whole_words(self.folded, at, at + len(needle)):
-                yield self.places[at : at + len(needle)]
+            end = at + len(needle)
+            if not _splits_word(self.folded, at) and not _splits_word(self.folded, end):
+                yield self.places[at:end]
             at = self.folded.find(needle, at + 1)
 
 
 def fold_whitespace(text: str) -> str:
-    """`text` with one blank for each run of white space, and none at its ends."""
+    """Return `text` with one blank for each run of white space, and none at its ends."""
     return " ".join(text.split())
 
 
 @lru_cache(maxsize=256)
 def find_passages(diff: FileDiff, signs: str, *, old: bool = False) -> tuple[Passage, ...]:
-    """The lines with one of these signs that follow each other, by their numbers in the later or the `old` file."""
-    lines = [line for hunk in diff.hunks for line in hunk.lines if line.sign in signs]
+    """Return the runs of lines with one of these signs, by their numbers in the later or the `old` file."""
+    lines = (line for hunk in diff.hunks for line in hunk.lines if line.sign in signs)
     runs: list[list[tuple[int, str]]] = []
-    for number, text in sorted((_line_number(line, old=old), line.text) for line in lines):
+    for number, text in sorted((line.old if old else line.new, line.text) for line in lines):
         if not runs or runs[-1][-1][0] + 1 != number:
             runs.append([])
         runs[-1].append((number, text))
@@ -74,7 +74,7 @@ def find_passages(diff: FileDiff, signs: str, *, old: bool = False) -> tuple[Pas
 
 
 def make_passage(lines: Sequence[tuple[int, str]]) -> Passage:
-    """These numbered lines as one text."""
+    """Return these numbered lines as one text."""
     characters: list[str] = []
     places: list[Position] = []
     for number, text in lines:
@@ -92,18 +92,9 @@ def make_passage(lines: Sequence[tuple[int, str]]) -> Passage:
     return Passage("".join(characters), tuple(places))
 
 
-def _line_number(line: DiffLine, *, old: bool) -> int:
-    return line.old if old else line.new
-
-
-def _whole_words(text: str, begin: int, end: int) -> bool:
-    before = begin > 0 and _in_word(text[begin - 1]) and _in_word(text[begin])
-    after = end < len(text) and _in_word(text[end]) and _in_word(text[end - 1])
-    return not before and not after
-
-
-def _in_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
+def _splits_word(text: str, at: int) -> bool:
+    """Whether a word goes on over this place."""
+    return 0 < at < len(text) and all(c.isalnum() or c == "_" for c in text[at - 1 : at + 1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +138,7 @@ def _find_lexer(name: str) -> "Lexer | None":
 
 
 def _spans_by_marks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield lines that begin like a comment, and lines that are a sentence: no lexer is known."""
+    """Yield the lines that begin like a comment or are a sentence, for a file whose lexer is unknown."""
     at = 0
     for line in text.split("\n"):
         if _MARKED.match(line) or _SENTENCE.fullmatch(line):
@@ -158,25 +149,21 @@ def _spans_by_marks(text: str) -> Iterator[tuple[int, int]]:
 def _spans_by_lexer(lexer: "Lexer", text: str) -> Iterator[tuple[int, int]]:
     from pygments.token import Comment, String
 
-    tokens: list[tuple[int, Any, str]]
     # Not get_tokens: it strips and replaces characters, and places would be others then.
-    tokens = list(lexer.get_tokens_unprocessed(text))
-    yield from ((at, at + len(v)) for at, kind, v in tokens if kind in Comment and not _is_directive(kind))
+    tokens: list[tuple[int, Any, str]] = list(lexer.get_tokens_unprocessed(text))
+    # What pygments calls a comment although it does something: `#include`, `<?php`, a shebang.
+    directives = (Comment.Preproc, Comment.PreprocFile, Comment.Hashbang)
+    for at, kind, value in tokens:
+        if kind in Comment and not any(kind in directive for directive in directives):
+            yield at, at + len(value)
     if lexer.name.startswith(("Python", "Cython")):
         yield from _bare_strings(tokens)
     else:
         yield from ((at, at + len(value)) for at, kind, value in tokens if kind in String.Doc)
 
 
-def _is_directive(kind: Any) -> bool:
-    """Whether pygments calls it a comment although it does something: `#include`, `<?php`, a shebang."""
-    from pygments.token import Comment
-
-    return kind in Comment.Preproc or kind in Comment.PreprocFile or kind in Comment.Hashbang
-
-
 def _bare_strings(tokens: Iterable[tuple[int, Any, str]]) -> Iterator[tuple[int, int]]:
-    """Python's strings that are a statement of their own, docstrings among them, however they are quoted."""
+    """Yield Python's strings that are a statement of their own, docstrings among them, however they are quoted."""
     from pygments.token import Comment, Keyword, Punctuation, String
 
     depth, inside, first, last = 0, 0, "", "\n"
@@ -208,13 +195,12 @@ def _count_opened(value: str) -> int:
 
 
 def name_words(diff: FileDiff, places: Sequence[Position], *, old: bool) -> str:
-    """Return what kind of words the quote is, where nothing of it is code; else empty."""
+    """Return what kind of words the quote is; empty if something of it is code."""
     if is_prose(diff.path):
         return "prose"
-    lines = _lines_near(diff, places, old=old)
-    first = lines[0][0]
-    texts = dict(lines)
-    marked = find_comments(diff.path, "\n".join(text for _, text in lines))
+    texts = _find_lines_near(diff, places, old=old)
+    first = next(iter(texts))
+    marked = find_comments(diff.path, "\n".join(texts.values()))
     code = "".join(
         " " if marked.at(line - first + 1, column) else (texts.get(line, "")[column : column + 1] or " ")
         for line, column in places
@@ -222,23 +208,23 @@ def name_words(diff: FileDiff, places: Sequence[Position], *, old: bool) -> str:
     return "a comment or docstring" if is_trivial(code) else ""
 
 
-def _lines_near(diff: FileDiff, places: Sequence[Position], *, old: bool) -> list[tuple[int, str]]:
-    """Numbered lines for a lexer, without a gap: the whole file where it is known and not very large."""
+def _find_lines_near(diff: FileDiff, places: Sequence[Position], *, old: bool) -> dict[int, str]:
+    """Return numbered lines for a lexer, without a gap: the whole file if it is known and not very large."""
     first, last = places[0][0], places[-1][0]
     if diff.content and not old:
         lines = diff.content.split("\n")
         begin = max(0, first - _NEAR) if len(diff.content) > _LARGE else 0
         end = min(len(lines), last + _NEAR) if len(diff.content) > _LARGE else len(lines)
-        return list(enumerate(lines[begin:end], begin + 1))
-    own = {(line.old if old else line.new): line.text for hunk in diff.hunks for line in hunk.lines}
+        return dict(enumerate(lines[begin:end], begin + 1))
+    known = {(line.old if old else line.new): line.text for hunk in diff.hunks for line in hunk.lines}
     begin = first
-    while begin - 1 in own and begin > 1:
+    while begin - 1 in known and begin > 1:
         begin -= 1
-    return [(number, own.get(number, "")) for number in range(begin, last + 1)]
+    return {number: known.get(number, "") for number in range(begin, last + 1)}
 
 
 def is_trivial(text: str) -> bool:
-    """Too short, or nothing but punctuation and words that stand in any code (`}`, `return None`)."""
+    """Whether it is too short, or nothing but punctuation and words of any code (`}`, `return None`)."""
     words = {word.casefold() for word in re.findall(r"\w+", text)}
     only_numbers = all(word.isdecimal() for word in words)
     return len("".join(text.split())) < _SHORTEST_QUOTE or not words - _EMPTY_WORDS or only_numbers

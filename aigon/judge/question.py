@@ -1,11 +1,11 @@
 """Build what a judge is asked: rules, the data of a case inside random delimiters, and the task of one call."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from aigon.judge.reply import truncate
+from aigon.judge.reply import Decisions, Refutations, build_schema, truncate
 from aigon.judge.selection import ShownChange
 from aigon.model.changes import FileDiff, Hunk
 from aigon.model.checks import Finding
@@ -14,11 +14,7 @@ from aigon.model.judging import JudgeAnswer, JudgeQuestion
 from aigon.text.fingerprints import strip_escapes
 
 Task = Literal["decide", "refute"]
-Schema = Mapping[str, object]
-_STRING: Schema = {"type": "string"}
-_INTEGER: Schema = {"type": "integer"}
-_STATUS: Schema = {"type": "string", "enum": ["met", "unmet", "unclear"]}
-_LONGEST_SPEC = 20_000
+LONGEST_SPEC = 20_000
 """Characters of the spec that are shown."""
 _OUTPUT = 2_000
 """Characters of the end of a check's output that are shown."""
@@ -81,7 +77,7 @@ class ObservedCheck:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One look: the open criteria, the spec, the change from the base and what the checks found on it.
+    """One assessment: the open criteria, the spec, the change from the base and what the checks found on it.
 
     `mark` is random and goes into the delimiters; `mode` is `all` for one call about all criteria, or `each`.
     """
@@ -125,116 +121,113 @@ class Judgement:
     rejected: int = 0
 
 
-def build_reply_schema(task: Task) -> Schema:
+def build_reply_schema(task: Task) -> dict[str, object]:
     """Return the JSON Schema of the reply to a task."""
-    if task == "decide":
-        return _list_schema("verdicts", {"missing": _STRING, "reason": _STRING, "status": _STATUS})
-    return _list_schema("refutations", {"reason": _STRING, "refuted": {"type": "boolean"}})
-
-
-def _object_schema(properties: Schema) -> Schema:
-    required = list(properties)
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-
-
-def _list_schema(name: str, more: Schema) -> Schema:
-    one = _object_schema({"criterion": _INTEGER, "quotes": {"type": "array", "items": _QUOTE}, **more})
-    return _object_schema({name: {"type": "array", "items": one}})
-
-
-_QUOTE: Schema = _object_schema({"source": _STRING, "path": _STRING, "line": _INTEGER, "text": _STRING})
+    return build_schema(Decisions if task == "decide" else Refutations)
 
 
 def build_decide_question(case: Case, view: ShownChange, criteria: Sequence[Criterion]) -> JudgeQuestion:
     """Build the question which of these criteria are met."""
-    return _build_question("decide", case, view, criteria, _DECIDE.format(criteria=_list_criteria(criteria)))
+    return _build_question("decide", case, view, criteria, _DECIDE.format(criteria=list_criteria(criteria)), {})
 
 
 def build_refute_question(case: Case, view: ShownChange, claims: Sequence[Claim]) -> JudgeQuestion:
     """Build the question that tries to refute these claims."""
     criteria = [claim.criterion for claim in claims]
-    stated = json.dumps([_claim_data(claim) for claim in claims], indent=1, ensure_ascii=False)
-    task = _REFUTE.format(mark=case.mark, claims=stated, criteria=_list_criteria(criteria))
-    return _build_question("refute", case, view, criteria, task, claims)
+    stated = [
+        {"criterion": claim.criterion.number, "reason": claim.reason, "quotes": list(claim.quotes)} for claim in claims
+    ]
+    text = json.dumps(stated, indent=1, ensure_ascii=False)
+    task = _REFUTE.format(mark=case.mark, claims=text, criteria=list_criteria(criteria))
+    return _build_question("refute", case, view, criteria, task, {"claims": stated})
 
 
 def _build_question(
-    task: Task, case: Case, view: ShownChange, criteria: Sequence[Criterion], text: str, claims: Sequence[Claim] = ()
+    task: Task, case: Case, view: ShownChange, criteria: Sequence[Criterion], text: str, more: Mapping[str, object]
 ) -> JudgeQuestion:
-    schema = build_reply_schema(task)
-    rules = _RULES.format(mark=case.mark)
-    document: dict[str, object] = {"schema_version": 1, "task": task, "rules": rules, **_plain_data(case, view)}
-    document["criteria"] = [{"number": c.number, "text": c.text} for c in criteria]
-    if task == "refute":
-        document["claims"] = [_claim_data(claim) for claim in claims]
-    document["reply_schema"] = schema
-    return JudgeQuestion(rules, _shared_text(case, view), text, schema, document)
-
-
-def _list_criteria(criteria: Sequence[Criterion]) -> str:
-    return "\n".join(f"{c.number}. {' '.join(c.text.split())}" for c in criteria)
-
-
-def _claim_data(claim: Claim) -> Mapping[str, object]:
-    return {"criterion": claim.criterion.number, "reason": claim.reason, "quotes": list(claim.quotes)}
-
-
-def _plain_data(case: Case, view: ShownChange) -> dict[str, object]:
-    return {
+    schema, rules = build_reply_schema(task), _RULES.format(mark=case.mark)
+    document: dict[str, object] = {
+        "schema_version": 1,
+        "task": task,
+        "rules": rules,
         "spec": case.spec,
         "findings": [_finding_data(observed) for observed in case.observed],
-        "diff": "".join(render_unified(diff) for diff in view.files),
+        **change_data(view),
+        "criteria": criteria_data(criteria),
+        **more,
+        "reply_schema": schema,
+    }
+    whole = "whole" if view.whole else "in part: it is too long, so the parts are shown that the criteria speak of"
+    shared = {
+        "specification": truncate(case.spec, LONGEST_SPEC) or "(not given)",
+        "findings of the checks": "\n\n".join(map(_render_finding, case.observed)) or "(no checks were run)",
+        f"diff from the base, {whole}": render_change(view),
+        "files, or parts of files, that changed and are not shown": list_left(view),
+    }
+    return JudgeQuestion(rules, wrap_data(case.mark, shared), text, schema, document)
+
+
+def list_criteria(criteria: Iterable[Criterion]) -> str:
+    """Return the criteria, a line each."""
+    return "\n".join(f"{criterion.number}. {' '.join(criterion.text.split())}" for criterion in criteria)
+
+
+def criteria_data(criteria: Iterable[Criterion]) -> list[dict[str, object]]:
+    """Return the criteria as plain data."""
+    return [{"number": criterion.number, "text": criterion.text} for criterion in criteria]
+
+
+def change_data(view: ShownChange) -> dict[str, object]:
+    """Return the change as plain data: a unified diff, and what it leaves out."""
+    return {
+        "diff": "".join(map(_render_unified, view.files)),
         "files_not_shown": [{"path": name, "why": why} for name, why in view.left],
     }
 
 
-def _finding_data(observed: ObservedCheck) -> Mapping[str, object]:
-    finding = observed.finding
-    head = {"check": finding.check, "title": finding.title, "status": finding.status, "summary": finding.summary}
-    return {**head, "output": _output(observed)}
+def wrap_data(mark: str, data: Mapping[str, str]) -> str:
+    """Return each text under its name inside the delimiters."""
+    return "\n\n".join(f"The {name}:\n<data-{mark}>\n{text}\n</data-{mark}>" for name, text in data.items())
 
 
-def _shared_text(case: Case, view: ShownChange) -> str:
-    findings = "\n\n".join(map(_finding, case.observed))
-    whole = "whole" if view.whole else "in part: it is too long, so the parts are shown that the criteria speak of"
-    data = {
-        "specification": truncate(case.spec, _LONGEST_SPEC) or "(not given)",
-        "findings of the checks": findings or "(no checks were run)",
-        f"diff from the base, {whole}": "\n".join(map(render_numbered, view.files)) or "(nothing of it can be shown)",
-        "files, or parts of files, that changed and are not shown": _list_left(view),
-    }
-    return "\n\n".join(f"The {name}:\n<data-{case.mark}>\n{text}\n</data-{case.mark}>" for name, text in data.items())
-
-
-def _list_left(view: ShownChange) -> str:
+def list_left(view: ShownChange) -> str:
+    """Return what of a change is not shown, a line each."""
     lines = [f"{name} ({why})" for name, why in view.left[:_MOST_LISTED]]
     more = [f"and {len(view.left) - _MOST_LISTED:,} more"] if len(view.left) > _MOST_LISTED else []
     return "\n".join([*lines, *more]) or "(none)"
 
 
-def _finding(observed: ObservedCheck) -> str:
+def _finding_data(observed: ObservedCheck) -> Mapping[str, object]:
+    finding = observed.finding
+    head = {"check": finding.check, "title": finding.title, "status": finding.status, "summary": finding.summary}
+    return {**head, "output": _end_of_output(observed)}
+
+
+def _render_finding(observed: ObservedCheck) -> str:
     finding = observed.finding
     name = f"check {finding.check}" if finding.title == finding.check else f"check {finding.check} ({finding.title})"
     head = f"{name}: {finding.status} ({finding.summary or 'no summary'})"
-    output = _output(observed)
+    output = _end_of_output(observed)
     return f"{head}\nthe end of its output:\n{output}" if output else head
 
 
-def _output(observed: ObservedCheck) -> str:
+def _end_of_output(observed: ObservedCheck) -> str:
     return strip_escapes(observed.output or observed.finding.excerpt).strip()[-_OUTPUT:]
 
 
-def render_unified(diff: FileDiff) -> str:
-    """Return a file's part of a unified diff."""
-    old, new = (
-        "/dev/null" if diff.status == gone else f"{side}/{diff.name}" for gone, side in (("A", "a"), ("D", "b"))
-    )
+def _render_unified(diff: FileDiff) -> str:
+    old = "/dev/null" if diff.status == "A" else f"a/{diff.name}"
+    new = "/dev/null" if diff.status == "D" else f"b/{diff.name}"
     return f"--- {old}\n+++ {new}\n" + "".join(f"{hunk.text}\n" for hunk in diff.hunks)
 
 
-def render_numbered(diff: FileDiff) -> str:
-    """Return a file's part of the diff with a number in front of each line: models miscount without."""
-    return f"file {diff.name} ({_CHANGED[diff.status]})\n" + "\n".join(map(_render_hunk, diff.hunks)) + "\n"
+def render_change(view: ShownChange) -> str:
+    """Return the diff with a number in front of each line: models miscount without."""
+    files = (
+        f"file {diff.name} ({_CHANGED[diff.status]})\n" + "\n".join(map(_render_hunk, diff.hunks)) + "\n"
+        for diff in view.files
+    )
+    return "\n".join(files) or "(nothing of it can be shown)"
 
 
 def _render_hunk(hunk: Hunk) -> str:

@@ -31,13 +31,13 @@ class QuotedEvidence:
     def __post_init__(self) -> None:
         self._by_name.update({name: diff for diff in self.files for name in (diff.path, diff.name)})
 
-    def file(self, path: str) -> FileDiff | None:
+    def find_file(self, path: str) -> FileDiff | None:
         """Return the file of that name, which may have the prefix of a diff."""
         plain_path = path.strip()
-        tries = (path, plain_path, plain_path.removeprefix("./"), re.sub(r"^[ab]/", "", plain_path))
-        return next((self._by_name[name] for name in tries if name in self._by_name), None)
+        names = (path, plain_path, plain_path.removeprefix("./"), re.sub(r"^[ab]/", "", plain_path))
+        return next((self._by_name[name] for name in names if name in self._by_name), None)
 
-    def output(self, source: str) -> str | None:
+    def find_output(self, source: str) -> str | None:
         """Return all that is known of the check of that name or title; None if there is none."""
         wanted = source.strip().casefold().removeprefix("check ")
         found = [o for o in self.observed if wanted in (o.finding.check.casefold(), o.finding.title.casefold())]
@@ -58,57 +58,47 @@ def check_supporting(quotes: Sequence[Quote], criterion: Criterion, evidence: Qu
     """Check each quote of a "met"."""
     if len(quotes) > MOST_QUOTES:
         return (QuoteCheck("refused", f"{len(quotes)} quotes", f"more than {MOST_QUOTES} are not read"),)
-    return tuple(_check_supporting_quote(quote, criterion.text, evidence) for quote in quotes)
+    return tuple(_check_quote(quote, evidence, criterion.text) for quote in quotes)
 
 
 def check_countering(quotes: Sequence[Quote], evidence: QuotedEvidence) -> tuple[QuoteCheck, ...]:
     """Check each quote against a claim: any shown line and any output count, comments too."""
-    return tuple(_check_countering_quote(quote, evidence) for quote in quotes[:MOST_QUOTES])
+    return tuple(_check_quote(quote, evidence, None) for quote in quotes[:MOST_QUOTES])
 
 
-def _check_supporting_quote(quote: Quote, criterion: str, evidence: QuotedEvidence) -> QuoteCheck:
+def _check_quote(quote: Quote, evidence: QuotedEvidence, criterion: str | None) -> QuoteCheck:
+    """Check a quote that supports the text of a criterion, or that speaks against one (None)."""
     if quote.source.strip() != "diff":
-        return _check_output_quote(quote, evidence, printed=True)
-    diff = evidence.file(quote.path)
+        return _check_output_quote(quote, evidence, supports=criterion is not None)
+    diff = evidence.find_file(quote.path)
     if diff is None:
         return _refuse(quote, "the shown diff has no such file")
-    removed = asks_removal(criterion)
-    found = _find_near(quote, diff, "+") or (_find_near(quote, diff, "-", old=True) if removed else None)
-    if found is None:
+    new, old = ("+ ", "- ") if criterion is None else ("+", "-" if asks_removal(criterion) else "")
+    places = _find_near(quote, diff, new)
+    removed = places is None
+    if removed and old:
+        places = _find_near(quote, diff, old, old=True)
+    if places is None:
         return _refuse(quote, _explain_absence(quote, diff))
     if is_trivial(quote.text):
         return QuoteCheck("idle", _render_quote(quote), "it says too little")
-    words = name_words(diff, found, old=bool(removed and not _find_near(quote, diff, "+")))
-    if words and not asks_documentation(criterion):
+    is_code_due = criterion is not None and not asks_documentation(criterion)
+    if is_code_due and (words := name_words(diff, places, old=removed)):
         return _refuse(quote, f"it is {words}, which proves nothing of what the code does")
-    return QuoteCheck("counts", _render_quote(quote, found[0][0]))
+    return QuoteCheck("counts", _render_quote(quote, places[0][0]))
 
 
-def _check_countering_quote(quote: Quote, evidence: QuotedEvidence) -> QuoteCheck:
-    if quote.source.strip() != "diff":
-        return _check_output_quote(quote, evidence, printed=False)
-    diff = evidence.file(quote.path)
-    if diff is None:
-        return _refuse(quote, "the shown diff has no such file")
-    found = _find_near(quote, diff, "+ ") or _find_near(quote, diff, "- ", old=True)
-    if found is None:
-        return _refuse(quote, _explain_absence(quote, diff))
-    if is_trivial(quote.text):
-        return QuoteCheck("idle", _render_quote(quote), "it says too little")
-    return QuoteCheck("counts", _render_quote(quote, found[0][0]))
-
-
-def _check_output_quote(quote: Quote, evidence: QuotedEvidence, *, printed: bool) -> QuoteCheck:
-    """Check a quote from a check's output. `printed`: what the change holds literally is the change's own word."""
-    output = evidence.output(quote.source)
+def _check_output_quote(quote: Quote, evidence: QuotedEvidence, *, supports: bool) -> QuoteCheck:
+    """Check a quote from a check's output. What the change holds literally is its own word, which supports nothing."""
+    output = evidence.find_output(quote.source)
     needle = fold_whitespace(quote.text)
     if output is None:
         return _refuse(quote, "there is no check of that name")
-    if not any(make_passage([(1, fold_whitespace(output))]).found(needle)):
+    if not any(make_passage([(1, fold_whitespace(output))]).find_all(needle)):
         return _refuse(quote, "the output of that check does not hold it")
     if is_trivial(quote.text):
         return QuoteCheck("idle", _render_quote(quote), "it says too little")
-    if printed and any(any(p.found(needle)) for diff in evidence.files for p in find_passages(diff, "+")):
+    if supports and any(any(p.find_all(needle)) for diff in evidence.files for p in find_passages(diff, "+")):
         return QuoteCheck("idle", _render_quote(quote), "the change itself prints it")
     return QuoteCheck("counts", _render_quote(quote))
 
@@ -121,7 +111,7 @@ def _find_near(quote: Quote, diff: FileDiff, signs: str, *, old: bool = False) -
 
 def _find_anywhere(quote: Quote, diff: FileDiff, signs: str, *, old: bool = False) -> list[tuple[Position, ...]]:
     for needle in dict.fromkeys((fold_whitespace(quote.text), fold_whitespace(_COPIED_SIGN.sub("", quote.text)))):
-        if found := [places for each in find_passages(diff, signs, old=old) for places in each.found(needle)]:
+        if found := [places for p in find_passages(diff, signs, old=old) for places in p.find_all(needle)]:
             return found
     return []
 

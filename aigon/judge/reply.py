@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NoReturn, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -17,7 +17,7 @@ MALFORMED = "the judge's reply is not in the format that was asked for"
 
 
 def bound_text(text: str, characters: int = _LONGEST_TEXT) -> str:
-    """On one line, without escape sequences or what changes how other text is shown, and not longer than that."""
+    """Return the text on one line, bounded, without escape sequences or what changes how other text is shown."""
     line = " ".join("".join(c if c.isprintable() else " " for c in strip_escapes(text)).split())
     return line if len(line) <= characters else line[: characters - 1] + "…"
 
@@ -27,19 +27,18 @@ def truncate(text: str, characters: int) -> str:
     return text if len(text) <= characters else f"{text[:characters]}\n(cut here: {len(text):,} characters in all)"
 
 
-class StrictModel(BaseModel):
-    """What is asked for, and nothing else."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-def parse_document(text: str) -> Any:
-    """Return the document. Raises ValueError or RecursionError for what is too long, no JSON, or has a key twice."""
+def parse_json(text: str) -> Any:
+    """Return the JSON document. Raises ValueError, with a text for people, for what can be read in two ways."""
+    if not text.strip():
+        raise ValueError("it is empty")
     if len(text) > LONGEST:
         raise ValueError(f"it is longer than {LONGEST:,} characters")
-    found = json.loads(text, object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant)
-    json.dumps(found, ensure_ascii=False).encode()  # half a character could not be written down later
-    return found
+    try:
+        return json.loads(text, object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON (line {error.lineno}: {error.msg})") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -50,25 +49,22 @@ def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is no number in JSON")
 
 
-def describe_malformed(error: ValueError | RecursionError) -> str:
+def describe_malformed(error: ValueError) -> str:
     """Return what is wrong with a reply that could not be read."""
-    return f"{MALFORMED} ({_describe_error(error)})"
+    why = str(error)[:200]
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False, include_input=False)[0]
+        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first["loc"] else first["msg"]
+    return f"{MALFORMED} ({why})"
 
 
-def _describe_error(error: ValueError | RecursionError) -> str:
-    match error:
-        case ValidationError():
-            first = error.errors(include_url=False, include_input=False)[0]
-            return f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first["loc"] else first["msg"]
-        case RecursionError():
-            return "nested too deeply"
-        case UnicodeError():
-            return "half a character"
-        case _:
-            return str(error)[:200]
+class StrictModel(BaseModel):
+    """What is asked for, and nothing else."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Quote(StrictModel):
@@ -111,36 +107,59 @@ class Refutations(StrictModel):
     refutations: list[Refutation]
 
 
+def build_schema(model: type[StrictModel]) -> dict[str, object]:
+    """Return the JSON Schema of a reply without references and titles, as every backend can take it."""
+    whole = model.model_json_schema()
+    definitions: Mapping[str, Any] = whole.pop("$defs", {})
+
+    def expand(node: Any) -> Any:
+        if isinstance(node, list):
+            return [expand(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if "$ref" in node:
+            return expand(definitions[node["$ref"].rpartition("/")[2]])
+        return {key: expand(value) for key, value in node.items() if key not in ("title", "description")}
+
+    schema: dict[str, object] = expand(whole)
+    return schema
+
+
+Reply = TypeVar("Reply", bound=StrictModel)
 Item = TypeVar("Item", Decision, Refutation)
 
 
-def parse_decisions(text: str, asked: Sequence[int]) -> dict[int, Decision | str]:
-    """For each criterion asked its decision, or why there is none."""
+def parse_reply(model: type[Reply], text: str) -> Reply:
+    """Return the reply. Raises ValueError, which `describe_malformed` puts into words."""
+    document = parse_json(text)
     try:
-        return _match_asked(Decisions.model_validate(parse_document(text)).verdicts, asked)
-    except (ValueError, RecursionError) as error:
-        return dict.fromkeys(asked, describe_malformed(error))
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeError:
+        raise ValueError("it holds half a character, which no file can hold") from None
+    return model.model_validate(document)
+
+
+def parse_decisions(text: str, asked: Sequence[int]) -> dict[int, Decision | str]:
+    """Return for each criterion asked its decision, or why there is none."""
+    return _match_asked(lambda: parse_reply(Decisions, text).verdicts, asked)
 
 
 def parse_refutations(text: str, asked: Sequence[int]) -> dict[int, Refutation | str]:
-    """For each criterion asked what was said against it, or why that is not known."""
+    """Return for each criterion asked what was said against it, or why that is not known."""
+    return _match_asked(lambda: parse_reply(Refutations, text).refutations, asked)
+
+
+def _match_asked(read: Callable[[], Sequence[Item]], asked: Sequence[int]) -> dict[int, Item | str]:
     try:
-        return _match_asked(Refutations.model_validate(parse_document(text)).refutations, asked)
-    except (ValueError, RecursionError) as error:
+        items = read()
+    except ValueError as error:
         return dict.fromkeys(asked, describe_malformed(error))
-
-
-def _match_asked(found: Sequence[Item], asked: Sequence[int]) -> dict[int, Item | str]:
-    strangers = sorted({one.criterion for one in found} - set(asked))
-    if strangers:
+    times = Counter(item.criterion for item in items)
+    if strangers := sorted(times.keys() - set(asked)):
         named = ", ".join(map(str, strangers[:10]))
         return dict.fromkeys(asked, f"the judge's reply speaks of criteria that were not asked ({named})")
-    times = Counter(one.criterion for one in found)
-    by_number: dict[int, Item] = {one.criterion: one for one in found}
-    return {number: _require_one(times[number], by_number.get(number)) for number in asked}
-
-
-def _require_one(times: int, one: Item | None) -> Item | str:
-    if one is None:
-        return "the judge's reply leaves this criterion out"
-    return one if times == 1 else f"the judge decided this criterion {times} times"
+    found: dict[int, Item | str] = dict.fromkeys(asked, "the judge's reply leaves this criterion out")
+    for item in items:
+        count = times[item.criterion]
+        found[item.criterion] = item if count == 1 else f"the judge decided this criterion {count} times"
+    return found

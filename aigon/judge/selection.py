@@ -16,7 +16,6 @@ _SMALL = (
 )
 _STOP = frozenset(_SMALL.split())
 _NAMED_WEIGHT, _WORD_WEIGHT = 5, 1
-
 _DOCUMENTATION = re.compile(
     r"\b(docs?|documented|documenting|documentation|readme|doc-?strings?|code comments?|comments?|commented|change-?log"
     r"|release notes?|help text|usage text|man page|tutorial|explain(s|ed)?|explanation|described|jsdoc|javadoc"
@@ -57,33 +56,26 @@ PIECE = 6_000
 
 
 def asks_documentation(criterion: str) -> bool:
-    """Whether it asks for words for people, so that a comment, a docstring or prose can be what proves it.
-
-    By its own words: docs, documented, documentation, README, docstring, comment, changelog, release notes, help
-    text, explained, described, guide and the like, or `Document ...` at its beginning.
-    """
+    """Whether it asks for words for people, so that a comment, a docstring or prose can be what proves it."""
     return bool(_DOCUMENTATION.search(criterion))
 
 
 def asks_removal(criterion: str) -> bool:
-    """Whether it asks that something be gone, so that a removed line can be what proves it.
-
-    By its own words: remove, delete, drop, rename, replace, move, no longer, gone and the like.
-    """
+    """Whether it asks that something be gone, so that a removed line can be what proves it."""
     return bool(_REMOVAL.search(criterion))
 
 
 def weigh_words(criterion: str) -> Mapping[str, int]:
     """Return the words to look for in paths and hunks, in lower case; what stands in backticks weighs most."""
-    found = {word.lower(): _WORD_WEIGHT for word in _WORD.findall(criterion)}
-    found = {word: weight for word, weight in found.items() if len(word) > 2 and word not in _STOP}
+    words = {word.lower() for word in _WORD.findall(criterion)}
+    found = {word: _WORD_WEIGHT for word in words if len(word) > 2 and word not in _STOP}
     for quoted in _NAMED.findall(criterion):
         found |= {part.lower(): _NAMED_WEIGHT for part in (quoted.strip(), *_WORD.findall(quoted)) if len(part) > 1}
     return found
 
 
 def explain_hidden_name(path: str) -> str:
-    """Return why a file of that name is not shown; "" if it is."""
+    """Return why a file of that name is not shown, so that its text need not be asked for; "" if it is."""
     *folders, name = path.lower().split("/")
     if name in _LOCKS or name.endswith(_LOCK_ENDINGS):
         return "lock file"
@@ -93,7 +85,7 @@ def explain_hidden_name(path: str) -> str:
 
 
 def is_hidden_by_name(path: str) -> bool:
-    """Whether the name alone says that a file is not shown, so that its text need not be asked for."""
+    """Whether the name alone says that a file is not shown."""
     return bool(explain_hidden_name(path))
 
 
@@ -106,17 +98,13 @@ def explain_hidden(diff: FileDiff) -> str:
             return word
     if not diff.hunks:
         return "no text changed" if diff.status == "M" else "empty"
-    return "generated" if _MARK.search(_read_top(diff)) else ""
-
-
-def _read_top(diff: FileDiff) -> str:
-    """The beginning of a file, without what the change wrote there itself: a mark must not make a file disappear."""
+    # What the change wrote into the top itself does not count: a mark must not make a file disappear.
     lines = [line for hunk in diff.hunks for line in hunk.lines]
     written = {line.new for line in lines if line.sign == "+"} if diff.status != "A" else set()
     known = enumerate(diff.content.split("\n")[:_FIRST] if diff.content else [], 1)
     top = [text for number, text in known if number not in written]
     top += [line.text for line in lines if line.sign == "-" and line.old <= _FIRST]
-    return "\n".join(top)[:_TOP]
+    return "generated" if _MARK.search("\n".join(top)[:_TOP]) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,103 +118,98 @@ class ShownChange:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A hunk that could be shown. `file` is the number of its file."""
+    """A hunk that could be shown. `file` is the number of its file; `text` and `path` are in lower case."""
 
     file: int
     hunk: Hunk
     text: str
     path: str
 
-    def score(self, words: dict[str, int]) -> int:
+    def score(self, words: Mapping[str, int]) -> int:
         """Return how much it has to do with these words: a word of the path counts twice."""
-        return sum(w * ((word in self.text) + 2 * (word in self.path)) for word, w in words.items())
+        return sum(weight * ((word in self.text) + 2 * (word in self.path)) for word, weight in words.items())
 
 
 def select_shown(diffs: Sequence[FileDiff], criteria: Sequence[Criterion], budget: int = BUDGET) -> ShownChange:
-    """Return the whole change where its text fits into `budget` characters, else the hunks that the criteria speak of.
+    """Return the whole change if its text fits into `budget` characters, else the hunks that the criteria speak of.
 
-    The criteria take turns, so that each gets its share, and every call of a look shows the same.
+    The criteria take turns, so that each gets its share, and every call of an assessment shows the same.
     """
     reasons = [(diff, explain_hidden(diff)) for diff in diffs]
     files = [diff for diff, why in reasons if not why]
-    left = tuple((diff.name, why) for diff, why in reasons if why)
-    if sum(measure_diff(diff) for diff in files) <= budget:
-        return ShownChange(tuple(files), left)
+    left = [(diff.name, why) for diff, why in reasons if why]
+    if sum(map(measure_diff, files)) <= budget:
+        return ShownChange(tuple(files), tuple(left))
     parts = [
-        _part(n, hunk, diff) for n, diff in enumerate(files) for whole in diff.hunks for hunk in _split_hunk(whole)
+        _Part(number, piece, piece.text.lower(), diff.name.lower())
+        for number, diff in enumerate(files)
+        for hunk in diff.hunks
+        for piece in _split_hunk(hunk)
     ]
-    chosen = _choose_parts(parts, files, [dict(weigh_words(criterion.text)) for criterion in criteria], budget)
-    return _keep_chosen(files, parts, chosen, left)
+    chosen = _choose_parts(parts, files, [weigh_words(criterion.text) for criterion in criteria], budget)
+    by_file: dict[int, list[int]] = {}
+    for index, part in enumerate(parts):
+        by_file.setdefault(part.file, []).append(index)
+    kept = []
+    for number, diff in enumerate(files):
+        own = by_file.get(number, [])
+        hunks = tuple(parts[index].hunk for index in own if index in chosen)
+        if hunks:
+            kept.append(replace(diff, hunks=hunks))
+        if len(hunks) < len(own):
+            left.append((diff.name, f"{len(own) - len(hunks)} of {len(own)} parts, for want of room"))
+    return ShownChange(tuple(kept), tuple(left), whole=False)
 
 
 def measure_diff(diff: FileDiff) -> int:
-    """Characters of a file's diff."""
-    return _head(diff) + sum(len(hunk.text) + 1 for hunk in diff.hunks)
+    """Return the characters of a file's diff."""
+    return _measure_head(diff) + sum(len(hunk.text) + 1 for hunk in diff.hunks)
 
 
-def _head(diff: FileDiff) -> int:
+def _measure_head(diff: FileDiff) -> int:
     return 2 * len(diff.name) + 14
 
 
-def _part(number: int, hunk: Hunk, diff: FileDiff) -> _Part:
-    return _Part(number, hunk, hunk.text.lower(), diff.name.lower())
-
-
-def _choose_parts(parts: list[_Part], files: list[FileDiff], wanted: list[dict[str, int]], budget: int) -> set[int]:
-    """The numbers of the parts that are shown: each criterion in turn takes what speaks most of it and still fits."""
+def _choose_parts(
+    parts: Sequence[_Part], files: Sequence[FileDiff], wanted: Sequence[Mapping[str, int]], budget: int
+) -> set[int]:
+    """Return the numbers of the parts that are shown: each criterion in turn takes what speaks most of it and fits."""
     orders = [sorted(range(len(parts)), key=lambda n: (-parts[n].score(words), n)) for words in wanted or [{}]]
     queues = [iter(order) for order in orders]
     chosen: set[int] = set()
-    seen: set[int] = set()
+    begun: set[int] = set()
+
+    def cost(part: _Part) -> int:
+        return len(part.text) + 1 + (0 if part.file in begun else _measure_head(files[part.file]))
+
     while queues:
         for queue in list(queues):
-            taken = next((n for n in queue if n not in chosen and _cost(parts[n], files, seen) <= budget), None)
+            taken = next((n for n in queue if n not in chosen and cost(parts[n]) <= budget), None)
             if taken is None:
                 queues.remove(queue)
                 continue
-            budget -= _cost(parts[taken], files, seen)
+            budget -= cost(parts[taken])
             chosen.add(taken)
-            seen.add(parts[taken].file)
+            begun.add(parts[taken].file)
     return chosen
-
-
-def _cost(part: _Part, files: list[FileDiff], seen: set[int]) -> int:
-    return len(part.text) + 1 + (0 if part.file in seen else _head(files[part.file]))
-
-
-def _keep_chosen(
-    files: list[FileDiff], parts: list[_Part], chosen: set[int], left: tuple[tuple[str, str], ...]
-) -> ShownChange:
-    kept, missing = [], list(left)
-    parts_of: dict[int, list[int]] = {}
-    for n, part in enumerate(parts):
-        parts_of.setdefault(part.file, []).append(n)
-    for number, diff in enumerate(files):
-        mine = parts_of.get(number, [])
-        hunks = tuple(parts[n].hunk for n in mine if n in chosen)
-        if hunks:
-            kept.append(replace(diff, hunks=hunks))
-        if len(hunks) < len(mine):
-            missing.append((diff.name, f"{len(mine) - len(hunks)} of {len(mine)} parts, for want of room"))
-    return ShownChange(tuple(kept), tuple(missing), whole=False)
 
 
 def _split_hunk(hunk: Hunk) -> list[Hunk]:
     """Return a long hunk in pieces, divided where a line is empty or, failing that, where it gets too long."""
-    pieces, start, size, blank = [], 0, 0, 0
+    ends, start, size, blank = [], 0, 0, 0
     for at, line in enumerate(hunk.lines):
         size += len(line.text) + 2
         if not line.text.strip():
             blank = at + 1
         if size > PIECE:
-            end = blank if blank > start else max(at, start + 1)
-            pieces.append((start, end))
-            start, size = end, sum(len(each.text) + 2 for each in hunk.lines[end : at + 1])
-    pieces.append((start, len(hunk.lines)))
-    found = [hunk.lines[a:b] for a, b in pieces if b > a]
-    return [hunk] if len(found) == 1 else [Hunk(_heading(lines), lines) for lines in found]
+            start = blank if blank > start else max(at, start + 1)
+            ends.append(start)
+            size = sum(len(each.text) + 2 for each in hunk.lines[start : at + 1])
+    pieces = [hunk.lines[a:b] for a, b in zip([0, *ends], [*ends, len(hunk.lines)], strict=True) if b > a]
+    return [hunk] if len(pieces) == 1 else [Hunk(_describe_lines(lines), lines) for lines in pieces]
 
 
-def _heading(lines: Sequence[DiffLine]) -> str:
+def _describe_lines(lines: Sequence[DiffLine]) -> str:
+    """Return the heading of a hunk with these lines."""
     old, new = [line.old for line in lines if line.old], [line.new for line in lines if line.new]
     return f"@@ -{min(old, default=0)},{len(old)} +{min(new, default=0)},{len(new)} @@"

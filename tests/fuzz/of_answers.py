@@ -18,6 +18,7 @@ from aigon.git.blind_spots import list_submodules, parse_hidden
 from aigon.git.diff import parse_diff
 from aigon.judge import pairwise, reply
 from aigon.judge.backends import _program, command
+from aigon.judge.selection import ShownChange
 from aigon.model.changes import Edit, Edits
 from aigon.model.criteria import Criterion
 from aigon.model.turns import ProgramExit
@@ -121,7 +122,7 @@ CODE = (
 def agent(module: ModuleType, data: bytes) -> None:
     """What an agent's program printed, wrote to standard error, left as its report."""
     for exited in (ProgramExit(0, data, b"", ended=NOW), ProgramExit(1, b"", data, report=data, ended=NOW)):
-        assert sound(module.seen(exited))
+        assert sound(module.read_output(exited))
 
 
 def parser(name: str, data: bytes) -> None:
@@ -138,13 +139,14 @@ def judge(data: bytes) -> None:
     for asked in ([1, 2], [1]):
         reply.parse_decisions(text, asked)
         reply.parse_refutations(text, asked)
-    pairwise.parse_pair_reply(text)
+    nothing = ShownChange(())
+    pairwise.read_preference(pairwise.Pair("", (), (nothing, nothing), "", ""), text)
     for read in (_program.parse_whole_object, _program.parse_answered_object):
         try:
             read(text)
         except ValueError as error:
             assert str(error)
-    json.dumps(command._answer(ProgramExit(0, data)).text)
+    json.dumps(command.read_reply(data).text)
 
 
 def proposals(data: bytes) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from aigon.judge.backends._program import ask_program, describe_failure, parse_answered_object
+from aigon.judge.reply import MALFORMED
 from aigon.judge.settings import NOBODY, AgentJudgeSettings
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 
@@ -27,34 +28,24 @@ def explain_unready(settings: JudgeSettings, _env: Mapping[str, str]) -> str:
 
 
 def ask(question: JudgeQuestion, settings: JudgeSettings) -> JudgeAnswer:
-    """One session of the agent, for one answer."""
+    """Run one session of the agent, for one answer."""
     if not isinstance(settings, AgentJudgeSettings) or settings.missing:
-        why = explain_unready(settings, settings.env)
-        return JudgeAnswer(
-            failure=f"the judge cannot be asked: {why}", cost=0.0, cost_status="reported", available=False
-        )
+        why = f"the judge cannot be asked: {explain_unready(settings, settings.env)}"
+        return JudgeAnswer(failure=why, cost=0.0, cost_status="reported", available=False)
     launch = settings.launch
     kept = {name: value for name, value in settings.env.items() if name not in launch.unset}
-    inside = replace(settings, env={**kept, **launch.env})
+    form = _FORM.format(schema=json.dumps(question.schema, indent=1))
+    prompt = "\n\n".join([question.rules, question.shared, question.task, form]) + "\n"
     try:
-        exited = ask_program(launch.argv, inside, _render_prompt(question))
+        exited = ask_program(launch.argv, replace(settings, env={**kept, **launch.env}), prompt)
     except (OSError, ValueError) as error:
         return JudgeAnswer(failure=f"the judge could not be asked: {error}")
     answer = settings.read(exited)
     if answer.failure:
-        of_its_own = exited.timed_out or exited.start_error
-        why = describe_failure(exited, settings) if of_its_own else f"the judge could not answer: {answer.failure}"
+        by_process = exited.timed_out or exited.start_error
+        why = describe_failure(exited, settings) if by_process else f"the judge could not answer: {answer.failure}"
         return replace(answer, text="", failure=" ".join(why.split()))
-    return _normalise(answer)
-
-
-def _normalise(answer: JudgeAnswer) -> JudgeAnswer:
     try:
         return replace(answer, text=json.dumps(parse_answered_object(answer.text)))
     except ValueError as error:
-        return replace(answer, text="", failure=f"the judge's reply is not in the format that was asked for: {error}")
-
-
-def _render_prompt(question: JudgeQuestion) -> str:
-    form = _FORM.format(schema=json.dumps(question.schema, indent=1))
-    return "\n\n".join([question.rules, question.shared, question.task, form]) + "\n"
+        return replace(answer, text="", failure=f"{MALFORMED}: {error}")
