@@ -92,6 +92,7 @@ def resolved(project: Path, own: dict[str, bytes], profile: str = "") -> Resolut
     return resolve_profile(known[profile] if profile else detect_profile(known.values(), on_disk), on_disk)
 
 
+@pytest.mark.slow
 def test_on_the_base_the_feature_is_red_and_the_rest_is_green(tmp_path: Path) -> None:
     green, red = results(after(0, tmp_path))
     assert green == {
@@ -104,6 +105,7 @@ def test_on_the_base_the_feature_is_red_and_the_rest_is_green(tmp_path: Path) ->
     assert open_criteria(tmp_path) == {1, 2, 3, 4, 5}
 
 
+@pytest.mark.slow
 def test_the_first_attempt_breaks_one_test_and_one_lint_rule(tmp_path: Path) -> None:
     _, red = results(after(1, tmp_path))
     assert red == {"test_show_of_no_time_at_all_is_0s"}
@@ -111,6 +113,7 @@ def test_the_first_attempt_breaks_one_test_and_one_lint_rule(tmp_path: Path) -> 
     assert open_criteria(tmp_path) == {3, 4}
 
 
+@pytest.mark.slow
 def test_the_second_attempt_is_green_and_still_short_of_one_criterion(tmp_path: Path) -> None:
     _, red = results(after(2, tmp_path))
     assert (red, lint(tmp_path)) == (set(), [])

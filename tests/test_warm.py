@@ -35,6 +35,7 @@ def test_it_is_seen_by_others_under_its_own_command_line(lab: Lab) -> None:
     assert "OF_THIS_ONE=yes\n" in (lab.home / "env").read_text()
 
 
+@pytest.mark.slow
 def test_one_that_takes_too_long_is_killed_and_the_next_one_runs(lab: Lab) -> None:
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
     lab.agent('touch "$HOME/begun"; exec sleep 5')
@@ -78,6 +79,7 @@ def interrupted_once(seen: Path) -> Iterator[None]:
         signal.signal(signal.SIGUSR1, before)
 
 
+@pytest.mark.slow
 def test_where_a_test_ended_every_descendant_the_next_command_runs_all_the_same(lab: Lab) -> None:
     assert lab.aigon("--version").code == 0
     assert orphans.sweep() >= 1

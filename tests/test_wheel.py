@@ -90,6 +90,7 @@ def test_aigon_and_its_data_come_from_the_wheel(installed: Path, tmp_path: Path)
     assert [place for place in places if not Path(place).is_relative_to(installed)] == []
 
 
+@pytest.mark.slow
 def test_the_demo_of_an_installed_wheel_ends_proven_and_says_what_the_readme_shows(
     installed: Path, tmp_path: Path
 ) -> None:

@@ -114,6 +114,7 @@ def test_exclude_lines_keep_out_what_the_names_keep_out_and_no_folder(lab: Lab) 
     assert len(SECRET_NAMES) > 20
 
 
+@pytest.mark.slow
 def test_thousands_of_changed_files_take_no_time(lab: Lab) -> None:
     text = "".join(f"const value{n} = require('./module-{n}'); // nothing to see in here\n" for n in range(120))
     names = [f"src/{n % 50}/file{n}.js" for n in range(3000)]
@@ -318,6 +319,7 @@ def many(lab: Lab) -> Iterator[Lab]:
     yield lab
 
 
+@pytest.mark.slow
 def test_many_commits_are_rewritten_in_little_time(many: Lab) -> None:
     begun = time.monotonic()
     new = rewritten(many, many.git("rev-list", "--max-parents=0", "HEAD"))

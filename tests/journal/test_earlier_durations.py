@@ -95,6 +95,7 @@ def order(lab: Lab, feature: str) -> list[str]:
     return [check for check in started if check in ("quick", "brief", "slow")]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system binds no process to one core")
 def test_the_slow_check_that_is_listed_last_starts_first_in_the_second_run(lab: Lab) -> None:
     commands = {"quick": "true", "brief": "true", "slow": "sleep 0.8"}

@@ -53,6 +53,7 @@ def state(lab: Lab, label: str) -> dict[str, Any]:
     return lab.state(f".aigon/loop-state-42-{label}.json")
 
 
+@pytest.mark.slow
 def test_three_agents_side_by_side_come_to_what_each_of_them_is_worth(ready: Lab) -> None:
     ran = ready.aigon("feature-implement", "42", "--loop", *ALL, timeout=120)
     assert ran.code == 0, ran.out + ran.err

@@ -251,12 +251,14 @@ def _leaves_no_trace(lab: Lab, *outputs: str) -> None:
     assert list((lab.home / "state").glob("repos/*/rooms/*")) == []
 
 
+@pytest.mark.slow
 def test_building_a_python_package_leaves_no_trace_where_nothing_is_ignored(lab: Lab) -> None:
     lab.write("pyproject.toml", PYPROJECT)
     lab.write("backend.py", BACKEND)
     _leaves_no_trace(lab, "__pycache__/", "build/", "*.egg-info/")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
 def test_building_an_npm_project_leaves_no_trace_and_finds_what_it_built_before(lab: Lab) -> None:
     build = (
@@ -279,6 +281,7 @@ def test_a_check_runs_in_the_workspace_once_git_ignores_what_it_writes(lab: Lab)
     assert lab.aigon("feature-validate", "42").code == 0 and lab.path("local/built").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("pre-commit", path=str(Path(sys.executable).parent)) is None, reason="no pre-commit")
 def test_hooks_of_pre_commit_are_a_check_that_says_what_it_would_change(lab: Lab) -> None:
     hook = {"id": "end", "name": "end", "language": "system", "entry": "sed -i s/wrong/right/", "files": "txt$"}

@@ -114,6 +114,7 @@ def test_worktrees_that_hold_nothing_are_removed_and_everything_else_stays(case:
     case.lab.sound()
 
 
+@pytest.mark.slow
 def test_one_agents_worktree_is_removed_by_label_or_name(case: Cleaning) -> None:
     one, two = case.made(), case.made(replace(CODEX, agent="codex"))
     assert case.lab.aigon("cleanup", "42", "codex").code == 0

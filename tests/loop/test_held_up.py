@@ -125,6 +125,7 @@ def test_before_a_long_wait_what_the_turn_did_is_judged_and_may_be_enough(open_f
     assert "waiting" not in ran.out
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_waiting_and_keeps_what_was_done(open_feature: Lab) -> None:
     lab = open_feature
     claude(lab, "echo half > half.txt; until_ 3600; echo $LIMIT; exit 1", "touch done.txt; echo $OK")

@@ -47,7 +47,7 @@ def ask_to_stop(lab: Lab, process: "subprocess.Popen[str]", how: str) -> None:
 WAYS = [
     ("two SIGINTs", 130, "interrupted"),
     ("aigon stop", 130, "interrupted"),
-    ("SIGTERM", 143, "interrupted"),
+    pytest.param("SIGTERM", 143, "interrupted", marks=pytest.mark.slow),
     pytest.param("SIGHUP", 143, "interrupted", marks=pytest.mark.slow),
     (".aigon/STOP", 3, "stopped"),
     pytest.param("EMERGENCY_STOP_RALPH", 3, "stopped", marks=pytest.mark.slow),

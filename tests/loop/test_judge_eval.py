@@ -96,6 +96,7 @@ def test_a_judge_that_obeys_the_text_it_reads_ticks_nothing_by_it(lab: Lab) -> N
     assert by_case["slugs"]["right"] == 4
 
 
+@pytest.mark.slow
 def test_calls_without_an_answer_are_counted_with_their_reason(lab: Lab) -> None:
     one = small(lab, "slugs")
     failing = judged_by(lab, "failing", "--set", one)
@@ -145,6 +146,7 @@ def test_an_agent_is_measured_outside_of_any_repository_until_it_is_spent(lab: L
     assert "--tools" in (lab.home / "argv").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_what_was_judged_is_reported_when_somebody_ends_it(number: signal.Signals, code: int, lab: Lab) -> None:
     lab.config(judge={"backend": "command", "command": [sys.executable, SCRIPT, "slow", labels(lab)], "timeout": 60})

@@ -156,6 +156,7 @@ def test_what_the_judge_cannot_say_waits_for_a_person(lab: Lab) -> None:
     assert "aigon approve 42 2" in ran.out
 
 
+@pytest.mark.slow
 def test_a_judge_with_a_bad_key_is_unavailable_and_a_resume_asks_again(lab: Lab) -> None:
     project(lab, WORKS, "it is elegant")
     with ModelServer(refusal(401, "invalid x-api-key"), YES) as server:

@@ -80,6 +80,7 @@ def _folder(pid: int) -> str:
     return ""
 
 
+@pytest.mark.slow
 def test_the_next_commands_say_what_is_left_and_how_it_is_ended(killed: Lab) -> None:
     for command in (("feature-status", "--json"), ("board",), ("worktrees", "--json"), ("doctor", "--json")):
         ran = killed.aigon(*command)

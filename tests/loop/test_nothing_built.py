@@ -108,6 +108,7 @@ def test_a_spec_changed_on_the_branch_is_judged_by_what_the_base_had(passing: La
     assert "Criteria 1 and 2 only run" in ran.out
 
 
+@pytest.mark.slow
 def test_every_candidate_of_an_arena_is_asked_the_same(passing: Lab) -> None:
     for name in ("one", "two"):
         passing.agent(f"echo {name} > {name}.txt", name=name)

@@ -337,6 +337,7 @@ def test_a_kill_after_parking_and_before_the_record_of_it_leaves_the_branch(lab:
     lab.sound()
 
 
+@pytest.mark.slow
 def test_a_run_that_is_really_killed_on_the_way_back_goes_on_from_the_best(lab: Lab) -> None:
     ready(lab)
     process = lab.start(*LOOP, "--max-iterations", "4", *BACK)

@@ -115,7 +115,7 @@ def paste(lab: Lab, words: tuple[str, ...]) -> str:
     return f"{' '.join(words)}: {ran.code}\n{ran.out}{ran.err}" if ran.code in (1, 2) else ""
 
 
-SAMPLE = (("iterations", "worktree"), ("needs_human", "arena"), ("killed", "solo"), ("refused", "solo"))
+SAMPLE = (("iterations", "worktree"), ("killed", "solo"))
 """What the default suite tries of all ends in all modes."""
 
 

@@ -113,6 +113,7 @@ def test_agents_that_fail_every_turn_end_the_run_with_their_work_committed(lab: 
     assert lab.state()["iteration"] == 4, "the count of failures starts anew"
 
 
+@pytest.mark.slow
 def test_a_flood_is_capped_in_the_run_folder_with_head_and_tail(lab: Lab) -> None:
     flood = "echo begin; yes 'a line of a flood' | head -c 20000000; echo the end"
     lab.spec(f"it is done <!-- verify: {flood}; {DONE_WHEN} -->")
@@ -170,6 +171,7 @@ def test_no_secret_is_written_down(lab: Lab) -> None:
     assert logs == [4, 3]
 
 
+@pytest.mark.slow
 def test_no_secret_of_a_test_report_is_written_down(lab: Lab) -> None:
     lab.write(
         "test_it.py", 'import os\ndef test_it():\n    assert open(os.environ["HOME"] + "/secret").read() == "x"\n'

@@ -219,6 +219,7 @@ def test_what_people_change_between_runs_counts_as_the_base_s(lab: Lab) -> None:
     assert ran.code == 0, ran.out + ran.err
 
 
+@pytest.mark.slow
 def test_a_dependency_folder_is_lent_as_it_was_and_made_anew_when_it_changed(lab: Lab) -> None:
     lab.write(".gitignore", "node_modules/\n")
     lab.write("package.json", '{"private": true}\n')
@@ -274,6 +275,7 @@ def test_a_record_of_the_base_that_is_damaged_is_refused_and_repaired_from_its_c
     assert lab.aigon(*RESUME).code == 0
 
 
+@pytest.mark.slow
 def test_a_criterion_about_tests_added_to_a_file_of_the_base_needs_nobody(lab: Lab) -> None:
     lab.write("tests/test_it.py", "def test_one():\n    assert True\n")
     lab.write("pyproject.toml", '[tool.pytest.ini_options]\ntestpaths = ["tests"]\n')

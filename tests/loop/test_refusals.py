@@ -346,6 +346,7 @@ def test_an_index_that_another_git_holds_is_waited_for(ready: Lab) -> None:
     ready.sound()
 
 
+@pytest.mark.slow
 def test_an_index_held_for_long_is_refused_by_name_and_the_lock_stays(ready: Lab) -> None:
     ready.agent(LOCKED_MEANWHILE)
     ready.commit("agent")

@@ -334,6 +334,7 @@ def test_without_a_state_there_is_nothing_to_resume(lab: Lab) -> None:
     assert lab.fingerprint() == before
 
 
+@pytest.mark.slow
 def test_records_are_found_from_another_home_by_the_command_that_is_printed(lab: Lab, tmp_path: Path) -> None:
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
     lab.agent("touch done.txt")
@@ -429,6 +430,7 @@ def test_an_approval_is_enough_to_be_proven_without_a_turn(lab: Lab) -> None:
     assert len(set(lab.subjects())) == len(lab.subjects())
 
 
+@pytest.mark.slow
 def test_in_a_terminal_a_decision_shows_the_evidence_and_asks(lab: Lab) -> None:
     waiting_for_a_person(lab)
     for verb in (("approve", "42", "2"), ("reject", "42", "2", "--why", "no")):
@@ -554,6 +556,7 @@ def rewound(lab: Lab, to: str) -> None:
     journal(lab).write_bytes(b"".join(lines[: last + 1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lock", [False, True])
 def test_a_kill_after_the_branch_moved_is_found_by_the_ref_and_costs_no_turn(lab: Lab, lock: bool) -> None:
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
@@ -573,6 +576,7 @@ def test_a_kill_after_the_branch_moved_is_found_by_the_ref_and_costs_no_turn(lab
     lab.sound()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lock", [False, True])
 def test_a_kill_before_the_branch_moved_publishes_the_same_tree(lab: Lab, lock: bool) -> None:
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")

@@ -71,6 +71,7 @@ def test_after_a_kill_the_recorded_agent_continues_under_the_limits_of_the_run(l
     assert "--max-wait" not in said.replace("--max-wait 3600", ""), said
 
 
+@pytest.mark.slow
 def test_another_agent_is_a_warning_before_anything_is_paid(lab: Lab) -> None:
     go(lab)
     ok(lab.aigon(*LOOP, "--agent", "other", "--max-iterations", "1"), 3)
@@ -135,6 +136,7 @@ def test_model_ladder_and_judge_are_those_of_the_run(lab: Lab) -> None:
     assert choices(lab)[-1]["model"] == "chosen" and choices(lab)[-1]["judge"] == "command"
 
 
+@pytest.mark.slow
 def test_an_arena_is_resumed_under_the_limits_that_all_share(lab: Lab) -> None:
     go(lab)
     lab.commit("the feature")

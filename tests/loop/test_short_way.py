@@ -22,6 +22,7 @@ def ready(lab: Lab) -> Lab:
     return lab
 
 
+@pytest.mark.slow
 def test_a_title_becomes_a_spec_then_a_run_and_main_gets_no_commit(ready: Lab) -> None:
     before = ready.git("rev-parse", "main")
     planned = ready.aigon("feature-implement", "Say goodbye", "--loop", "--dry-run")
@@ -62,6 +63,7 @@ def test_a_spec_by_its_path_gets_an_id_that_no_branch_has(ready: Lab, place: str
     assert ready.git("branch", "--show-current") == "feature-08-tea"
 
 
+@pytest.mark.slow
 def test_worktrees_and_an_arena_start_from_the_inbox_too(ready: Lab) -> None:
     mine = json.loads(ready.read(".aigon/config.json"))["agents"]["mine"]
     ready.config(agents={"other": mine})

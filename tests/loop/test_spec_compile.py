@@ -149,6 +149,7 @@ def in_a_terminal(lab: Lab, typed: str, *arguments: str) -> str:
     return shown.decode(errors="replace")
 
 
+@pytest.mark.slow
 def test_in_a_terminal_every_proposal_is_asked_about(lab: Lab) -> None:
     calculator(lab)
     # No to running 6; 1 yes, 2 no, 3 (green) yes, 4 and all the rest that --yes would take: not 6, which was not run.

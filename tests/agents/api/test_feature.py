@@ -65,6 +65,7 @@ def test_a_turn_that_asks_for_a_person_ends_the_run_as_such(lab: Lab) -> None:
     assert done.code == 4 and "contradicts itself" in done.out, done.out + done.err
 
 
+@pytest.mark.slow
 def test_an_address_where_nobody_answers_is_waited_for_and_costs_no_failed_turn(lab: Lab) -> None:
     lab.config(guards={"firstWait": "200ms"}, agents={"api": {"adapter": "api", "args": ["--attempts", "1"]}})
     nowhere = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9", "ANTHROPIC_API_KEY": "test-key-of-nobody"}
@@ -75,6 +76,7 @@ def test_an_address_where_nobody_answers_is_waited_for_and_costs_no_failed_turn(
     assert [event["agent"] for event in done.events if event["event"] == "waiting"] == ["api"]
 
 
+@pytest.mark.slow
 def test_a_hang_is_ended_by_the_deadline_and_nothing_of_it_is_left(lab: Lab) -> None:
     mark = f"sleep 62.{os.getpid()}"
     lab.config(guards={"iterationTimeout": 6})
@@ -84,6 +86,7 @@ def test_a_hang_is_ended_by_the_deadline_and_nothing_of_it_is_left(lab: Lab) -> 
     assert not alive(mark) and not alive("_api/__main__.py --workspace " + str(lab.root))
 
 
+@pytest.mark.slow
 def test_a_signal_ends_the_turn_at_once_and_what_was_spent_is_known(lab: Lab) -> None:
     mark = f"sleep 63.{os.getpid()}"
     with ModelServer(cut(text("a")), bash(mark)) as server:

@@ -79,6 +79,7 @@ def test_ruff_would_format(tmp_path: Path) -> None:
     assert read("ruff", ran(tmp_path, *command)).summary == "clean"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [(), ("--output=json",), ("--pretty",)], ids=["text", "json", "pretty"])
 def test_mypy_finds_errors_and_none(tmp_path: Path, form: tuple[str, ...]) -> None:
     (tmp_path / "a.py").write_text('x: int = ""\n')
