@@ -1,8 +1,8 @@
 """What checks need beside the tree: folders that git ignores (`.venv`, `node_modules`), or the command that makes them.
 
 A folder that is as it was before any agent ran is lent to the room. One that has changed since could hold anything, so
-it is made anew by the project's set-up command, once per lock file. One that is new was not there when the base was
-looked at, and is not there in the room.
+it is made anew by the project's set-up command, once per lock file. One that is new was not part of the baseline, and
+is not there in the room.
 """
 
 import hashlib
@@ -44,21 +44,20 @@ class Dependencies:
 def find_dependency_folders(root: Path, setups: Iterable[Setup]) -> dict[str, str]:
     """Return the dependency folders that are there, by relative path, with a name for what they hold.
 
-    A link to one (`worktree.link`) is one, too: where it leads is a part of its name.
+    A link to one (`worktree.link`) counts, too: where it leads is a part of its name.
     """
-    places = dict.fromkeys(setup.makes for setup in setups if setup.makes)
-    found = {place: fingerprint_folder(root / place) for place in places}
-    return {place: f"{_link_target(root / place)}{name}" for place, name in found.items() if name}
-
-
-def _link_target(place: Path) -> str:
-    return f"{place.resolve()}\0" if place.is_symlink() else ""
+    names: dict[str, str] = {}
+    for place in dict.fromkeys(setup.makes for setup in setups if setup.makes):
+        if name := fingerprint_folder(root / place):
+            target = f"{(root / place).resolve()}\0" if (root / place).is_symlink() else ""
+            names[place] = f"{target}{name}"
+    return names
 
 
 def choose_dependencies(
     root: Path, setups: Sequence[Setup], before: Mapping[str, str], tree: Mapping[str, TreeEntry]
 ) -> Dependencies:
-    """Which folders a room gets; `before` are those that were there before any agent ran, `tree` the tree's files.
+    """Return which folders a room gets; `before` are those before any agent ran, `tree` the tree's files.
 
     Raises AigonError (exit 7) for a folder that has changed and that no set-up command of the project makes.
     """
@@ -66,24 +65,23 @@ def choose_dependencies(
     if own:
         return Dependencies(each_time=own)
     now = find_dependency_folders(root, setups)
-    lent = tuple(place for place, name in before.items() if now.get(place) == name and not _in_tree(place, tree))
-    changed = [place for place in before if place not in lent and not _in_tree(place, tree)]
-    return Dependencies(lent, due=tuple(_find_setup(place, setups, tree) for place in changed))
-
-
-def _in_tree(place: str, tree: Mapping[str, TreeEntry]) -> bool:
-    return any(path == place or path.startswith(f"{place}/") for path in tree)
-
-
-def _find_setup(place: str, setups: Sequence[Setup], tree: Mapping[str, TreeEntry]) -> Setup:
-    for setup in setups:
-        if setup.makes == place and setup.lock in tree and shutil.which(setup.argv[0]):
-            return setup
-    raise environment(
-        f"{place} is not what it was before the first turn, and nothing says how to make it anew",
-        where=place,
-        hint='Say how in .aigon/config.json: "proof": {"setup": "COMMAND"}, or "proof": "in-place"',
-    )
+    lent, due = [], []
+    for place, name in before.items():
+        if any(path == place or path.startswith(f"{place}/") for path in tree):
+            continue
+        if now.get(place) == name:
+            lent.append(place)
+            continue
+        makers = (each for each in setups if each.makes == place and each.lock in tree and shutil.which(each.argv[0]))
+        setup = next(makers, None)
+        if setup is None:
+            raise environment(
+                f"{place} is not what it was before the first turn, and nothing says how to make it anew",
+                where=place,
+                hint='Say how in .aigon/config.json: "proof": {"setup": "COMMAND"}, or "proof": "in-place"',
+            )
+        due.append(setup)
+    return Dependencies(tuple(lent), due=tuple(due))
 
 
 def run_setup(inside: World, setup: Setup, folder: Path) -> None:
@@ -103,7 +101,7 @@ def run_setup(inside: World, setup: Setup, folder: Path) -> None:
 def locate_kept(
     home: Path, setup: Setup, tree: Mapping[str, TreeEntry], setups: Sequence[Setup], seen_as: Path
 ) -> Path:
-    """Where the folder that a set-up makes is kept: by the command, the lock files, and the place it was made for."""
+    """Return where the folder that a set-up makes is kept: by the command, the lock files, and the place it is for."""
     files = sorted({each.lock for each in setups} | {path for path in tree if path.startswith("requirements")})
     parts = [*setup.argv, str(seen_as), *(f"{path} {tree[path].sha}" for path in files if path in tree)]
     name = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:24]

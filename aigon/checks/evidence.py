@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from aigon.checks.parsers import parse
 from aigon.checks.parsers.readings import merge_readings
 from aigon.checks.pytest_arguments import read_pytest_request
-from aigon.checks.reports import LARGEST_REPORT, is_complete, is_too_large
+from aigon.checks.reports import LARGEST_REPORT, is_too_large
 from aigon.model.checks import Check, CheckStatus, ParsedOutput, TestCounts, TestResult
 
 _NO_FORMAT = (None, "text")
@@ -34,24 +34,17 @@ class Evidence:
     doubt: Doubt | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class _Reports:
-    """Reports put together: how many could not be read, and whether one is too large to be."""
+    """Reports put together: how many could be read and how many not, and whether one is too large to be."""
 
-    combined: ParsedOutput
-    sound: int
-    unread: int
-    too_large: bool
-
-
-def _read_reports(contents: Iterable[bytes], parse_one: Callable[[bytes], ParsedOutput]) -> _Reports:
-    readings, too_large = [], False
-    for content in contents:  # one at a time: together they may be large
-        too_large = too_large or is_too_large(content)
-        readings.append(parse_one(content) if is_complete(content) else _NOTHING)
-    sound = [reading for reading in readings if reading.understood]
-    combined = merge_readings(sound) if sound else _NOTHING
-    return _Reports(combined, len(sound), len(readings) - len(sound), too_large)
+    def __init__(self, contents: Iterable[bytes], parse_one: Callable[[bytes], ParsedOutput]) -> None:
+        readings, self.too_large = [], False
+        for content in contents:  # one at a time: together they may be large
+            self.too_large = self.too_large or is_too_large(content)
+            readings.append(parse_one(content) if content and not is_too_large(content) else _NOTHING)
+        understood = [reading for reading in readings if reading.understood]
+        self.combined = merge_readings(understood) if understood else _NOTHING
+        self.sound, self.unread = len(understood), len(readings) - len(understood)
 
 
 def weigh_own_report(check: Check, output: bytes, content: bytes | None, clean: Clean) -> Evidence:
@@ -88,8 +81,14 @@ def weigh_hidden_reports(
         return parse("pytest", output, text) if alone.understood and alone.problems else alone
 
     printed = parse(check.parser, output, None) if check.parser else _NOTHING
-    reports = _read_reports(contents, parse_hidden)
-    reading = _describe(check, printed, reports.combined, green=green)
+    reports = _Reports(contents, parse_hidden)
+    counts, reading = reports.combined.counts, printed
+    # The report says which tests failed, out of how many. If none did and the command failed, its output says why.
+    if counts and (counts.failed + counts.errors or check.parser == "pytest"):
+        reading = reports.combined
+    elif counts:
+        summary = printed.summary or (reports.combined.summary if green else "")
+        reading = replace(printed, summary=summary, counts=printed.counts or (counts if has_run(counts) else None))
     # cargo and go have no other report than what they print; their parsers name tests only if all of it agrees.
     printed_tests = {} if reports.sound else printed.tests
     doubt = _TOO_LARGE if reports.too_large else _doubt_hidden(check, reports)
@@ -98,12 +97,24 @@ def weigh_hidden_reports(
     return Evidence(reading, tests, bool(reports.sound or printed_tests), doubt)
 
 
+def _doubt_hidden(check: Check, reports: _Reports) -> Doubt | None:
+    request, combined = read_pytest_request(check.argv), reports.combined
+    if reports.unread:
+        return "error", "it exited 0 but left a test report that cannot be read, so nothing shows that a test ran"
+    if request.runs and not combined.understood:
+        return "error", "it exited 0 without a test report, so nothing shows that a test ran"
+    if request.decides and (doubt := _find_contradiction(combined)):
+        return doubt
+    is_empty = combined.counts is not None and not has_run(combined.counts)
+    return ("fail", combined.summary) if is_empty and check.role in _TESTING_ROLES and not request.lists else None
+
+
 def weigh_placed_reports(
     check: Check, output: bytes, contents: Iterable[bytes], clean: Clean, *, green: bool
 ) -> Evidence:
     """Weigh a command that exited 0 (`green`) or not, and the reports that it placed itself."""
     reading = parse(check.parser, output, None) if check.parser else _NOTHING
-    reports = _read_reports(contents, lambda content: parse(check.parser or "junit", b"-", clean(content)))
+    reports = _Reports(contents, lambda content: parse(check.parser or "junit", b"-", clean(content)))
     combined, doubt = reports.combined, None
     if reports.sound:
         # What kept the tool from its tests (a compiler's errors) is in no report.
@@ -118,34 +129,6 @@ def weigh_placed_reports(
     # Build tools can be told to go on when tests fail (`maven.test.failure.ignore`); the reports are of this run alone.
     doubt = doubt or _find_contradiction(combined) or _require_tests(check, reading)
     return Evidence(reading, combined.tests, reports.sound > 0 and combined.counts is not None, doubt)
-
-
-def _describe(check: Check, printed: ParsedOutput, reported: ParsedOutput, *, green: bool) -> ParsedOutput:
-    """Return the printed reading, or the report's if that says more: which tests failed, out of how many.
-
-    If no test failed and the command did, the reason is in its output.
-    """
-    counts = reported.counts
-    if counts is None:
-        return printed
-    if counts.failed + counts.errors or check.parser == "pytest":
-        return reported
-    summary = printed.summary or (reported.summary if green else "")
-    return replace(printed, summary=summary, counts=printed.counts or (counts if has_run(counts) else None))
-
-
-def _doubt_hidden(check: Check, reports: _Reports) -> Doubt | None:
-    request, combined = read_pytest_request(check.argv), reports.combined
-    if reports.unread:
-        return "error", "it exited 0 but left a test report that cannot be read, so nothing shows that a test ran"
-    if request.runs and not combined.understood:
-        return "error", "it exited 0 without a test report, so nothing shows that a test ran"
-    if request.decides and (doubt := _find_contradiction(combined)):
-        return doubt
-    is_empty = combined.counts is not None and not has_run(combined.counts)
-    if is_empty and check.role in _TESTING_ROLES and not request.lists:
-        return "fail", combined.summary
-    return None
 
 
 def _find_contradiction(reading: ParsedOutput) -> Doubt | None:

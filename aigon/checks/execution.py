@@ -4,7 +4,7 @@ import posixpath
 import re
 import shlex
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import dropwhile
 from pathlib import Path
@@ -16,7 +16,7 @@ from aigon.config.loading import build_tool_path
 from aigon.isolation.enclosure import find_system_shell
 from aigon.job.results import Result
 from aigon.job.world import World
-from aigon.model.checks import Check, CheckStatus, Finding, Problem
+from aigon.model.checks import Check, CheckStatus, Finding
 from aigon.model.turns import ProgramExit
 from aigon.process import run as process
 from aigon.secrets.redaction import redact_value
@@ -66,25 +66,20 @@ class _Execution:
         """Run the check in the way in which its reports can be had."""
         check = self._check
         if any("{report}" in part for part in (*check.argv, *check.env.values())):
-            return self._run_reporting()
+            exited = self._run({name: self._fill(value) for name, value in check.env.items()})
+            content = reports.read_report(self._scratch / "report")
+            return exited, weigh_own_report(check, self._read_output(exited), content, self._clean)
         return self._run_placing() if check.reports else self._run_watched()
-
-    def _run_reporting(self) -> tuple[ProgramExit, Evidence]:
-        """Run a check that is told where its report goes."""
-        exited = self._run({name: self._fill(value) for name, value in self._check.env.items()})
-        output = self._relativize(exited.stdout + exited.stderr)
-        content = reports.read_report(self._scratch / "report")
-        return exited, weigh_own_report(self._check, output, content, self._clean)
 
     def _run_placing(self) -> tuple[ProgramExit, Evidence]:
         """Run a check that places its reports itself, somewhere in its folder."""
-        place = self._world.checks_run_in
-        folder = (place.lies_at or place.root) / self._check.cwd
-        with reports.set_reports_aside(folder, self._check.reports, self._scratch):
-            exited = self._run(self._check.env)
-            contents = list(reports.read_placed(folder, self._check.reports))
-        output, green = self._relativize(exited.stdout + exited.stderr), exited.exit_code == 0
-        return exited, weigh_placed_reports(self._check, output, contents, self._clean, green=green)
+        check, place = self._check, self._world.checks_run_in
+        folder = (place.lies_at or place.root) / check.cwd
+        with reports.set_reports_aside(folder, check.reports, self._scratch):
+            exited = self._run(check.env)
+            contents = list(reports.read_placed(folder, check.reports))
+        output, green = self._read_output(exited), exited.exit_code == 0
+        return exited, weigh_placed_reports(check, output, contents, self._clean, green=green)
 
     def _run_watched(self) -> tuple[ProgramExit, Evidence]:
         """Run a check that may start pytest somewhere inside."""
@@ -94,9 +89,9 @@ class _Execution:
         if hidden.were_refused(exited.stdout + exited.stderr):
             exited = self._run(self._check.env)
         out, err = (hidden.strip_notice(text) for text in (exited.stdout, exited.stderr))
-        output, contents = self._relativize(out + err), hidden.read()
-        evidence = weigh_hidden_reports(self._check, output, contents, self._clean, green=exited.exit_code == 0)
-        return replace(exited, stdout=out, stderr=err), evidence
+        exited = replace(exited, stdout=out, stderr=err)
+        output, green = self._read_output(exited), exited.exit_code == 0
+        return exited, weigh_hidden_reports(self._check, output, hidden.read(), self._clean, green=green)
 
     def _run(self, check_env: Mapping[str, str], hidden: reports.HiddenReports | None = None) -> ProgramExit:
         check, place = self._check, self._world.checks_run_in
@@ -123,6 +118,9 @@ class _Execution:
         report = str(self._scratch / "report")
         return text.replace("{report}", report).replace("{scratch}", str(self._scratch))
 
+    def _read_output(self, exited: ProgramExit) -> bytes:
+        return self._relativize(exited.stdout + exited.stderr)
+
     def _clean(self, text: bytes) -> bytes:
         return self._world.redact(self._relativize(text))
 
@@ -142,10 +140,22 @@ def make_finding(check: Check, exited: ProgramExit, evidence: Evidence, log: str
     reading = evidence.reading
     status, summary = _decide_status(check, exited, evidence)
     has_passed = status == "pass"
+
+    def locate(file: str) -> str:
+        """Return a file as the project calls it: tools name it from the folder that they run in."""
+        if check.cwd == "." or not file or file.startswith("/") or ":" in file:
+            return file
+        path = posixpath.normpath(f"{check.cwd}/{file}")
+        return file if path.startswith("../") else path
+
     # Lines of a passing run that look like errors are none.
     shown = (problem for problem in reading.problems if not has_passed or problem.severity == "warning")
-    problems = tuple(replace(problem, file=_project_path(check, problem.file)) for problem in shown)
-    excerpt = "" if has_passed else _cut_excerpt(exited.stdout)
+    problems = tuple(replace(problem, file=locate(problem.file)) for problem in shown)
+    printed = fingerprints.strip_escapes(exited.stdout[-4 * _EXCERPT_CHARACTERS :].decode(errors="replace"))
+    excerpt = "\n".join(printed.strip().splitlines()[-_EXCERPT_LINES:])[-_EXCERPT_CHARACTERS:]
+    errors = [problem for problem in problems if problem.severity == "error"]
+    names = [fingerprints.fingerprint(check.name, p.test or p.file, p.rule, p.message) for p in errors]
+    names = names or [fingerprints.fingerprint(check.name, summary, excerpt)]
     return Finding(
         check=check.name,
         role=check.role,
@@ -157,18 +167,10 @@ def make_finding(check: Check, exited: ProgramExit, evidence: Evidence, log: str
         duration=exited.duration,
         counts=reading.counts,
         problems=problems,
-        fingerprints=() if has_passed else _name_errors(check, problems, summary, excerpt),
-        excerpt=excerpt,
+        fingerprints=() if has_passed else tuple(dict.fromkeys(names)),
+        excerpt="" if has_passed else excerpt,
         log=log,
     )
-
-
-def _project_path(check: Check, file: str) -> str:
-    """Return a file as the project calls it: tools name it from the folder that they run in."""
-    if check.cwd == "." or not file or file.startswith("/") or ":" in file:
-        return file
-    path = posixpath.normpath(f"{check.cwd}/{file}")
-    return file if path.startswith("../") else path
 
 
 def _decide_status(check: Check, exited: ProgramExit, evidence: Evidence) -> tuple[CheckStatus, str]:
@@ -196,18 +198,6 @@ def _decide_status(check: Check, exited: ProgramExit, evidence: Evidence) -> tup
     return "fail", f"exit {code}: {last or 'no output'}"
 
 
-def _name_errors(check: Check, problems: Sequence[Problem], summary: str, excerpt: str) -> tuple[str, ...]:
-    if errors := [problem for problem in problems if problem.severity == "error"]:
-        names = (fingerprints.fingerprint(check.name, p.test or p.file, p.rule, p.message) for p in errors)
-        return tuple(dict.fromkeys(names))
-    return (fingerprints.fingerprint(check.name, summary, excerpt),)
-
-
-def _cut_excerpt(output: bytes) -> str:
-    text = fingerprints.strip_escapes(output[-4 * _EXCERPT_CHARACTERS :].decode(errors="replace"))
-    return "\n".join(text.strip().splitlines()[-_EXCERPT_LINES:])[-_EXCERPT_CHARACTERS:]
-
-
 def _find_last_line(output: bytes) -> str:
     lines = fingerprints.strip_escapes(output[-4000:].decode(errors="replace")).strip().splitlines()
     own = [line for line in lines if line.strip() and not _RUNNER.match(line)] or lines
@@ -217,6 +207,14 @@ def _find_last_line(output: bytes) -> str:
 def render_command(check: Check) -> str:
     """Return the command as a person would type it: a script itself, a program by its name, no report options."""
     argv = check.argv
+
+    def is_report_option(number: int) -> bool:
+        """Return whether an argument holds the place of a report, or is the option whose value that is."""
+        following = argv[number + 1] if number + 1 < len(argv) else ""
+        holds = any(place in argv[number] for place in _PLACES)
+        is_value = not following.startswith("-") and any(place in following for place in _PLACES)
+        return holds or (argv[number].startswith("-") and is_value)
+
     if check.shown:
         return check.shown
     if argv and Path(argv[0]).name == "bash":
@@ -226,18 +224,10 @@ def render_command(check: Check) -> str:
             return argv[3]  # a script with arguments has a name, which says more
     if check.parser == _ENDPOINTS and "--" in argv:
         return render_command(replace(check, parser=None, argv=argv[argv.index("--") + 1 :]))
-    parts = [part for number, part in enumerate(argv) if not _is_report_option(argv, number)]
+    parts = [part for number, part in enumerate(argv) if not is_report_option(number)]
     if parts[:1] and Path(parts[0]).name == "env":
         parts = list(dropwhile(_ASSIGNED.match, parts[1:]))
     return shlex.join([Path(parts[0]).name, *parts[1:]]) if parts else ""
-
-
-def _is_report_option(argv: Sequence[str], number: int) -> bool:
-    """Return whether an argument says where a report goes: it holds the place, or is the option whose value that is."""
-    following = argv[number + 1] if number + 1 < len(argv) else ""
-    holds = any(place in argv[number] for place in _PLACES)
-    is_value = not following.startswith("-") and any(place in following for place in _PLACES)
-    return holds or (argv[number].startswith("-") and is_value)
 
 
 def make_error(check: Check, why: str) -> Finding:

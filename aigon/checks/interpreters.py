@@ -1,5 +1,6 @@
 """Which interpreter starts a program, and what is installed editable for it. Nothing is started."""
 
+import contextlib
 import json
 import os
 import re
@@ -26,36 +27,29 @@ def find_node(path: str) -> str | None:
     if not head.startswith(b"#!"):
         return None if b"\0" in head else "node"
     words = head.split(b"\n", 1)[0][2:].decode("utf-8", "replace").split()
-    interpreter = next((word for word in words if _base_name(word) in ("node", "nodejs")), "node")
-    return interpreter if os.path.isabs(interpreter) else _base_name(interpreter)  # noqa: PTH117 - a text
-
-
-def _base_name(word: str) -> str:
-    return word.rpartition("/")[2]
+    nodes = (word for word in words if word.rpartition("/")[2] in ("node", "nodejs"))
+    interpreter = next(nodes, "node")
+    return interpreter if interpreter.startswith("/") else interpreter.rpartition("/")[2]
 
 
 PROGRAMS = ("python", "python3", "pytest")
 
 
 def find_editable_installs(main_root: Path, env: Mapping[str, str]) -> tuple[str, ...]:
-    """Distributions that the `python`, `python3` and `pytest` on the PATH of `env` import from within `main_root`.
+    """Return the distributions that `python`, `python3` and `pytest` on the PATH of `env` import from `main_root`.
 
     Files alone are read, nothing is started. What lies in a linked worktree inside of `main_root` is not its own.
     """
-    sites = dict.fromkeys(site for name in PROGRAMS for site in _find_sites(name, env))
-    found = [(name, path) for site in sites for name, path in _list_editable(site)]
-    return tuple(dict.fromkeys(name for name, path in found if _belongs_to(path, main_root)))
-
-
-def _find_sites(program: str, env: Mapping[str, str]) -> Iterator[Path]:
-    """The folders of packages of the interpreter that a program is, or that it is a script of."""
-    if found := shutil.which(program, path=env.get("PATH", os.defpath)):
-        interpreter = _read_interpreter(Path(found))
-        yield from _list_site_folders(interpreter, env)
+    programs = filter(None, (shutil.which(name, path=env.get("PATH", os.defpath)) for name in PROGRAMS))
+    sites = dict.fromkeys(
+        site for found in programs for site in _list_site_folders(_read_interpreter(Path(found)), env)
+    )
+    installs = (each for site in sites for each in _list_editable(site))
+    return tuple(dict.fromkeys(name for name, path in installs if _belongs_to(path, main_root)))
 
 
 def _read_interpreter(program: Path) -> Path:
-    """Return the first line of a script names its interpreter; anything else is one itself."""
+    """Return the interpreter that the first line of a script names; any other program is one itself."""
     try:
         with program.open("rb") as file:
             line = file.readline(512)
@@ -83,17 +77,19 @@ def _list_site_folders(python: Path, env: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _list_editable(site: Path) -> Iterator[tuple[str, Path]]:
-    """Name and place of what is installed editable; of what only a line of a `.pth` file tells, the file's name."""
+    """Yield name and place of what is installed editable. A line of a `.pth` file goes by the name of the file."""
     places: list[Path] = []
     for file in sorted(site.glob("*.dist-info/direct_url.json")):
         if place := _read_direct_url(file):
             places.append(place)
             yield file.parent.name.split("-")[0].replace("_", "-"), place
     for file in (*sorted(site.glob("*.egg-link")), *sorted(site.glob("*.pth"))):
-        for line in _read_path_lines(file):
-            if not any(line.is_relative_to(place) for place in places):
-                places.append(line)
-                yield re.sub(r"^__editable__\.|-\d[^-]*$", "", file.stem).replace("_", "-"), line
+        with contextlib.suppress(OSError):
+            lines = file.read_text(errors="replace").splitlines()
+            for path in (Path(line.strip()) for line in lines if line.startswith("/")):
+                if not any(path.is_relative_to(place) for place in places):
+                    places.append(path)
+                    yield re.sub(r"^__editable__\.|-\d[^-]*$", "", file.stem).replace("_", "-"), path
 
 
 def _read_direct_url(file: Path) -> Path | None:
@@ -105,14 +101,6 @@ def _read_direct_url(file: Path) -> Path | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     return Path(unquote(url.path)) if editable and url.scheme == "file" else None
-
-
-def _read_path_lines(file: Path) -> list[Path]:
-    try:
-        lines = file.read_text(errors="replace").splitlines()
-    except OSError:
-        return []
-    return [Path(line.strip()) for line in lines if line.startswith("/")]
 
 
 def _belongs_to(path: Path, root: Path) -> bool:

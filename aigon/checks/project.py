@@ -51,7 +51,7 @@ class ProjectOnDisk:
         self._modules: dict[str, bool] = {}
 
     def kind(self, path: str) -> Literal["file", "folder", ""]:
-        """What stands at `path`; empty for nothing and for devices, pipes and sockets."""
+        """Return what is at `path`; empty for nothing and for devices, pipes and sockets."""
         try:
             mode = (self._root / path).stat().st_mode
         except (OSError, ValueError):
@@ -59,7 +59,7 @@ class ProjectOnDisk:
         return "file" if stat.S_ISREG(mode) else "folder" if stat.S_ISDIR(mode) else ""
 
     def read(self, path: str) -> bytes | None:
-        """Return the bytes of a file; None where there is none, or one too large to be configuration or a test."""
+        """Return the bytes of a file; None for no file, and for one too large to be configuration or a test."""
         if path not in self._contents:
             file = self._root / path
             wanted = self.kind(path) == "file" and file.stat().st_size <= LARGEST
@@ -83,21 +83,20 @@ class ProjectOnDisk:
         return _program(name, folders + self._activated + self._on_path)
 
     def python(self) -> str:
-        """The interpreter of the project's environment, of the activated one, then python3 on PATH; or empty."""
+        """Return the interpreter of the project's environment, of the activated one, or python3 on PATH; or empty."""
         own = [str(root / place / "bin") for root in self._roots for place in _ENVIRONMENTS] + self._activated
         return _program("python", own) or _program("python3", self._on_path) or _program("python", self._on_path) or ""
 
     def module(self, name: str) -> bool:
-        """Whether `python()` can import the top-level module `name`; the interpreter is asked only where files do not
-        show it."""
+        """Return whether `python()` can import the top-level module `name`.
+
+        The interpreter is asked only if files do not show it.
+        """
         if name not in self._modules:
             python = self.python()
-            self._modules[name] = bool(python) and (_lies_in(python, name) or self._finds(python, name))
+            command = Command((python, "-I", "-c", _FIND, name), self._root, self._env, deadline=20.0)
+            self._modules[name] = bool(python) and (_is_installed(python, name) or run(command).exit_code == 0)
         return self._modules[name]
-
-    def _finds(self, python: str, name: str) -> bool:
-        command = Command((python, "-I", "-c", _FIND, name), self._root, self._env, deadline=20.0)
-        return run(command).exit_code == 0
 
     @property
     def _activated(self) -> list[str]:
@@ -118,7 +117,7 @@ def _program(name: str, folders: list[str]) -> str | None:
     return shutil.which(name, path=os.pathsep.join(folders)) if folders and "/" not in name else None
 
 
-def _lies_in(python: str, name: str) -> bool:
+def _is_installed(python: str, name: str) -> bool:
     """Return whether `name` lies in the site-packages of the virtual environment that `python` belongs to."""
     environment = Path(python).parent.parent
     if not (environment / "pyvenv.cfg").is_file():
@@ -130,31 +129,20 @@ def _lies_in(python: str, name: str) -> bool:
 
 
 def _walk(root: str) -> Iterator[str]:
-    """The files under `root`, relative to it, shallow ones first, until ENTRIES were looked at."""
+    """Yield the files under `root`, relative to it, shallow ones first, until ENTRIES were looked at."""
     waiting, left = deque([root]), ENTRIES
     while waiting and left > 0:
-        entries = _entries(waiting.popleft())
+        try:
+            with os.scandir(waiting.popleft()) as scan:
+                entries = sorted(scan, key=lambda entry: entry.name)
+        except OSError:
+            continue
         left -= len(entries)
-        for entry in sorted(entries, key=lambda e: e.name):
+        for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                if _ours(entry):
+                name = entry.name
+                is_foreign = name.startswith(".") or name in NOT_OURS or name.endswith(".egg-info")
+                if not is_foreign and not os.path.lexists(f"{entry.path}/pyvenv.cfg"):
                     waiting.append(entry.path)
             elif entry.is_file():
                 yield entry.path[len(root) + 1 :]
-
-
-def _entries(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError:
-        return []
-
-
-def _ours(folder: os.DirEntry[str]) -> bool:
-    return not (
-        folder.name.startswith(".")
-        or folder.name in NOT_OURS
-        or folder.name.endswith(".egg-info")
-        or os.path.lexists(f"{folder.path}/pyvenv.cfg")
-    )

@@ -91,7 +91,13 @@ def resolve_checks(
     _require_own_names(listed)
     checks = tuple(_resolve_parser(check, root) for check in listed)
     turns = [seconds for part in parts if (seconds := here.known[part.profile].turn)]
-    written = (_ignore_line(path) for check in checks for path in check.writes if path != ".")
+    # Lines of .gitignore keep such paths out in every folder: `*.egg-info/` for `src/*.egg-info/`.
+    written = (
+        f"{path.rstrip('/').rpartition('/')[2]}{'/' if path.endswith('/') else ''}"
+        for check in checks
+        for path in check.writes
+        if path != "."
+    )
     return ProjectChecks(
         parts[0].profile,
         checks,
@@ -100,12 +106,6 @@ def resolve_checks(
         max(turns, default=None),
         tuple(dict.fromkeys((*resolution.outputs, *written))),
     )
-
-
-def _ignore_line(path: str) -> str:
-    """Return the line of .gitignore that keeps such paths out in every folder: `*.egg-info/` for `src/*.egg-info/`."""
-    name = path.rstrip("/").rpartition("/")[2]
-    return f"{name}/" if path.endswith("/") else name
 
 
 def find_unchecked_folders(
@@ -167,7 +167,15 @@ def _resolve_folder(here: ProjectRepository, folder: str, wanted: str | None) ->
                 hint += f", and name the other projects there as well: {', '.join(others)}"
         raise usage(f"{folder}: {error.what}", where=error.where or folder, hint=hint) from None
     if folder != ROOT:
-        checks = tuple(_move_check(check, folder) for check in resolution.checks)
+        checks = tuple(
+            replace(
+                check,
+                name=_name_in_folder(check.name, folder),
+                cwd=folder if check.cwd == ROOT else f"{folder}/{check.cwd}",
+                paths=tuple(f"{folder}/{path}" for path in check.paths),
+            )
+            for check in resolution.checks
+        )
         absent = tuple(replace(each, ecosystem=folder) for each in resolution.absent)
         resolution = replace(resolution, checks=checks, absent=absent)
     return FoundProject(folder, chosen.name, resolution)
@@ -188,13 +196,6 @@ def _normalize_folder(folder: str) -> str:
     if folder.startswith("/"):
         return folder
     return "/".join(part for part in folder.split("/") if part not in ("", ".")) or ROOT
-
-
-def _move_check(check: Check, folder: str) -> Check:
-    """Return the check as the repository sees it: in the folder, and named after it."""
-    cwd = folder if check.cwd == ROOT else f"{folder}/{check.cwd}"
-    paths = tuple(f"{folder}/{path}" for path in check.paths)
-    return replace(check, name=_name_in_folder(check.name, folder), cwd=cwd, paths=paths)
 
 
 def _name_in_folder(name: str, folder: str) -> str:

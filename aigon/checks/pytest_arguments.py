@@ -1,8 +1,9 @@
 """What a command line asks of pytest by its own words: what its exit 0 and its report then have to show."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 
 from aigon.text.shell import ListedCommand, list_commands
 
@@ -47,38 +48,33 @@ _DEEPEST = 8
 
 
 def read_pytest_request(argv: Sequence[str]) -> PytestRequest:
-    """What a command line asks. A script that branches, or is in a file, asks nothing that can be told by reading."""
+    """Return what a command line asks. A script that branches, or is in a file, asks nothing that reading can show."""
     if not argv or any("PYTEST_ADDOPTS" in word for word in argv):
         return PytestRequest()
-    if (script := _script(argv)) is None:
-        return _together([_of(ListedCommand(tuple(argv), "", ""))], stops=False, after=())
+    if _base_name(argv[0]) not in _SHELLS or len(argv) < 3:
+        command = ListedCommand(tuple(argv), "", "")
+        return _judge([_find_pytest_arguments(command)], [True], decides=lambda _: True)
+    options = argv[1:-1]
+    script = next((argv[n + 2] for n, word in enumerate(options) if re.fullmatch(r"-[a-z]*c[a-z]*", word)), "")
     commands = list_commands(script)
-    stops = any(re.fullmatch(r"-[a-z]*e[a-z]*", word) for word in argv[1:-1])
-    return _together([_of(command) for command in commands], stops=stops, after=commands)
+    stops = any(re.fullmatch(r"-[a-z]*e[a-z]*", word) for word in options)
+    # What follows `||` runs only if what stands before it failed; nobody waits for what is put into the background.
+    certain = [
+        not any("||" in before.before for before in commands[: n + 1]) and "&" not in command.after.replace("&&", "")
+        for n, command in enumerate(commands)
+    ]
+    runs = [_find_pytest_arguments(command) for command in commands]
+    return _judge(runs, certain, decides=lambda n: _reaches_the_end(commands[n:], stops))
 
 
-def _script(argv: Sequence[str]) -> str | None:
-    """What stands behind `bash -c`, None for another program."""
-    if _name(argv[0]) not in _SHELLS or len(argv) < 3:
-        return None
-    place = next((n for n, word in enumerate(argv[1:-1], 1) if re.fullmatch(r"-[a-z]*c[a-z]*", word)), None)
-    return argv[place + 1] if place else ""
-
-
-def _together(runs: Sequence[tuple[str, ...] | None], *, stops: bool, after: Sequence[ListedCommand]) -> PytestRequest:
+def _judge(
+    runs: Sequence[tuple[str, ...] | None], certain: Sequence[bool], decides: Callable[[int], bool]
+) -> PytestRequest:
+    """`runs` are the arguments of pytest by command; `decides` says whether a failure is one of the whole script."""
+    others = (*_INSTEAD, *_LISTS, *_UNREPORTED)
+    tests = [n for n, run in enumerate(runs) if run is not None and certain[n] and not _has(run, others)]
     lists = any(run is not None and _has(run, _LISTS) for run in runs)
-    told = [n for n, run in enumerate(runs) if run is not None and not _has(run, (*_INSTEAD, *_LISTS, *_UNREPORTED))]
-    if not after:
-        return PytestRequest(bool(told), bool(told), lists and not told)
-    certain = [n for n in told if not any(_may_skip(command.before) for command in after[: n + 1])]
-    certain = [n for n in certain if "&" not in after[n].after.replace("&&", "")]
-    decides = any(_reaches_the_end(after[n:], stops) for n in certain)
-    return PytestRequest(bool(certain), decides, lists and not certain)
-
-
-def _may_skip(operator: str) -> bool:
-    """What follows `||` runs only if what stands before it failed."""
-    return "||" in operator
+    return PytestRequest(bool(tests), any(map(decides, tests)), lists and not tests)
 
 
 def _reaches_the_end(commands: Sequence[ListedCommand], stops: bool) -> bool:
@@ -91,60 +87,34 @@ def _reaches_the_end(commands: Sequence[ListedCommand], stops: bool) -> bool:
     return stops and first.after in ("\n", ";")
 
 
-def _of(command: ListedCommand) -> tuple[str, ...] | None:
-    """Return the arguments that pytest gets from a simple command, None where it starts something else."""
-    words = command.words[1:] if command.words[0] == "!" else command.words
+def _find_pytest_arguments(command: ListedCommand) -> tuple[str, ...] | None:
+    """Return the arguments that pytest gets from a simple command; None if it starts something else."""
+    words: tuple[str, ...] | None = command.words[1:] if command.words[0] == "!" else command.words
     for _ in range(_DEEPEST):
-        words = tuple(_behind_assignments(words))
+        words = tuple(dropwhile(_ASSIGNMENT.match, words or ()))
         if not words:
             return None
-        name = _name(words[0])
+        name = _base_name(words[0])
         if _PYTEST.fullmatch(name):
             return words[1:]
-        if (inner := _started(name, words[1:])) is None:
-            return None
-        words = inner
+        words = _find_started(name, words[1:])
     return None
 
 
-def _name(program: str) -> str:
+def _base_name(program: str) -> str:
     return program.rpartition("/")[2]
 
 
-def _behind_assignments(words: Sequence[str]) -> Iterator[str]:
-    ahead = True
-    for word in words:
-        ahead = ahead and bool(_ASSIGNMENT.match(word))
-        if not ahead:
-            yield word
-
-
-def _started(name: str, words: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the command that `name` starts, None where it starts none that is known."""
+def _find_started(name: str, words: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the command that `name` starts, None if it starts none that is known."""
     if _PYTHON.fullmatch(name):
-        return _module(words)
+        return _find_module(words)
     if name == "coverage" and words[:1] == ("run",):
-        return _module(words[1:])
+        return _find_module(words[1:])
     first = _RUNNERS.get(name)
     if first is None or words[: len(first)] != first:
         return None
-    return _behind_options(name, words[len(first) :])
-
-
-def _module(words: tuple[str, ...]) -> tuple[str, ...] | None:
-    """`-m pytest ...` as `pytest ...`, behind the options of the interpreter."""
-    for place, word in enumerate(words):
-        if word == "-m":
-            return words[place + 1 :]
-        if word in ("-c", "-") or not (
-            word.startswith("-") or words[place - 1] in ("-W", "-X", "--source", "--rcfile")
-        ):
-            return None
-    return None
-
-
-def _behind_options(name: str, words: tuple[str, ...]) -> tuple[str, ...] | None:
-    place = 0
+    place = len(first)
     while place < len(words):
         word = words[place]
         if word in _OTHERWISE.get(name, ()):
@@ -154,6 +124,18 @@ def _behind_options(name: str, words: tuple[str, ...]) -> tuple[str, ...] | None
         if not word.startswith("-") and not (name == "timeout" and _DURATION.fullmatch(word)):
             return words[place:]
         place += 2 if word in _WITH_VALUE else 1
+    return None
+
+
+def _find_module(words: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return `pytest ...` for `-m pytest ...`, behind the options of the interpreter."""
+    for place, word in enumerate(words):
+        if word == "-m":
+            return words[place + 1 :]
+        if word in ("-c", "-") or not (
+            word.startswith("-") or words[place - 1] in ("-W", "-X", "--source", "--rcfile")
+        ):
+            return None
     return None
 
 

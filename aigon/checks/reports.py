@@ -16,16 +16,11 @@ LARGEST_REPORT = 16 * 1024 * 1024
 
 
 def read_report(report: Path) -> bytes | None:
-    """A report's content where it is an ordinary file; a link or a device is nobody's report."""
+    """Return what an ordinary file holds; None for a link or a device, which is nobody's report."""
     if not report.is_file() or report.is_symlink():
         return None
     with report.open("rb") as file:
         return file.read(LARGEST_REPORT + 1)
-
-
-def is_complete(content: bytes | None) -> bool:
-    """Return whether there is something, and not more than is read."""
-    return bool(content) and not is_too_large(content)
 
 
 def is_too_large(content: bytes | None) -> bool:
@@ -87,15 +82,13 @@ class HiddenReports:
             last = ended.wait(PAUSE)
             for path in written:
                 with contextlib.suppress(OSError):  # mostly: there is none
-                    path.rename(self._locate_kept(kept))
+                    path.rename(self._folder / f"{self._name}.{kept:03d}")
                     kept += 1
-
-    def _locate_kept(self, number: int) -> Path:
-        return self._folder / f"{self._name}.{number:03d}"
 
     def read(self) -> Iterator[bytes]:
         """Yield the reports in the order in which they were written; empty for one that is no file that can be read."""
-        for path in map(self._locate_kept, range(MOST_RUNS)):
+        for number in range(MOST_RUNS):
+            path = self._folder / f"{self._name}.{number:03d}"
             if not os.path.lexists(path):
                 return
             yield read_report(path) or b""
@@ -142,7 +135,7 @@ def set_reports_aside(folder: Path, patterns: Sequence[str], scratch: Path) -> I
 
 
 def read_placed(folder: Path, patterns: Sequence[str]) -> Iterator[bytes]:
-    """What the reports hold; empty for one that is no ordinary file, and for one too many."""
+    """Yield what the reports hold; empty for one that is no ordinary file, and for one too many."""
     left = MOST_BYTES
     for number, name in enumerate(_find_reports(folder, patterns)):
         text = read_report(folder / name) or b""
@@ -154,20 +147,17 @@ def read_placed(folder: Path, patterns: Sequence[str]) -> Iterator[bytes]:
 
 
 def _find_reports(folder: Path, patterns: Sequence[str]) -> list[str]:
-    wanted = [compile_glob(pattern) for pattern in patterns]
-    return sorted(name for name in _walk_reports(str(folder), wanted))
-
-
-def _walk_reports(root: str, wanted: Sequence[re.Pattern[str]]) -> Iterator[str]:
-    left = MOST_ENTRIES
+    wanted, names = [compile_glob(pattern) for pattern in patterns], list[str]()
+    root, left = str(folder), MOST_ENTRIES
     for place, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED)
         left -= len(folders) + len(files)
         if left < 0:
-            return
+            break
         below = place[len(root) + 1 :]
-        names = (f"{below}/{name}" if below else name for name in files)
-        yield from (name for name in names if any(pattern.fullmatch(name) for pattern in wanted))
+        paths = (f"{below}/{name}" if below else name for name in files)
+        names += (path for path in paths if any(pattern.fullmatch(path) for pattern in wanted))
+    return sorted(names)
 
 
 def _move_file(source: Path, target: Path) -> None:

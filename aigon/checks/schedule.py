@@ -54,15 +54,14 @@ def open_check_copy(job: Job, world: World, checks: Sequence[Check], number: int
 
 def find_littering(git: TrustedGit, checks: Sequence[Check]) -> set[str]:
     """Return the names of the checks that write paths which git does not ignore."""
-    paths = {check.name: [_sample_path(check, path) for path in check.writes] for check in checks if check.writes}
+    paths: dict[str, list[str]] = {}
+    for check in checks:
+        inside = "" if check.cwd == "." else f"{check.cwd}/"
+        # A folder stands for a file in it, as git knows no empty folders.
+        samples = [f"{inside}{path}{'file' if path.endswith('/') else ''}" for path in check.writes]
+        paths |= {check.name: samples} if samples else {}
     ignored = git.find_ignored([path for some in paths.values() for path in some])
     return {name for name, some in paths.items() if not set(some) <= ignored}
-
-
-def _sample_path(check: Check, path: str) -> str:
-    """Return a path that a pattern for the output matches: a file in it, as git knows no empty folders."""
-    inside = "" if check.cwd == "." else f"{check.cwd}/"
-    return f"{inside}{path}{'file' if path.endswith('/') else ''}"
 
 
 @dataclass(slots=True)

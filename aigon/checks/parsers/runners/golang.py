@@ -1,23 +1,12 @@
-"""The text of `go test`, and why its tests failed. Without -v it tells only of failed tests, so it counts none."""
+"""Why a test or a package of Go failed, by what it printed."""
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 
-from aigon.checks.parsers.matchers import load_matcher
-from aigon.checks.parsers.output import count_noun, has_gap, join_lines, parse_number
-from aigon.checks.parsers.readings import keep_distinct, make_problem, summarize_tests
-from aigon.model.checks import ParsedOutput, Problem, TestCounts
-
-_PACKAGE = re.compile(
-    r"^(?:(?P<ok>ok  )|(?P<fail>FAIL)|(?P<none>\?   ))\t(?P<package>\S+)(?:\t| )"
-    r"(?P<rest>(?:\[[^\]\n]+\]|\(cached\)|[\d.]+s)[^\n]*)$",
-    re.M,
-)
-_RUN = re.compile(r"^=== (?P<word>RUN|NAME|CONT|PAUSE) +(?P<test>\S+)$")
-_END = re.compile(r"^.*?--- (?P<word>PASS|FAIL|SKIP): (?P<test>\S+) \([\d.]+s\)$")
-"""Behind what a test printed without ending its line."""
-_LAST = re.compile(r"^(?:FAIL|PASS|exit status \d+|coverage: .*|testing: warning: .*)$")
+from aigon.checks.parsers.output import join_lines, parse_number
+from aigon.checks.parsers.readings import make_problem
+from aigon.checks.parsers.stacks import Place
+from aigon.model.checks import Problem
 
 _SAID = re.compile(
     r"^ *(?P<file>[^\s:][^:\n]*\.go):(?P<line>\d+): ?(?P<said>[^\n]*)(?P<more>(?:\n {8,}[^\n]*){0,60})", re.M
@@ -31,120 +20,15 @@ _LIBRARY = re.compile(r"/src/(?:testing|runtime|internal|reflect|time|os|sync|ne
 _RACE = "WARNING: DATA RACE"
 _SPAN = 40_000
 """Characters of a test's output that are read, half of them from its end."""
-_NOISE = re.compile("FAIL|exit status|#")
-_UNEXPLAINED = "it failed, and none of its tests did"
+_NOISE = re.compile(r"^(?:(?:FAIL|PASS|ok|exit status|coverage:|testing: warning:)\b|#)")
 
 
-@dataclass(slots=True)
-class GoPackage:
-    """What was printed up to a package's own line. `ends` are results by test; `below` is printed below a failure."""
-
-    name: str = ""
-    result: str = ""
-    rest: str = ""
-    runs: set[str] = field(default_factory=set)
-    ends: dict[str, str] = field(default_factory=dict)
-    below: dict[str, list[str]] = field(default_factory=dict)
-    other: list[str] = field(default_factory=list)
-
-    @property
-    def unended(self) -> set[str]:
-        """Tests that began and did not end."""
-        return self.runs - self.ends.keys()
-
-    @property
-    def is_empty(self) -> bool:
-        """Return whether it has no test that was to run."""
-        return self.result == "?" or "[no tests to run]" in self.rest or "[no test files]" in self.rest
-
-    def read_line(self, test: str, line: str) -> str:
-        """Take a line that may be of `test`; return the test that the next ones are of."""
-        if run := _RUN.match(line):
-            if run["word"] == "RUN":
-                self.runs.add(run["test"])
-            return run["test"]
-        end = _END.match(line)
-        # With -v only what was announced is a result.
-        if end and (not self.runs or end["test"] in self.runs):
-            self.ends.setdefault(end["test"], end["word"])
-            return end["test"]
-        if _LAST.match(line):
-            return ""
-        (self.below.setdefault(test, []) if test else self.other).append(line)
-        return test
-
-
-def read_go_text(lines: str) -> ParsedOutput | None:
-    """Return what the text says; None if it has no line on any package."""
-    packages = list(_read_packages(lines))
-    if not packages:
-        return None
-    failures = (problem for package in packages for problem in _find_problems(package))
-    problems = keep_distinct((*load_matcher("gobuild").find_problems(lines, fallback=False), *failures))
-    if all(package.is_empty for package in packages):
-        return summarize_tests(TestCounts())
-    # If every test was announced, and only then, they can be counted.
-    announced = all(package.runs or package.result != "ok" or package.is_empty for package in packages)
-    if announced and any(package.runs for package in packages) and not has_gap(lines):
-        return summarize_tests(_count_results(packages), problems)
-    failed = sum(package.result == "FAIL" for package in packages)
-    ran = sum(not package.is_empty for package in packages)
-    summary = f"{count_noun(failed, 'package')} failed" if failed else f"{count_noun(ran, 'package')} passed"
-    return ParsedOutput(summary, None, problems)
-
-
-def has_package_sums(lines: str) -> bool:
-    """Return whether a line of its own sums up a package that was run: in a stream of events there is none."""
-    return any(not _is_unbuilt(match["rest"]) for match in _PACKAGE.finditer(lines))
-
-
-def _is_unbuilt(rest: str) -> bool:
-    return rest.startswith(("[build failed]", "[setup failed]"))
-
-
-def _read_packages(lines: str) -> Iterator[GoPackage]:
-    package, test = GoPackage(), ""
-    for line in lines.split("\n"):
-        end = _PACKAGE.match(line)
-        # A package of which a test failed or still runs is not `ok`: then a test printed this line.
-        if end and not (end["ok"] and ("FAIL" in package.ends.values() or package.unended)):
-            result = "ok" if end["ok"] else "FAIL" if end["fail"] else "?"
-            package.name, package.result, package.rest = end["package"], result, end["rest"]
-            yield package
-            package, test = GoPackage(), ""
-        else:
-            test = package.read_line(test, line)
-
-
-def _count_results(packages: list[GoPackage]) -> TestCounts:
-    words = [word for package in packages for word in package.ends.values()]
-    unended = sum(len(package.unended) for package in packages)
-    alone = sum(
-        package.result == "FAIL" and "FAIL" not in package.ends.values() and not package.unended for package in packages
-    )
-    return TestCounts(0, words.count("PASS"), words.count("FAIL"), words.count("SKIP"), unended + alone)
-
-
-def _find_problems(package: GoPackage) -> Iterator[Problem]:
-    broken = [test for test, word in package.ends.items() if word == "FAIL"] if package.result == "FAIL" else []
-    parents = {test.rpartition("/")[0] for test in broken}
-    for test in (*broken, *sorted(package.unended)):
-        output = "\n".join(package.below.get(test, []))
-        if "race detected during execution of test" in output:  # what the detector found stands before the test's line
-            output = "\n".join([*package.other, output])
-        message, file, line = explain_go_failure(output)
-        if message or test not in parents:
-            message = message or ("it did not end" if test in package.unended else "failed")
-            yield make_problem(message, file, line, test=f"{package.name}::{test}")
-    if package.result == "FAIL" and not broken and not package.unended and not _is_unbuilt(package.rest):
-        yield describe_package(package.name, "\n".join(package.other), _NOISE)
-
-
-def describe_package(name: str, output: str, noise: re.Pattern[str]) -> Problem:
-    """Return why a package ended by itself: in TestMain, in an init, by os.Exit. `noise` begins lines to leave out."""
+def describe_package(name: str, output: str) -> Problem:
+    """Return why a package ended by itself: in TestMain, in an init, by os.Exit."""
     message, file, line = explain_go_failure(output)
-    words = [text.strip() for text in output.split("\n") if text.strip() and not noise.match(text)]
-    return make_problem(message or (words[-1] if words else _UNEXPLAINED), file, line, test=name)
+    words = [text.strip() for text in output.split("\n") if text.strip() and not _NOISE.match(text)]
+    otherwise = words[-1] if words else "it failed, and none of its tests did"
+    return make_problem(message or otherwise, file, line, test=name)
 
 
 def explain_go_failure(output: str, errors: Iterable[str] = ()) -> tuple[str, str, int]:
@@ -170,7 +54,7 @@ def explain_go_failure(output: str, errors: Iterable[str] = ()) -> tuple[str, st
     return "", "", 0
 
 
-def _find_own_frame(stack: str) -> tuple[str, int]:
+def _find_own_frame(stack: str) -> Place:
     """Return the first frame of the project. Go names files by absolute paths, the project's come without."""
     frames = [match for match in _FRAME.finditer(stack) if not _LIBRARY.search(match["file"])]
     own = [match for match in frames if not match["file"].startswith("/")] or frames
