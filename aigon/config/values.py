@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import BaseModel
 
@@ -55,19 +54,13 @@ def convert_to_json(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def is_set(section: object, keys: KeyPath) -> bool:
+def is_set(section: BaseModel, keys: KeyPath) -> bool:
     """Return whether a configuration sets the value under `keys`."""
-    value: Any = section
+    value: object = section.model_dump(by_alias=True, exclude_unset=True)
     for key in keys:
-        if isinstance(value, BaseModel):
-            names = {field.alias or name: name for name, field in type(value).model_fields.items()}
-            if names.get(key) not in value.model_fields_set:
-                return False
-            value = getattr(value, names[key])
-        elif isinstance(value, Mapping) and key in value:
-            value = value[key]
-        else:
+        if not isinstance(value, Mapping) or key not in value:
             return False
+        value = value[key]
     return True
 
 

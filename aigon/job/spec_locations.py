@@ -50,6 +50,11 @@ class SpecLocation:
         return specs.read_spec_file(self.root / self.feature.path, self.feature.path)
 
     @property
+    def where(self) -> str:
+        """Where the spec is, for people."""
+        return f"{self.branch}: {self.feature.path}" if self.branch else self.feature.path
+
+    @property
     def title(self) -> str:
         """The title of the spec, for lists; the feature's slug if the spec cannot be read."""
         try:

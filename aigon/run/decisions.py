@@ -20,11 +20,16 @@ from aigon.journal.records import Records, locate_records
 from aigon.journal.state import State, replay
 from aigon.journal.state_document import command_elsewhere, describe_search
 from aigon.model.candidates import format_run_command
-from aigon.model.changes import Concern
 from aigon.model.criteria import Spec
 from aigon.run.seating import resolve_candidate
 from aigon.spec.features import ROOT
 from aigon.text.quoting import clean, fold
+
+DECIDABLE = ("human", "judge")
+MAX_FILES = 10
+"""Changed files that a question names."""
+NOT_AIGONS = (f":(top,exclude){ROOT}", ":(top,exclude).aigon")
+"""Pathspecs that leave out what aigon itself commits."""
 
 
 def require_person(verb: str, yes: bool) -> None:
@@ -34,45 +39,31 @@ def require_person(verb: str, yes: bool) -> None:
 
 
 def require_outside_a_run(verb: str) -> None:
-    """Raise AigonError (exit 4) inside a loop, whatever was said."""
-    if os.environ.get("AIGON_RUN") or _below_a_loop():
-        raise _refused(f"{verb} is for a person, and this is inside a run of the loop", "Run it in your own shell")
+    """Raise AigonError (exit 4) inside a loop, whatever the options say."""
+    if os.environ.get("AIGON_RUN") or _is_below_a_loop():
+        what = f"{verb} is for a person, and this is inside a run of the loop"
+        raise AigonError(what, hint="Run it in your own shell", code=Exit.NEEDS_HUMAN)
 
 
 def require_terminal(verb: str, yes: bool) -> None:
     """Raise AigonError (exit 4) if nobody can be asked and `yes` was not given."""
     if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise _refused(f"{verb} is for a person, and nobody can be asked here", "Run it in a terminal, or add --yes")
+        what = f"{verb} is for a person, and nobody can be asked here"
+        raise AigonError(what, hint="Run it in a terminal, or add --yes", code=Exit.NEEDS_HUMAN)
 
 
-def _refused(what: str, hint: str) -> AigonError:
-    return AigonError(what, hint=hint, code=Exit.NEEDS_HUMAN)
-
-
-def _below_a_loop() -> bool:
-    """Whether one of this process's ancestors is an aigon that runs agents: it holds a feature's lock."""
+def _is_below_a_loop() -> bool:
+    """Return whether one of this process's ancestors is an aigon that runs agents."""
     import psutil
 
-    return any(_runs_a_loop(parent) for parent in psutil.Process().parents())
-
-
-def _runs_a_loop(process: object) -> bool:
-    import psutil
-
-    assert isinstance(process, psutil.Process)
-    try:
-        words = process.cmdline()
-    except psutil.Error:
-        return False
-    return "feature-implement" in words and any("aigon" in word for word in words)
-
-
-DECIDABLE = ("human", "judge")
-SHOWN_FILES = 10
-"""Changed files that a question names."""
-
-NOT_AIGONS = (f":(top,exclude){ROOT}", ":(top,exclude).aigon")
-"""Pathspecs that leave out what aigon itself commits."""
+    for parent in psutil.Process().parents():
+        try:
+            words = parent.cmdline()
+        except psutil.Error:
+            continue
+        if "feature-implement" in words and any("aigon" in word for word in words):
+            return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +89,7 @@ class DecisionItem:
 class DecisionCase:
     """What a person is about to decide: the items, the state of the run they are about, and the records it is in.
 
-    `again` is the command that goes on afterwards.
+    `again` is the command that continues the run afterwards.
     """
 
     feature: str
@@ -109,7 +100,7 @@ class DecisionCase:
 
 
 def find_case(checkout: Checkout, wanted: str, what: Sequence[str], agent: str | None = None) -> DecisionCase:
-    """Return the criteria (by number) and integrity findings (by rule) that `what` names in the last look.
+    """Return the criteria (by number) and integrity findings (by rule) that `what` names in the last assessment.
 
     Raises AigonError (exit 2) for what does not exist or is not for a person to decide.
     """
@@ -117,18 +108,66 @@ def find_case(checkout: Checkout, wanted: str, what: Sequence[str], agent: str |
         candidate = resolve_candidate(main, here, wanted, agent)
     root = Path(candidate.path) if candidate else checkout.root
     place = locate_spec(root, checkout.common_dir, candidate.feature if candidate else wanted)
-    feature, spec = place.feature, place.parse()
+    path, name, spec = place.feature.path, place.feature.name_for_people, place.parse()
     for each in what:
         if each.isdecimal():
-            _require_decidable(spec, int(each), feature.path, feature.name_for_people)
+            _require_decidable(spec, int(each), path, name)
     label = candidate.label if candidate else ""
-    records = locate_records(ensure_home(checkout.common_dir), feature.name_for_people, label)
-    state = _require_looked_at(checkout, root, feature.name_for_people, records)
-    assert state.last is not None
+    records = locate_records(ensure_home(checkout.common_dir), name, label)
+    state = replay(records.each())
+    if state.last is None:
+        elsewhere = command_elsewhere(checkout.common_dir, name, f"aigon feature-status {name}")
+        raise usage(
+            f"Feature {name} has not been looked at yet: there is nothing to decide on",
+            where="" if state.started else describe_search(root, name, records.journal),
+            hint=elsewhere or build_loop_command(root, name),
+        )
     if not what:
-        raise _nothing_named(spec, state.last, feature.path, feature.name_for_people)
-    items = tuple(item for each in what for item in _items(spec, state.last, each))
-    return DecisionCase(feature.name_for_people, items, state, records, format_run_command(wanted, label))
+        passed = [verdict.criterion for verdict in state.last.verdicts if verdict.status == "met"]
+        waiting = [str(each.number) for each in spec.criteria if each.kind in DECIDABLE and each.number not in passed]
+        waiting += sorted({concern.rule for concern in state.last.concerns if concern.level == "review"})
+        listed = f"Waiting for a person: {', '.join(waiting)}" if waiting else "Nothing waits for a person"
+        hint = f"{listed}. aigon spec-show {name} lists the criteria"
+        raise usage("No criterion or integrity finding is named", where=path, hint=hint)
+    items = tuple(item for each in what for item in _list_items(spec, state.last, each))
+    return DecisionCase(name, items, state, records, format_run_command(wanted, label))
+
+
+def _require_decidable(spec: Spec, number: int, where: str, name: str) -> None:
+    kinds = {criterion.number: criterion.kind for criterion in spec.criteria}
+    if number not in kinds:
+        listed = f"They go from 1 to {len(kinds)}" if kinds else "The spec has none"
+        raise usage(f"There is no criterion {number}", where=where, hint=f"{listed}: aigon spec-show {name}")
+    if kinds[number] not in DECIDABLE:
+        raise usage(
+            f"Criterion {number} is decided by what runs ({kinds[number]}), not by a person",
+            where=where,
+            hint="Change the criterion in the spec if it asks for the wrong thing",
+        )
+
+
+def _list_items(spec: Spec, look: IterationFinished, what: str) -> list[DecisionItem]:
+    """Return the criterion, or the findings of a rule that wait for a person.
+
+    Raises AigonError (exit 2) if the rule has no such finding.
+    """
+    if what.isdecimal():
+        criterion = next(each for each in spec.criteria if each.number == int(what))
+        verdict = next((each for each in look.verdicts if each.criterion == criterion.number), None)
+        known = f"{verdict.status}: {fold(verdict.reason or verdict.evidence, 500)}" if verdict else "not looked at yet"
+        return [DecisionItem(criterion.number, "", criterion.text, look.content, known)]
+    waiting = [concern for concern in look.concerns if concern.level == "review"]
+    items = []
+    for concern in waiting:
+        if concern.rule == what:
+            paths = ", ".join(fold(path) for path in concern.paths[:MAX_FILES])
+            known = f"an integrity finding{f' in {paths}' if paths else ''}"
+            items.append(DecisionItem(0, concern.rule, concern.what, concern.key, known))
+    if not items:
+        rules = ", ".join(sorted({concern.rule for concern in waiting}))
+        hint = f"What waits for a person: {rules}" if rules else "No integrity finding waits for a person"
+        raise usage(f"There is no criterion and no open integrity finding called '{what}'", hint=hint)
+    return items
 
 
 def record_decisions(checkout: Checkout, case: DecisionCase, decision: Literal["approve", "reject"], why: str) -> None:
@@ -147,10 +186,10 @@ def record_decisions(checkout: Checkout, case: DecisionCase, decision: Literal["
 
 def render_evidence(checkout: Checkout, case: DecisionCase) -> str:
     """Return what a person should know before deciding: each item, the checks, what changed, where the report is."""
-    return clean("\n".join(_evidence(checkout, case)))
+    return clean("\n".join(_list_evidence(checkout, case)))
 
 
-def _evidence(checkout: Checkout, case: DecisionCase) -> Iterator[str]:
+def _list_evidence(checkout: Checkout, case: DecisionCase) -> Iterator[str]:
     state, look = case.state, case.state.last
     assert look is not None
     assert state.started is not None
@@ -161,67 +200,8 @@ def _evidence(checkout: Checkout, case: DecisionCase) -> Iterator[str]:
         yield f"    {item.known}"
     checks = ", ".join(f"{each.title}: {fold(each.summary, 80)}" for each in look.findings)
     yield f"  Checks: {checks or 'none ran'}"
-    options = ("--no-ext-diff", f"--stat=100,80,{SHOWN_FILES}")
+    options = ("--no-ext-diff", f"--stat=100,80,{MAX_FILES}")
     stat = (checkout.ask("diff", *options, base, commit, "--", ":/", *NOT_AIGONS) or "").splitlines()
     yield f"  Changed since the base: {stat.pop().strip() if stat else 'nothing'}"
     yield from (f"   {line}" for line in stat)
     yield f"  See also: git diff {base[:12]} {commit[:12]}, aigon report {case.feature}"
-
-
-def _items(spec: Spec, look: IterationFinished, what: str) -> list[DecisionItem]:
-    if not what.isdecimal():
-        return [DecisionItem(0, c.rule, c.what, c.key, _about(c)) for c in _concerns(look, what)]
-    criterion = next(each for each in spec.criteria if each.number == int(what))
-    verdict = next((each for each in look.verdicts if each.criterion == criterion.number), None)
-    known = f"{verdict.status}: {fold(verdict.reason or verdict.evidence, 500)}" if verdict else "not assessed yet"
-    return [DecisionItem(criterion.number, "", criterion.text, look.content, known)]
-
-
-def _about(concern: Concern) -> str:
-    paths = ", ".join(fold(path) for path in concern.paths[:SHOWN_FILES])
-    return f"an integrity finding{f' in {paths}' if paths else ''}"
-
-
-def _nothing_named(spec: Spec, look: IterationFinished, where: str, name: str) -> AigonError:
-    met = [verdict.criterion for verdict in look.verdicts if verdict.status == "met"]
-    waiting = [str(each.number) for each in spec.criteria if each.kind in DECIDABLE and each.number not in met]
-    waiting += sorted({concern.rule for concern in look.concerns if concern.level == "review"})
-    listed = f"Waiting for a person: {', '.join(waiting)}" if waiting else "Nothing waits for a person"
-    hint = f"{listed}. aigon spec-show {name} lists the criteria"
-    return usage("No criterion or integrity finding is named", where=where, hint=hint)
-
-
-def _concerns(look: IterationFinished, rule: str) -> list[Concern]:
-    """The findings of a rule that wait for a person. Raises AigonError (exit 2) where there are none."""
-    waiting = [concern for concern in look.concerns if concern.level == "review"]
-    found = [concern for concern in waiting if concern.rule == rule]
-    if not found:
-        rules = ", ".join(sorted({concern.rule for concern in waiting}))
-        hint = f"What waits for a person: {rules}" if rules else "No integrity finding waits for a person"
-        raise usage(f"There is no criterion and no open integrity finding called '{rule}'", hint=hint)
-    return found
-
-
-def _require_looked_at(checkout: Checkout, root: Path, name: str, records: Records) -> State:
-    state = replay(records.each())
-    if state.last is None:
-        raise usage(
-            f"Feature {name} has not been looked at yet: there is nothing to decide on",
-            where="" if state.started else describe_search(root, name, records.journal),
-            hint=command_elsewhere(checkout.common_dir, name, f"aigon feature-status {name}")
-            or build_loop_command(root, name),
-        )
-    return state
-
-
-def _require_decidable(spec: Spec, number: int, where: str, name: str) -> None:
-    kinds = {criterion.number: criterion.kind for criterion in spec.criteria}
-    if number not in kinds:
-        listed = f"They go from 1 to {len(kinds)}" if kinds else "The spec has none"
-        raise usage(f"There is no criterion {number}", where=where, hint=f"{listed}: aigon spec-show {name}")
-    if kinds[number] not in DECIDABLE:
-        raise usage(
-            f"Criterion {number} is decided by what runs ({kinds[number]}), not by a person",
-            where=where,
-            hint="Change the criterion in the spec if it asks for the wrong thing",
-        )

@@ -13,38 +13,26 @@ from aigon.git.person import Checkout
 from aigon.process import run
 
 RECORDED = "recorded"
-WHO = {"name": "aigon demo", "email": "demo@example.invalid"}
 
 
 def create_demo(folder: str | None) -> Path:
-    """The demonstration's repository with its first commit; where it is. Raises AigonError (exit 2) when not empty."""
+    """Make the demonstration's repository with its first commit, and return where it is.
+
+    Raises AigonError (exit 2) if the folder is not empty.
+    """
     root = Path(folder).absolute() if folder else Path(tempfile.mkdtemp(prefix="aigon-demo-"))
     if root.exists() and any(root.iterdir()):
         raise usage("The folder for the demo is not empty", where=str(root), hint="Name a new one, or leave --dir out")
-    shutil.copytree(
-        find_resource("templates", "demo", "repo"),
-        root,
-        dirs_exist_ok=True,
-        ignore=shutil.ignore_patterns("__pycache__", ".pytest_cache", ".ruff_cache"),
-    )
-    _configure(root)
-    _first_commit(root)
-    _tools_first()
-    return root
-
-
-def _configure(root: Path) -> None:
+    caches = shutil.ignore_patterns("__pycache__", ".pytest_cache", ".ruff_cache")
+    shutil.copytree(find_resource("templates", "demo", "repo"), root, dirs_exist_ok=True, ignore=caches)
     recording = str(find_resource("templates", "demo", "attempts"))
     config = {"agents": {RECORDED: {"adapter": "replay", "recording": recording}}, "judge": {"backend": "none"}}
     (root / ".aigon").mkdir(exist_ok=True)
     (root / ".aigon" / "config.json").write_text(json.dumps(config, indent=2) + "\n")
-
-
-def _first_commit(root: Path) -> None:
     for arguments in (
         ("-c", "init.defaultBranch=main", "init", "-q"),
-        ("config", "user.name", WHO["name"]),
-        ("config", "user.email", WHO["email"]),
+        ("config", "user.name", "aigon demo"),
+        ("config", "user.email", "demo@example.invalid"),
         ("config", "commit.gpgsign", "false"),
         ("add", "-A"),
         ("commit", "-q", "--no-verify", "-m", "feat: a tea timer, and the spec of its next feature"),
@@ -52,17 +40,15 @@ def _first_commit(root: Path) -> None:
         code, _, err = run.capture_output(("git", *arguments), cwd=root, env=dict(os.environ))
         if code:
             raise usage(f"git {arguments[0]} failed", where=str(root), hint=err.decode(errors="replace").strip())
-
-
-def _tools_first() -> None:
-    """The demo needs pytest and ruff: those that were installed with aigon, wherever its `bin` is."""
-    own = str(Path(sys.executable).parent)
-    os.environ["PATH"] = os.pathsep.join([own, os.environ.get("PATH", os.defpath)])
-    os.environ["VIRTUAL_ENV"] = str(Path(own).parent)
+    # The demo needs pytest and ruff: those that were installed with aigon, wherever its `bin` is.
+    own = Path(sys.executable).parent
+    os.environ["PATH"] = os.pathsep.join([str(own), os.environ.get("PATH", os.defpath)])
+    os.environ["VIRTUAL_ENV"] = str(own.parent)
+    return root
 
 
 def describe_demo(root: Path, agent: str | None) -> str:
-    """What is about to happen."""
+    """Return what is about to happen."""
     recorded = "Only the agent is not real: it replays three recorded attempts."
     who = f"The agent is {agent}, for real." if agent else recorded
     return (
@@ -72,7 +58,7 @@ def describe_demo(root: Path, agent: str | None) -> str:
 
 
 def suggest_next(checkout: Checkout, agent: str | None) -> str:
-    """What to look at, and how to do the same with one's own repository."""
+    """Return what to look at, and how to do the same in one's own repository."""
     root = checkout.root
     log = next(iter(sorted(root.glob("docs/specs/features/logs/*.md"))), root)
     spec = next(iter(sorted(root.glob("docs/specs/features/*/feature-*.md"))), root)

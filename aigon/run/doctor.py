@@ -31,15 +31,82 @@ from aigon.run.repair.repair import list_damage
 
 OLDEST_GIT = "2.36"
 """The first git that flushes refs and nothing else on demand (core.fsync), which every iteration commit asks for."""
-TRIED_ON = "linux"
 
 
-def check_git_version(env: Mapping[str, str]) -> MachineFact:
-    """The git on PATH."""
+def diagnose(start: Path, env: Mapping[str, str]) -> Diagnosis:
+    """Return everything, in a repository around `start` or not. What is malformed is a fact, never an error."""
+    root = find_repository_root(start)
+    read: ReadFile = open_work_tree(root) if root else lambda _: None
+    errors: list[AigonError] = []
+    config = Config()
+    try:
+        config = load_configuration(read)
+    except AigonError as error:
+        errors.append(error)
+    known = _load_agent_types(root, errors)
+    agents = examine_agents(_list_agents(root or start, config, known, read, errors), root or start, env)
+    git = _check_git(env)
+    machine = (
+        git,
+        *_describe_platform(),
+        _check_clean_room(root, config),
+        _check_sandbox(config, env),
+        _check_free_space(root or Path.cwd(), config),
+        _check_state_home(),
+        *([_check_repository(root)] if root and git.data.get("version") else []),
+        *(_check_records(root) if root else ()),
+        _check_judge(root or start, config, env),
+        *(
+            MachineFact("configuration", "Settings", "", problem=_render_error(error), code=Exit.USAGE)
+            for error in errors
+        ),
+    )
+    taken, why = choose_agent(config, env, agents, known, root or start)
+    return Diagnosis(agents, machine, taken, why, known["command"].note)
+
+
+def _render_error(error: AigonError) -> str:
+    """Return an error in one line: what, where, what to do."""
+    where = f" ({error.where})" if error.where else ""
+    return f"{error.what}{where}" + (f". {error.hint}" if error.hint else "")
+
+
+def _load_agent_types(root: Path | None, errors: list[AigonError]) -> dict[str, AgentType]:
+    """Return every agent type that can be read: one malformed file leaves those of its folder out."""
+    sound = []
+    for folder in (user_types_folder(), *([root / OWN] if root else [])):
+        try:
+            load_types([folder])
+            sound.append(folder)
+        except (AigonError, OSError) as error:
+            errors.append(error if isinstance(error, AigonError) else AigonError(str(error), where=str(folder)))
+    return load_types(sound)
+
+
+def _list_agents(
+    root: Path, config: Config, known: Mapping[str, AgentType], read: ReadFile, errors: list[AigonError]
+) -> list[AgentToExamine]:
+    """Return the configured agents, then every agent type of another name."""
+    foreign = find_agent_types(root / OWN)
+    agents = []
+    for name in sorted(config.agents):
+        try:
+            agent = find_agent(root, config, name, read)
+            agents.append(AgentToExamine(agent, agent.kind or known[agent.adapter], True, agent.adapter in foreign))
+        except AigonError as error:
+            errors.append(error)
+    others = [kind for name, kind in known.items() if name not in config.agents and name not in NEVER_CHOSEN]
+    for kind in sorted(others, key=rank_type):
+        agent = Agent(kind.name, kind.name, kind=kind, passed=tuple(config.env.pass_))
+        agents.append(AgentToExamine(agent, kind, foreign=kind.name in foreign))
+    return agents
+
+
+def _check_git(env: Mapping[str, str]) -> MachineFact:
     program = shutil.which("git", path=env.get("PATH"))
     if program is None:
-        return MachineFact("git", "git", "not installed", {"minimum": OLDEST_GIT},
-                    problem=f"there is no git on PATH: install git {OLDEST_GIT} or newer")  # fmt: skip
+        problem = f"there is no git on PATH: install git {OLDEST_GIT} or newer"
+        return MachineFact("git", "git", "not installed", {"minimum": OLDEST_GIT}, problem=problem)
     code, out, _ = run.capture_output([program, "--version"], env={**env, "LC_ALL": "C"})
     version = find_version(out)
     data = {"path": program, "version": version, "minimum": OLDEST_GIT}
@@ -49,203 +116,112 @@ def check_git_version(env: Mapping[str, str]) -> MachineFact:
     return MachineFact("git", "git", f"{version} (needs {OLDEST_GIT} or newer)", data, problem=old)
 
 
-def describe_python() -> MachineFact:
-    """The Python that runs aigon."""
+def _describe_platform() -> Iterator[MachineFact]:
+    """Yield the Python that runs aigon, and the operating system."""
     version = platform.python_version()
-    return MachineFact(
-        "python", "Python", f"{version} ({sys.executable})", {"version": version, "path": sys.executable}
-    )
-
-
-def describe_system() -> MachineFact:
-    """The operating system."""
+    data = {"version": version, "path": sys.executable}
+    yield MachineFact("python", "Python", f"{version} ({sys.executable})", data)
     name, release, cpu = platform.system(), platform.release(), platform.machine()
-    remark = "" if sys.platform.startswith(TRIED_ON) else "aigon is tested on Linux alone"
+    remark = "" if sys.platform.startswith("linux") else "aigon is tested on Linux alone"
     data = {"system": name, "release": release, "machine": cpu}
-    return MachineFact("platform", "Platform", f"{name} {release} {cpu}", data, remark=remark)
+    yield MachineFact("platform", "Platform", f"{name} {release} {cpu}", data, remark=remark)
 
 
-def check_clean_room(root: Path | None, config: Config) -> MachineFact:
-    """How commands are kept from the workspace when a feature is proven."""
+def _check_clean_room(root: Path | None, config: Config) -> MachineFact:
+    """Return how commands are kept from the workspace when a feature is proven."""
     with tempfile.TemporaryDirectory(prefix="aigon-doctor-") as folder:
         try:
-            found = mechanisms.choose_isolation(root or Path(folder), config.proof.isolation)
+            isolation = mechanisms.choose_isolation(root or Path(folder), config.proof.isolation)
         except AigonError as error:
-            return MachineFact(
-                "clean_room", "Clean room", "not as wanted", {"isolation": None}, problem=render_error(error)
-            )
-    remark = "" if found != "none" else 'proofs will say "not isolated": no bubblewrap, namespaces or Landlock here'
-    return MachineFact("clean_room", "Clean room", found, {"isolation": found}, remark=remark)
+            data, problem = {"isolation": None}, _render_error(error)
+            return MachineFact("clean_room", "Clean room", "not as wanted", data, problem=problem)
+    remark = 'proofs will say "not isolated": no bubblewrap, namespaces or Landlock here' if isolation == "none" else ""
+    return MachineFact("clean_room", "Clean room", isolation, {"isolation": isolation}, remark=remark)
 
 
-def check_sandbox(config: Config, env: Mapping[str, str]) -> MachineFact:
-    """What keeps agents to the workspace, and why it is nothing better."""
+def _check_sandbox(config: Config, env: Mapping[str, str]) -> MachineFact:
+    """Return what keeps agents to the workspace, and why it is nothing better."""
     own, wanted = config.sandbox, env.get("AIGON_SANDBOX") or config.sandbox.mode
     data = {"mode": wanted, "mechanism": None, "network": own.network}
     try:
-        found = sandbox.choose_mechanism(wanted, own.network)  # type: ignore[arg-type]  # what it is not is refused by a run
+        mechanism = sandbox.choose_mechanism(wanted, own.network)  # type: ignore[arg-type]  # a run refuses other texts
     except (AigonError, KeyError) as error:
-        said = render_error(error) if isinstance(error, AigonError) else f"AIGON_SANDBOX is {wanted!r}"
-        return MachineFact("sandbox", "Sandbox", "not as wanted", data, problem=said)
-    text = f"{found} (as wanted)" if wanted == found else found
-    return MachineFact("sandbox", "Sandbox", text, {**data, "mechanism": found}, remark=_no_better(found, wanted))
-
-
-def _no_better(found: str, wanted: str) -> str:
-    if found == "none":
+        problem = _render_error(error) if isinstance(error, AigonError) else f"AIGON_SANDBOX is {wanted!r}"
+        return MachineFact("sandbox", "Sandbox", "not as wanted", data, problem=problem)
+    remark = ""
+    if mechanism == "none":
         why = "as wanted" if wanted == "none" else sandbox.explain_no_mechanism()
-        return f"agents can read and change everything you can ({why})"
-    if found == "landlock" and wanted == "auto":
-        return f"without bubblewrap, sockets and process numbers are shared ({sandbox.find_sandbox_flaw('bwrap')})"
-    return ""
+        remark = f"agents can read and change everything you can ({why})"
+    elif mechanism == "landlock" and wanted == "auto":
+        flaw = sandbox.find_sandbox_flaw("bwrap")
+        remark = f"without bubblewrap, sockets and process numbers are shared ({flaw})"
+    text = f"{mechanism} (as wanted)" if wanted == mechanism else mechanism
+    return MachineFact("sandbox", "Sandbox", text, {**data, "mechanism": mechanism}, remark=remark)
 
 
-def check_free_space(root: Path, config: Config) -> MachineFact:
-    """Free disk and memory, against the guards."""
+def _check_free_space(root: Path, config: Config) -> MachineFact:
+    """Return free disk and memory, against the guards."""
     disk, memory = capacity.measure_free_disk(root), capacity.measure_free_memory()
     wanted = {"disk": config.guards.disk_free, "memory": config.guards.memory_free}
     short = [name for name, free in (("disk", disk), ("memory", memory)) if free is not None and free < wanted[name]]
-    text = f"{_size(disk)} of disk, {_size(memory)} of memory"
+    text = f"{_format_size(disk)} of disk, {_format_size(memory)} of memory"
     data = {"disk_free": disk, "memory_free": memory, "disk_needed": wanted["disk"], "memory_needed": wanted["memory"]}
-    problem = "; ".join(f"a run stops below {_size(wanted[name])} of {name} (guards.{name}Free)" for name in short)
+    problem = "; ".join(
+        f"a run stops below {_format_size(wanted[name])} of {name} (guards.{name}Free)" for name in short
+    )
     return MachineFact("room", "Free", text, data, problem=problem)
 
 
-def check_state_home() -> MachineFact:
-    """Where aigon keeps its records."""
-    place = home.state_home()
-    there = next(folder for folder in (place, *place.parents) if folder.exists())
-    writable = there.is_dir() and os.access(there, os.W_OK | os.X_OK)
-    problem = "" if writable else f"{there} is not writable: make it writable, or point AIGON_STATE_HOME elsewhere"
-    return MachineFact("state_home", "Records", str(place), {"path": str(place), "writable": writable}, problem=problem)
-
-
-def render_error(error: AigonError) -> str:
-    """An error in one line: what, where, what to do."""
-    where = f" ({error.where})" if error.where else ""
-    return f"{error.what}{where}" + (f". {error.hint}" if error.hint else "")
-
-
-def _size(count: int | None) -> str:
+def _format_size(count: int | None) -> str:
     if count is None:
         return "an unknown amount"
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
 
 
-def gather_machine_facts(root: Path | None, config: Config, env: Mapping[str, str]) -> tuple[MachineFact, ...]:
-    """Everything that needs no agent. `root` is the repository, None outside of one."""
-    rooms = check_clean_room(root, config), check_sandbox(config, env)
-    return (
-        check_git_version(env),
-        describe_python(),
-        describe_system(),
-        *rooms,
-        check_free_space(root or Path.cwd(), config),
-        check_state_home(),
-    )
+def _check_state_home() -> MachineFact:
+    """Return where aigon keeps its records."""
+    place = home.state_home()
+    nearest = next(folder for folder in (place, *place.parents) if folder.exists())
+    writable = nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
+    problem = "" if writable else f"{nearest} is not writable: make it writable, or point AIGON_STATE_HOME elsewhere"
+    return MachineFact("state_home", "Records", str(place), {"path": str(place), "writable": writable}, problem=problem)
 
 
-def diagnose(start: Path, env: Mapping[str, str]) -> Diagnosis:
-    """Everything, from the folder `start`, in a repository or not. What is malformed is a finding, never an error."""
-    root = find_repository_root(start)
-    read: ReadFile = open_work_tree(root) if root else lambda _: None
-    wrong: list[AigonError] = []
-    config = _configuration(read, wrong)
-    known = _kinds(root, wrong)
-    patients = _patients(root or start, config, known, read, wrong)
-    agents = examine_agents(patients, root or start, env)
-    basics = gather_machine_facts(root, config, env)
-    git = any(fact.name == "git" and fact.data.get("version") for fact in basics)
-    machine = (
-        *basics,
-        *([_repository(root)] if root and git else []),
-        *(_records(root) if root else ()),
-        _judge(root or start, config, env),
-        *(
-            MachineFact("configuration", "Settings", "", problem=render_error(error), code=Exit.USAGE)
-            for error in wrong
-        ),
-    )
-    taken, why = choose_agent(config, env, agents, known, root or start)
-    return Diagnosis(agents, machine, taken, why, known["command"].note)
-
-
-def _configuration(read: ReadFile, wrong: list[AigonError]) -> Config:
-    try:
-        return load_configuration(read)
-    except AigonError as error:
-        wrong.append(error)
-        return Config()
-
-
-def _kinds(root: Path | None, wrong: list[AigonError]) -> dict[str, AgentType]:
-    """Every kind that can be read: one malformed file leaves those of its folder out."""
-    sound = []
-    for folder in (user_types_folder(), *([root / OWN] if root else [])):
-        try:
-            load_types([folder])
-            sound.append(folder)
-        except (AigonError, OSError) as error:
-            wrong.append(error if isinstance(error, AigonError) else AigonError(str(error), where=str(folder)))
-    return load_types(sound)
-
-
-def _patients(
-    root: Path, config: Config, known: Mapping[str, AgentType], read: ReadFile, wrong: list[AigonError]
-) -> list[AgentToExamine]:
-    """The configured agents, then every kind that is none of them by name."""
-    foreign = find_agent_types(root / OWN)
-    found = []
-    for name in sorted(config.agents):
-        try:
-            agent = find_agent(root, config, name, read)
-            found.append(AgentToExamine(agent, agent.kind or known[agent.adapter], True, agent.adapter in foreign))
-        except AigonError as error:
-            wrong.append(error)
-    others = [kind for name, kind in known.items() if name not in config.agents and name not in NEVER_CHOSEN]
-    others.sort(key=rank_type)
-    passed = tuple(config.env.pass_)
-    named = [(one, Agent(one.name, one.name, kind=one, passed=passed)) for one in others]
-    return found + [AgentToExamine(agent, one, foreign=one.name in foreign) for one, agent in named]
-
-
-def _repository(root: Path) -> MachineFact:
-    """Whether aigon can work in this repository at all, whatever its branches and files are like just now."""
-    data = {"path": str(root)}
+def _check_repository(root: Path) -> MachineFact:
+    """Return whether aigon can work in this repository at all, whatever its branches and files are like just now."""
+    problem = ""
     try:
         with Checkout.open(root) as checkout:
             checkout.identity()
             refuse_unsupported(checkout)
     except AigonError as error:
-        return MachineFact(
-            "repository", "Repository", str(root), {**data, "usable": False}, problem=render_error(error)
-        )
-    return MachineFact("repository", "Repository", str(root), {**data, "usable": True})
+        problem = _render_error(error)
+    return MachineFact(
+        "repository", "Repository", str(root), {"path": str(root), "usable": not problem}, problem=problem
+    )
 
 
-def _records(root: Path) -> Iterator[MachineFact]:
-    """What is damaged of aigon's own records, if anything is."""
+def _check_records(root: Path) -> Iterator[MachineFact]:
+    """Yield what is damaged of aigon's own records, if anything is."""
     try:
-        wrong = list_damage(root)
+        damage = list_damage(root)
     except (AigonError, OSError) as error:
-        wrong = (str(error),)
-    if wrong:
-        problem = f"{'; '.join(wrong)}; aigon doctor --repair keeps what is damaged and makes of it what can be made"
-        yield MachineFact("records", "Records", f"{len(wrong)} damaged", {"damaged": list(wrong)}, problem=problem)
+        damage = (str(error),)
+    if damage:
+        problem = f"{'; '.join(damage)}; aigon doctor --repair keeps what is damaged and makes of it what can be made"
+        yield MachineFact("records", "Records", f"{len(damage)} damaged", {"damaged": list(damage)}, problem=problem)
 
 
-def _judge(root: Path, config: Config, env: Mapping[str, str]) -> MachineFact:
-    """Who would decide criteria that no command decides."""
-    own = config.judge or JudgeConfig()
+def _check_judge(root: Path, config: Config, env: Mapping[str, str]) -> MachineFact:
+    """Return who would decide criteria that no command decides."""
     try:
-        chosen = choose_judge(own, env.get("AIGON_JUDGE") or None)
+        chosen = choose_judge(config.judge or JudgeConfig(), env.get("AIGON_JUDGE") or None)
         settings = None if chosen == "none" else find_judge(config, chosen, (), env, root)
     except AigonError as error:
-        return MachineFact("judge", "Judge", "none", {"backend": None}, remark=render_error(error))
+        return MachineFact("judge", "Judge", "none", {"backend": None}, remark=_render_error(error))
     if settings is None:
-        return MachineFact(
-            "judge", "Judge", "a person (aigon approve); no judge model is configured", {"backend": None}
-        )
+        text = "a person (aigon approve); no judge model is configured"
+        return MachineFact("judge", "Judge", text, {"backend": None})
     who = settings.agent if isinstance(settings, AgentJudgeSettings) else settings.model
     data = {"backend": settings.backend, "agent": settings.agent, "model": settings.model}
     return MachineFact("judge", "Judge", f"{settings.backend} ({who})", data)

@@ -34,9 +34,9 @@ def create_feature(checkout: Checkout, title: str, name: str, how: Committing) -
 
     Raises AigonError: 2 if a feature of that name exists, 7 if it cannot be committed here or a hook refuses.
     """
-    feature = new_feature(checkout, title, name)
+    feature = _make_feature(checkout, title, name)
     how = require_committing(checkout, how)
-    write_spec(checkout.root, feature, title)
+    _write_spec(checkout.root, feature, title)
     try:
         commit_as_asked(checkout, [feature.path], f"docs(feature-{feature.slug}): add the spec to the inbox", how)
     except BaseException:
@@ -45,21 +45,20 @@ def create_feature(checkout: Checkout, title: str, name: str, how: Committing) -
     return feature
 
 
-def new_feature(checkout: Checkout, title: str, name: str = "") -> Feature:
+def _make_feature(checkout: Checkout, title: str, name: str = "") -> Feature:
     """Return a feature for the inbox. Raises AigonError (exit 2) if one of that name exists on any branch."""
     slug = features.slugify(name or title)
     for place in list_spec_locations(checkout.root, checkout.common_dir):
         if place.feature.slug == slug:
-            where = f"{place.branch}: {place.feature.path}" if place.branch else place.feature.path
             hint = "Edit that spec, or choose another name"
-            raise usage(f"A feature '{slug}' exists already", where=where, hint=hint)
+            raise usage(f"A feature '{slug}' exists already", where=place.where, hint=hint)
     return Feature("", slug, f"{ROOT}/{FOLDERS['inbox']}/feature-{slug}.md", "inbox")
 
 
 def require_feature(checkout: Checkout, wanted: str, *, write: bool) -> None:
-    """Write the spec of a new feature into the inbox if `wanted` is the title of none that is known.
+    """Write the spec of a new feature into the inbox if `wanted` is the title of an unknown one.
 
-    Raises AigonError (exit 2) then, as no agent can start before it has acceptance criteria. Without `write` nothing is
+    Raises AigonError (exit 2) then: no agent can start before it has acceptance criteria. Without `write` nothing is
     written.
     """
     if not features.is_title(wanted) or branch.find_branch(checkout, wanted):
@@ -71,12 +70,12 @@ def require_feature(checkout: Checkout, wanted: str, *, write: bool) -> None:
         if "Did you mean" in error.hint:
             error.hint += f" If not: aigon feature-create {shlex.quote(wanted)}"
             raise
-    feature = new_feature(checkout, wanted)
+    feature = _make_feature(checkout, wanted)
     if not write:
         what = f"There is no feature '{wanted}' yet. Without --dry-run its spec is written"
         raise usage(what, where=feature.path, hint=f"aigon feature-create {shlex.quote(wanted)}")
     with hold_checkout(checkout):
-        write_spec(checkout.root, feature, wanted)
+        _write_spec(checkout.root, feature, wanted)
     raise usage(
         "The spec of a new feature is written. An agent can start once it has acceptance criteria",
         where=feature.path,
@@ -84,8 +83,7 @@ def require_feature(checkout: Checkout, wanted: str, *, write: bool) -> None:
     )
 
 
-def write_spec(root: Path, feature: Feature, title: str) -> None:
-    """Write the spec of a new feature from the template."""
+def _write_spec(root: Path, feature: Feature, title: str) -> None:
     template = find_resource("templates", "specs", "feature.md").read_text(encoding="utf-8")
     target = root / feature.path
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -97,8 +95,8 @@ def prioritise_feature(checkout: Checkout, wanted: str, how: Committing) -> Feat
     place = locate_spec(checkout.root, checkout.common_dir, wanted)
     feature = place.feature
     if feature.stage not in ("inbox", "backlog") or (feature.id and feature.stage != "inbox"):
-        where = f"{place.branch}: {feature.path}" if place.branch else feature.path
-        raise usage(f"Feature {feature.name_for_people} is in the stage {feature.stage} already", where=where)
+        what = f"Feature {feature.name_for_people} is in the stage {feature.stage} already"
+        raise usage(what, where=place.where)
     how = require_committing(checkout, how)
     id = feature.id or choose_next_id(checkout.root, checkout.common_dir)
     with moved_to_stage(checkout.root, feature, "backlog", id) as (moved, paths):
@@ -118,7 +116,7 @@ def set_up_feature(checkout: Checkout, wanted: str, how: Committing) -> tuple[Fe
     if checkout.commit_of(f"refs/heads/{feature.name}") is None:
         branch.require_configuration(checkout)
     own = branch.list_own_changes(checkout, [feature.path], elsewhere=render_worktree_command(checkout.root, feature))
-    with _entered(checkout, feature.name):
+    with _enter_branch(checkout, feature.name):
         branch.ignore_runtime_files(checkout)
         with moved_to_stage(checkout.root, feature, "in-progress") as (moved, paths):
             head = commit_taken_up(checkout, moved, [*own, *paths], how)
@@ -130,15 +128,12 @@ def set_up_feature(checkout: Checkout, wanted: str, how: Committing) -> tuple[Fe
 
 def render_worktree_command(root: Path, feature: Feature, agents: Sequence[str] = ()) -> str:
     """Return the command that lets an agent work on a feature without touching this checkout."""
-    known = features.parse_feature_path(feature.path)
-    name = (
-        known.name_for_people if known else feature.name_for_people
-    )  # an ID that is still to be assigned finds nothing
-    return build_loop_command(root, name, agents, "--loop --worktree")
+    known = features.parse_feature_path(feature.path) or feature  # an ID that is still to be assigned finds nothing
+    return build_loop_command(root, known.name_for_people, agents, "--loop --worktree")
 
 
 @contextmanager
-def _entered(checkout: Checkout, name: str) -> Iterator[None]:
+def _enter_branch(checkout: Checkout, name: str) -> Iterator[None]:
     """Check out the branch `name`; if something goes wrong in here, HEAD is back and a branch made here is gone."""
     before, is_new = str(checkout.branch), checkout.commit_of(f"refs/heads/{name}") is None
     branch.enter_branch(checkout, name)

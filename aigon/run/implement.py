@@ -10,7 +10,7 @@ from typing import get_args
 
 from aigon.git.person import Checkout
 from aigon.hooks.hooked_loop import add_hooks, make_notifiers
-from aigon.isolation import run_sandbox
+from aigon.isolation.run_sandbox import RunSandbox, announce_sandbox
 from aigon.job import branch
 from aigon.job.job import Job
 from aigon.job.options import Options
@@ -51,7 +51,7 @@ Observers = Callable[[Session], Sequence[Observer]]
 def implement(
     checkout: Checkout, options: Options, *, observers: Observers, confirm: Confirm, announce: bool = True
 ) -> RunFinished:
-    """Run the loop for one feature and one agent to its end, where `seated` puts it.
+    """Run the loop for one feature and one agent to its end, in the seat that `take_seat` chooses.
 
     Raises AigonError before or instead of a run. With `announce` the first Ctrl+C is answered on standard error; an
     observer that owns the screen answers itself.
@@ -62,45 +62,43 @@ def implement(
 
 def _implement(seat: Seat, options: Options, observers: Observers, confirm: Confirm, *, announce: bool) -> RunFinished:
     points = parse_fail_points(os.environ)
-    stop = Stop([seat.main / name for name in branch.STOP_FILES], said=_answer(options, seat) if announce else _quiet)
-    with (
-        stop.handling(),
-        open_session(seat, options, stop, confirm) as session,
-        keep_note(session.world.home, session.world.invocation, session.world.run_id, *_whose(session)) as running,
-        run_watchdog(session.world.invocation, running) as guardian,
-    ):
+    again = format_run_command(options.feature, seat.label)
+    stop = Stop(
+        [seat.main / name for name in branch.STOP_FILES],
+        said=lambda _signal: _say_how_to_stop(again) if announce else None,
+    )
+    with contextlib.ExitStack() as held:
+        held.enter_context(stop.handling())
+        session = held.enter_context(open_session(seat, options, stop, confirm))
+        job, world, state, config = session.job, session.world, session.state, session.prepared.config
+        whose = (job.feature.name_for_people, job.label)
+        running = held.enter_context(keep_note(world.home, world.invocation, world.run_id, *whose))
+        world = replace(world, guardian=held.enter_context(run_watchdog(world.invocation, running)))
         orphans.adopt_orphans()
-        session = replace(session, world=replace(session.world, guardian=guardian))
+        session = replace(session, world=world)
         stop.request = running.request
+        context = SinkContext(*whose, world.run_id, world.workspace.root, world.folder, session.past)
         watching = [
             *observers(session),
-            *make_notifiers(session.prepared.config, session.job, session.world, session.state),
-            _open_sinks(session),
+            *make_notifiers(config, job, world, state),
+            BackgroundObservers(open_sinks(context)),
         ]
-        recorder = Recorder(_records(session, points), watching, session.world.redact)
-        state = session.state
+        recorder = Recorder(_open_records(session, points), watching, world.redact)
         loop: Loop | None = None
         try:
-            state = recorder.deliver_all([*session.opening, *_said_before(session)], state)
-            loop = add_hooks(
-                run_loop(session.job, session.world, state), session.prepared.config, session.job, session.world, state
-            )
+            state = recorder.deliver_all([*session.opening, *_list_notices(session)], state)
+            loop = add_hooks(run_loop(job, world, state), config, job, world, state)
             return drive_loop(loop, state, recorder)
         finally:
             stop.halt()
             if loop:
-                loop.close()  # nothing of a look that broke off may still run when survivors are swept
-            session.world.sweep()
+                loop.close()  # nothing of an assessment that was interrupted may still run when survivors are swept
+            world.sweep()
             recorder.close()
 
 
-def _whose(session: Session) -> tuple[str, str]:
-    """The feature and the label that a note of this process names."""
-    return session.job.feature.name_for_people, session.job.label
-
-
-def _records(session: Session, points: Sequence[FailPoint]) -> tuple[Durable, ...]:
-    """The journal, then what is made of it; with fail points around them where a test asks for some."""
+def _open_records(session: Session, points: Sequence[FailPoint]) -> tuple[Durable, ...]:
+    """Return the journal, then what is made of it, with fail points around them if a test asks for some."""
     journal = JournalSink(session.records.journal)
     state_file = StateFileSink(session.state_file, session.past.iterations)
     if not points:
@@ -111,57 +109,45 @@ def _records(session: Session, points: Sequence[FailPoint]) -> tuple[Durable, ..
     return (before, journal, between, state_file, after)
 
 
-def _open_sinks(session: Session) -> BackgroundObservers:
-    """Open what writes beside the loop: the run's folder for people, and plug-ins."""
-    job, world = session.job, session.world
-    context = SinkContext(
-        job.feature.name_for_people, job.label, world.run_id, world.workspace.root, world.folder, session.past
-    )
-    return BackgroundObservers(open_sinks(context))
-
-
-def _said_before(session: Session) -> Iterator[Notice]:
-    """What a person should know before the first paid turn."""
-    prepared, job, now = session.prepared, session.job, World.now()
+def _list_notices(session: Session) -> Iterator[Notice]:
+    """Yield what a person should know before the first paid turn."""
+    prepared, job, world, now = session.prepared, session.job, session.world, World.now()
     for warning in list_warnings(prepared.spec):
         yield Notice(now, f"{job.spec_path}:{warning.line}: {warning.message}", "warning")
     if not job.checks and not job.demand.skip_validation:
-        yield Notice(
-            now,
-            "this project has no checks: only verify and metric commands or a person can prove a criterion",
-            "warning",
-        )
-    yield from run_sandbox.announce_sandbox(session.world.get(run_sandbox.RunSandbox), now)
-    yield from _about_missing_checks(job, now)
-    for text in own_proof(job.spec.criteria, lambda path: (session.world.workspace.root / path).exists()):
+        text = "this project has no checks: only verify and metric commands or a person can prove a criterion"
         yield Notice(now, text, "warning")
+    yield from announce_sandbox(world.get(RunSandbox), now)
     passed = {c.number for c in job.spec.criteria if job.base_results.get(criterion_key(c))}
-    yield from (Notice(now, text, "warning") for text in describe_passing(job.spec.criteria, passed))
-    yield from _about_the_judge(session, now)
+    for text in (
+        *_list_missing_checks(job),
+        *own_proof(job.spec.criteria, lambda path: (world.workspace.root / path).exists()),
+        *describe_passing(job.spec.criteria, passed),
+    ):
+        yield Notice(now, text, "warning")
+    yield from _announce_judge(session, now)
     yield from (Notice(now, text) for text in prepared.said)
     yield from (Notice(now, text, "warning") for text in prepared.warned)
-    tokens = estimate_tokens(render_prompt(job, session.world, session.state, session.state.last_number + 1))
-    yield from (Notice(now, text, "warning") for text in warn_of_old_prices(job, date.today()))
+    tokens = estimate_tokens(render_prompt(job, world, session.state, session.state.last_number + 1))
+    if text := warn_of_old_prices(job, date.today()):
+        yield Notice(now, text, "warning")
     cap = f"capped at ${job.limits.max_cost:.2f}" if job.limits.max_cost else "cap it with --max-cost"
     turns = f"up to {format_count(job.limits.iterations, 'turn')} with {job.agent.name}, ~{tokens:,} prompt tokens each"
     yield Notice(now, f"{turns}. Cost: {render_price_tag(job, tokens)}; {cap}")
 
 
-def _about_missing_checks(job: Job, now: str) -> Iterator[Notice]:
-    """Criteria that nothing can prove are said before they are paid for."""
-    if job.demand.skip_validation:
-        return
-    there = {check.name: check.role for check in job.checks}
-    for criterion in job.spec.criteria:
-        if criterion.kind == "check" and not find_bound_checks(criterion.command or "", there):
-            needs = (
+def _list_missing_checks(job: Job) -> Iterator[str]:
+    """Yield the criteria that nothing can prove."""
+    roles = {check.name: check.role for check in job.checks}
+    for criterion in () if job.demand.skip_validation else job.spec.criteria:
+        if criterion.kind == "check" and not find_bound_checks(criterion.command or "", roles):
+            yield (
                 f"criterion {criterion.number} needs a check '{criterion.command}', which this project does not have"
+                f" (there are: {', '.join(sorted(roles)) or 'none'}): nothing can prove it"
             )
-            known = ", ".join(sorted(there)) or "none"
-            yield Notice(now, f"{needs} (there are: {known}): nothing can prove it", "warning")
 
 
-def _about_the_judge(session: Session, now: str) -> Iterator[Notice]:
+def _announce_judge(session: Session, now: str) -> Iterator[Notice]:
     prepared, job, look = session.prepared, session.job, session.state.last
     content = look.content if look else ""
     waiting = [
@@ -174,22 +160,13 @@ def _about_the_judge(session: Session, now: str) -> Iterator[Notice]:
         yield Notice(now, describe_no_judge(waiting, job.feature.name_for_people), "warning")
 
 
-def _quiet(_signal: str) -> None:
-    """Say nothing."""
-
-
 def say(text: str) -> None:
-    """Words about what comes before the run, on standard error."""
+    """Print what comes before the run, on standard error."""
     print(f"aigon: {text}", file=sys.stderr)
 
 
-def _answer(options: Options, seat: Seat) -> Callable[[str], None]:
-    again = format_run_command(options.feature, seat.label)
-    return lambda _signal: _say_how_to_stop(again)
-
-
 def _say_how_to_stop(again: str) -> None:
-    """Written past Python's buffers: a signal handler may interrupt somebody who is just using them."""
+    # Written past Python's buffers: a signal handler may interrupt somebody who is just using them.
     text = (
         "\naigon: finishing this iteration, then stopping. Ctrl+C again stops at once; nothing is lost either way.\n"
         f"To go on later: {again}\n"

@@ -1,4 +1,4 @@
-"""Measure a judge: every change of a labelled set is judged as in a loop, and the verdicts are held against the truth.
+"""Measure a judge: every change of a labelled set is judged as in a loop, and the verdicts are compared with the truth.
 
 The questions, the checks of quotes and the refuting call are a loop's (`aigon.judge.judgement`).
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from aigon.config.loading import load_configuration, open_work_tree
-from aigon.config.models import Config, JudgeConfig
+from aigon.config.models import JudgeConfig
 from aigon.errors import AigonError, unavailable
 from aigon.files.resources import find_resource
 from aigon.git.person import Checkout
@@ -32,7 +32,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class JudgeEvalRequest:
-    """What a person asked for; None where nothing was said. `set` is a folder, None for the one that ships."""
+    """What a person asked for; None for an option that was not given. `set` is a folder, None for the shipped one."""
 
     set: str | None = None
     judge: str | None = None
@@ -46,89 +46,85 @@ class _Stopped(Exception):
 
 
 def evaluate_judge(start: Path, asked: JudgeEvalRequest, progress: Progress) -> tuple[AccuracyReport, str]:
-    """Judge every case, as often as asked; what ended it early (SIGINT, SIGTERM, SIGHUP), "" when nothing did.
+    """Judge every case as often as asked. Return the report, and the signal that ended it early, if one did.
 
-    Raises AigonError: 2 for a set or configuration that is malformed, 6 when the judge cannot be asked.
+    Raises AigonError: 2 for a set or configuration that is malformed, 6 if the judge cannot be asked.
     """
     folder = Path(asked.set) if asked.set else find_resource("templates", "judging")
     labelled = load_cases(folder)
-    settings = find_measured_judge(start, asked)
+    settings = _find_measured_judge(start, asked)
     criteria = sum(len(case.truth) for case in labelled)
     progress(f"{settings.backend} ({settings.model}) judges {len(labelled)} changes with {criteria} criteria")
     orphans.adopt_orphans()
     with Stop().handling() as stop:
         try:
-            judged = tuple(_all(labelled, settings, asked.repeat, stop, progress))
+            judged = tuple(_judge_all(labelled, settings, asked.repeat, stop, progress))
         finally:
             stop.halt()
             orphans.sweep()
     expected = len(labelled) * asked.repeat
     complete = len(judged) == expected
-    shown = AccuracyReport(settings.backend, settings.model, settings.mode, str(folder), expected, judged, complete)
-    return shown, "" if complete else stop.reason
+    report = AccuracyReport(settings.backend, settings.model, settings.mode, str(folder), expected, judged, complete)
+    return report, "" if complete else stop.reason
 
 
-def find_measured_judge(start: Path, asked: JudgeEvalRequest) -> JudgeSettings:
-    """The judge to measure: the one that was named, else the configured one. Raises AigonError (exit 6) for none."""
-    root = _root(start)
-    config = _configured(load_configuration(open_work_tree(root)), asked)
-    chosen = choose_judge(config.judge or JudgeConfig(), asked.judge)
-    found = None if chosen == "none" else find_judge(config, chosen, (), dict(os.environ), root)
-    if found is None:
-        hint = "Name one: --judge anthropic, agent or command. What each needs is said when it cannot be asked"
-        raise unavailable("There is no judge to measure", where="--judge, AIGON_JUDGE or judge.backend", hint=hint)
-    return found
-
-
-def _root(start: Path) -> Path:
-    """The checkout around `start`; a judge can be measured outside of one, too."""
+def _find_measured_judge(start: Path, asked: JudgeEvalRequest) -> JudgeSettings:
+    """Return the judge that was named, else the configured one. Raises AigonError (exit 6) if there is none."""
+    root = start
     try:
         with Checkout.open(start) as checkout:
-            return checkout.root
-    except AigonError:
-        return start
-
-
-def _configured(config: Config, asked: JudgeEvalRequest) -> Config:
+            root = checkout.root
+    except AigonError:  # a judge can be measured outside of a checkout, too
+        root = start
+    config = load_configuration(open_work_tree(root))
     changes = {key: value for key, value in (("model", asked.model), ("mode", asked.mode)) if value}
-    return config.model_copy(update={"judge": (config.judge or JudgeConfig()).model_copy(update=changes)})
+    own = (config.judge or JudgeConfig()).model_copy(update=changes)
+    chosen = choose_judge(own, asked.judge)
+    config = config.model_copy(update={"judge": own})
+    judge = None if chosen == "none" else find_judge(config, chosen, (), dict(os.environ), root)
+    if judge is None:
+        hint = "Name one: --judge anthropic, agent or command. What each needs is said when it cannot be asked"
+        raise unavailable("There is no judge to measure", where="--judge, AIGON_JUDGE or judge.backend", hint=hint)
+    return judge
 
 
-def _all(
+def _judge_all(
     labelled: Sequence[LabelledCase], settings: JudgeSettings, repeat: int, stop: Stop, progress: Progress
 ) -> Iterator[JudgedCase]:
-    """Every case in every round, until somebody asks for the end."""
-    with open_bench() as place:
-        changes = [diff_case(place, case) for case in labelled]  # what is wrong with a set is said before it costs
-    due = [
-        (round_, case, diffs) for round_ in range(1, repeat + 1) for case, diffs in zip(labelled, changes, strict=True)
-    ]
+    """Yield every case in every round, until somebody asks for the end."""
+    with open_bench() as place:  # what is wrong with a set is said before it costs
+        cases = [(case, diff_case(place, case)) for case in labelled]
+    due = [(round_, *case) for round_ in range(1, repeat + 1) for case in cases]
     for number, (round_, case, diffs) in enumerate(due, 1):
         progress(f"{number}/{len(due)} {case.name}")
         try:
-            yield _judged(case, diffs, settings, round_, stop)
+            yield _judge_case(case, diffs, settings, round_, stop)
         except _Stopped:
             return
 
 
-def _judged(
+def _judge_case(
     case: LabelledCase, diffs: Sequence[FileDiff], settings: JudgeSettings, round_: int, stop: Stop
 ) -> JudgedCase:
     begun = time.monotonic()
     criteria = tuple(criterion for criterion in case.spec.criteria if criterion.number in case.truth)
     spec = case.spec.raw.decode(errors="replace")
-    found = judge_change(settings, criteria, spec, diffs, case.observed, ask=lambda q: _ask(q, settings, stop))
-    said = {verdict.criterion: verdict for verdict in found.verdicts}
+    judgement = judge_change(settings, criteria, spec, diffs, case.observed, ask=lambda q: _ask(q, settings, stop))
+    verdicts = {verdict.criterion: verdict for verdict in judgement.verdicts}
     decided = tuple(
-        LabelledVerdict(c.number, c.text, case.truth[c.number], said[c.number].status, said[c.number].reason)
+        LabelledVerdict(c.number, c.text, case.truth[c.number], verdicts[c.number].status, verdicts[c.number].reason)
         for c in criteria
     )
-    answers = tuple(call.answer for call in found.calls)
-    return JudgedCase(case.name, case.about, round_, decided, found.rejected, answers, time.monotonic() - begun)
+    answers = tuple(call.answer for call in judgement.calls)
+    took = time.monotonic() - begun
+    return JudgedCase(case.name, case.about, round_, decided, judgement.rejected, answers, took)
 
 
 def _ask(question: JudgeQuestion, settings: JudgeSettings, stop: Stop) -> JudgeAnswer:
-    """One call, aside, so that Ctrl+C does not wait for a model. Raises AigonError (exit 6) when no call can help."""
+    """Ask once, in a thread, so that Ctrl+C does not wait for a model.
+
+    Raises AigonError (exit 6) if no call can help.
+    """
     answers: SimpleQueue[JudgeAnswer] = SimpleQueue()
     ask = find_backend(settings.backend).ask
     threading.Thread(target=lambda: answers.put(ask(question, settings)), name="judge", daemon=True).start()
