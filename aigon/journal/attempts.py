@@ -114,10 +114,8 @@ class Attempts:
         attempt = next(known, Attempt(event.number))
         if attempt is self.now:
             attempt = replace(attempt, notes=_select_undo_notes(self.notes, self.turns))
-        earlier, later = self.done, self.done[:0]
-        if self.done and self.done[-1].number >= event.number:
-            earlier = tuple(each for each in self.done if each.number < event.number)
-            later = tuple(each for each in self.done if each.number > event.number)  # the branch went back before these
+        earlier = tuple(each for each in self.done if each.number < event.number)
+        later = tuple(each for each in self.done if each.number > event.number)  # the branch went back before these
         looks = (self.base, *earlier) if self.base else earlier
         return Attempts(self.base, (*earlier, add_assessment(attempt, event, looks), *later))
 

@@ -142,6 +142,11 @@ def test_nothing_an_agent_said_is_kept() -> None:
     assert "SENTINEL" not in repr(one)
 
 
+def test_an_assessment_is_put_before_those_of_later_iterations() -> None:
+    events: list[Event] = [looked(5, GREEN), begun(1), begun(2), looked(3, GREEN)]
+    assert [each.number for each in fold_attempts(events) if each.judged] == [3, 5]
+
+
 @settings(deadline=None)
 @given(st.lists(EVENTS, max_size=12))
 def test_any_events_in_any_order_fold_and_the_numbers_of_what_was_judged_rise(events: list[Event]) -> None:
