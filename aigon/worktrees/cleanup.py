@@ -82,22 +82,6 @@ def _is_of_feature(candidate: Candidate, wanted: str) -> bool:
     return wanted in (candidate.feature, candidate.slug) or (both_numbers and int(wanted) == int(candidate.feature))
 
 
-@dataclass(frozen=True, slots=True)
-class _Removal:
-    """A worktree to remove, and whether work that is in no commit may be saved aside first."""
-
-    main: Checkout
-    worktree: Checkout
-    candidate: Candidate
-    home: Path
-    park: bool
-
-    @property
-    def ref(self) -> str:
-        """The beginning of the refs of what is saved aside."""
-        return f"feature-{self.candidate.feature}/{self.candidate.label}"
-
-
 def remove_safely(main: Checkout, candidate: Candidate, *, park: bool) -> str:
     """Remove a candidate's worktree; return "", or as half a sentence why it stays.
 
@@ -114,7 +98,7 @@ def remove_safely(main: Checkout, candidate: Candidate, *, park: bool) -> str:
         with _hold_locks(home, candidate, path), Checkout.open(path) as worktree:
             if worktree.root != path.resolve():
                 return f"git takes {path} for a part of {worktree.root}"
-            return _save_and_remove(_Removal(main, worktree, candidate, home, park))
+            return _Removal(main, worktree, candidate, home, park).carry_out()
     except AigonError as error:
         return f"{error}: {error.hint}" if error.hint else str(error)
 
@@ -137,108 +121,112 @@ def _hold_locks(home: Path, candidate: Candidate, path: Path) -> Iterator[None]:
     """Hold the locks that a loop there would hold. Raises AigonError (exit 7) if one does."""
     what = f"The worktree of feature {candidate.feature}-{candidate.label}"
     with ExitStack() as stack:
-        for each in (hold_lock(get_candidate_lock(home, candidate), what), checkout_lock(home, path)):
+        for lock in (hold_lock(get_candidate_lock(home, candidate), what), checkout_lock(home, path)):
             try:
-                stack.enter_context(each)
+                stack.enter_context(lock)
             except AigonError as error:
                 if not error.where.startswith(f"pid {os.getpid()} on "):  # the caller may hold it already
                     raise
         yield
 
 
-def _save_and_remove(removal: _Removal) -> str:
-    ignored = sort_ignored_files(removal.main, removal.worktree)
-    if reason := _find_obstacle(removal.worktree) or ignored.reason or _save_uncommitted(removal):
-        return reason
-    if ignored.paths:
-        _save_ignored(removal, ignored.paths)
-    worktrees.remove_worktree(removal.main, removal.worktree.root)
-    return ""
+@dataclass(frozen=True, slots=True)
+class _Removal:
+    """A worktree to remove, and whether work that is in no commit may be saved aside first.
 
+    Its methods return "", or why the worktree has to stay.
+    """
 
-def _find_obstacle(worktree: Checkout) -> str:
-    """Return why the worktree has to stay even if its work is saved aside; "" if it may go."""
-    root = worktree.root
-    if Path.cwd().is_relative_to(root):
-        return f"you stand in it ({root}): go to the main checkout first"
-    if operation := worktree.under_way():
-        return f"a {operation} is under way in {root}"
-    if any(each.path == root and each.locked for each in worktrees.list_worktrees(worktree)):
-        return f"somebody locked it: git worktree unlock {root}"
-    if (worktree.git_dir / "modules").exists():
-        return (
-            f"it has submodules checked out, which may hold commits that nothing else has: "
-            f"look at them, then git worktree remove --force {root}"
-        )
-    refuse_hidden_changes(worktree)
-    return ""
+    main: Checkout
+    worktree: Checkout
+    candidate: Candidate
+    home: Path
+    park: bool
 
-
-def _save_uncommitted(removal: _Removal) -> str:
-    """Save aside what is in no commit or on no branch; return why that is impossible or not allowed."""
-    worktree, candidate = removal.worktree, removal.candidate
-    changed, commit = worktree.changed(), _find_unreachable_head(worktree)
-    if not removal.park:
-        again = f"commit it there, or park it: aigon cleanup {candidate.feature} {candidate.label} --park"
-        if changed:
-            return f"it holds work that is in no commit ({_format_paths(changed)}): {again}"
-        return f"its HEAD is a commit that is on no branch ({commit[:12]}): {again}" if commit else ""
-    if not changed and not commit:
-        return ""
-    with _open_workspace(removal) as workspace:
-        if changed and (reason := _save_changes(removal, workspace, changed)):
+    def carry_out(self) -> str:
+        ignored = sort_ignored_files(self.main, self.worktree)
+        if reason := self._find_obstacle() or ignored.reason or self._save_uncommitted():
             return reason
-        if commit:
-            workspace.keep(f"{removal.ref}-head", commit)
-    remaining = worktree.changed()
-    return f"{_format_paths(remaining)} could not be put away" if remaining else ""
-
-
-def _find_unreachable_head(worktree: Checkout) -> str:
-    """Return the commit of a detached HEAD that no branch contains, or ""."""
-    head = worktree.head
-    if worktree.branch is not None or head is None:
+        if ignored.paths:
+            self._save_ignored(ignored.paths)
+        worktrees.remove_worktree(self.main, self.worktree.root)
         return ""
-    return "" if worktree.git("for-each-ref", "--count=1", "--contains", head, "refs/heads") else head
 
+    def _find_obstacle(self) -> str:
+        """Return why it has to stay even if its work is saved aside."""
+        worktree, root = self.worktree, self.worktree.root
+        if Path.cwd().is_relative_to(root):
+            return f"you stand in it ({root}): go to the main checkout first"
+        if operation := worktree.under_way():
+            return f"a {operation} is under way in {root}"
+        if any(record.path == root and record.locked for record in worktrees.list_worktrees(worktree)):
+            return f"somebody locked it: git worktree unlock {root}"
+        if (worktree.git_dir / "modules").exists():
+            return (
+                f"it has submodules checked out, which may hold commits that nothing else has: "
+                f"look at them, then git worktree remove --force {root}"
+            )
+        refuse_hidden_changes(worktree)
+        return ""
 
-@contextmanager
-def _open_workspace(removal: _Removal) -> Iterator[Workspace]:
-    """Open the worktree with aigon's own git, which leaves out secrets."""
-    with TemporaryDirectory(prefix="git-cleanup-", dir=removal.home) as folder:
-        branch = removal.worktree.branch or removal.candidate.branch
-        workspace = Workspace(removal.worktree, Path(folder), branch)
-        workspace.trusted.keep_out(list_exclude_lines())
-        yield workspace
+    def _save_uncommitted(self) -> str:
+        """Save aside what is in no commit or on no branch."""
+        worktree, candidate, lost = self.worktree, self.candidate, ""
+        changed, head = worktree.changed(), worktree.head
+        if worktree.branch is None and head is not None:
+            lost = "" if worktree.git("for-each-ref", "--count=1", "--contains", head, "refs/heads") else head
+        if not self.park:
+            again = f"commit it there, or park it: aigon cleanup {candidate.feature} {candidate.label} --park"
+            if changed:
+                return f"it holds work that is in no commit ({_format_paths(changed)}): {again}"
+            return f"its HEAD is a commit that is on no branch ({lost[:12]}): {again}" if lost else ""
+        if not changed and not lost:
+            return ""
+        with self._open_workspace() as workspace:
+            if changed and (reason := self._save_changes(workspace, changed)):
+                return reason
+            if lost:
+                self._keep(workspace, "head", lost)
+        remaining = worktree.changed()
+        return f"{_format_paths(remaining)} could not be put away" if remaining else ""
 
+    @contextmanager
+    def _open_workspace(self) -> Iterator[Workspace]:
+        """Open the worktree with aigon's own git, which leaves out secrets."""
+        with TemporaryDirectory(prefix="git-cleanup-", dir=self.home) as folder:
+            workspace = Workspace(self.worktree, Path(folder), self.worktree.branch or self.candidate.branch)
+            workspace.trusted.keep_out(list_exclude_lines())
+            yield workspace
 
-def _save_changes(removal: _Removal, workspace: Workspace, changed: Sequence[str]) -> str:
-    """Save aside the work tree, then put it back to its commit; return why that is impossible, or ""."""
-    head = removal.worktree.head
-    if head is None:
-        return "its branch has no commit"
-    if complaints := workspace.snapshot():
-        return fold("; ".join(complaints))
-    tracked = set(workspace.tracked())
-    if omitted := [p for p in changed if os.path.lexists(removal.worktree.root / p) and p not in tracked]:
-        return f"{_format_paths(omitted)} may hold secrets, which are not parked"
-    message = f"aigon: parked what {removal.candidate.branch} had not committed\n"
-    workspace.keep(f"{removal.ref}-uncommitted", workspace.commit_tree(workspace.tree(), head, message))
-    workspace.restore(head)
-    return ""
+    def _keep(self, workspace: Workspace, kind: str, commit: str) -> None:
+        workspace.keep(f"feature-{self.candidate.feature}/{self.candidate.label}-{kind}", commit)
 
+    def _save_changes(self, workspace: Workspace, changed: Sequence[str]) -> str:
+        """Save aside the work tree, then put it back to its commit."""
+        head = self.worktree.head
+        if head is None:
+            return "its branch has no commit"
+        if complaints := workspace.snapshot():
+            return fold("; ".join(complaints))
+        tracked = set(workspace.tracked())
+        if omitted := [p for p in changed if os.path.lexists(self.worktree.root / p) and p not in tracked]:
+            return f"{_format_paths(omitted)} may hold secrets, which are not parked"
+        message = f"aigon: parked what {self.candidate.branch} had not committed\n"
+        self._keep(workspace, "uncommitted", workspace.commit_tree(workspace.tree(), head, message))
+        workspace.restore(head)
+        return ""
 
-def _save_ignored(removal: _Removal, paths: Sequence[str]) -> None:
-    """Keep ignored files as a commit on top of HEAD."""
-    head = str(removal.worktree.head)
-    with _open_workspace(removal) as workspace:
-        git, index = workspace.trusted, workspace.trusted.directory / "index.ignored"
-        git.run("read-tree", head, index=index)
-        stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
-        git.run("update-index", "--add", "-z", "--stdin", stdin=stdin, index=index)
-        tree = git.run("write-tree", index=index).decode().strip()
-        message = f"aigon: parked what git ignored in the worktree of {removal.candidate.branch}\n"
-        workspace.keep(f"{removal.ref}-ignored", workspace.commit_tree(tree, head, message))
+    def _save_ignored(self, paths: Sequence[str]) -> None:
+        """Keep ignored files as a commit on top of HEAD."""
+        head = str(self.worktree.head)
+        with self._open_workspace() as workspace:
+            git, index = workspace.trusted, workspace.trusted.directory / "index.ignored"
+            git.run("read-tree", head, index=index)
+            stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
+            git.run("update-index", "--add", "-z", "--stdin", stdin=stdin, index=index)
+            tree = git.run("write-tree", index=index).decode().strip()
+            message = f"aigon: parked what git ignored in the worktree of {self.candidate.branch}\n"
+            self._keep(workspace, "ignored", workspace.commit_tree(tree, head, message))
 
 
 def _format_paths(paths: Sequence[str]) -> str:

@@ -89,8 +89,8 @@ def find_worktree(main: Checkout, candidate: Candidate, config: WorktreeConfig) 
     Raises AigonError (exit 7) if the repair fails.
     """
     record = _find_listed(main, candidate)
-    if record is None and (moved := list(_find_moved(main, candidate, config))):
-        worktrees.repair_worktrees(main, moved[:1])
+    if record is None and (moved := next(_find_moved(main, candidate, config), None)):
+        worktrees.repair_worktrees(main, [moved])
         record = _find_listed(main, candidate)
     if record is None:
         return None
@@ -108,9 +108,9 @@ def find_worktree(main: Checkout, candidate: Candidate, config: WorktreeConfig) 
 
 def _find_listed(main: Checkout, candidate: Candidate) -> worktrees.WorktreeRecord | None:
     """Return the worktree by its folder, whatever is checked out there, or by its branch; never the main checkout."""
-    entries = [each for each in worktrees.list_worktrees(main)[1:] if not each.missing]
-    by_path = (each for each in entries if candidate.path and each.path == Path(candidate.path))
-    by_branch = (each for each in entries if each.branch == candidate.branch)
+    entries = [record for record in worktrees.list_worktrees(main)[1:] if not record.missing]
+    by_path = (record for record in entries if candidate.path and record.path == Path(candidate.path))
+    by_branch = (record for record in entries if record.branch == candidate.branch)
     return next(by_path, None) or next(by_branch, None)
 
 
@@ -119,16 +119,14 @@ def _find_moved(main: Checkout, candidate: Candidate, config: WorktreeConfig) ->
     planned, _ = plan_worktree_path(main.root, main.common_dir, config, candidate.branch)
     for folder in dict.fromkeys((*([Path(candidate.path)] if candidate.path else []), planned)):
         record = worktrees.find_record(folder)
-        if record and _is_our_record(main, record, candidate.branch):
+        if record is None:
+            continue
+        # If the repository moved, the place that the record names is gone.
+        owner = record.parent.parent
+        head = main.common_dir / "worktrees" / record.name / "HEAD"
+        is_ours = (owner == main.common_dir or not owner.exists()) and head.is_file()
+        if is_ours and head.read_text().strip() == f"ref: refs/heads/{candidate.branch}":
             yield folder
-
-
-def _is_our_record(main: Checkout, record: Path, branch: str) -> bool:
-    """Return whether the record is this repository's. If the repository moved, the place that it names is gone."""
-    if record.parent.parent != main.common_dir and record.parent.parent.exists():
-        return False
-    head = main.common_dir / "worktrees" / record.name / "HEAD"
-    return head.is_file() and head.read_text().strip() == f"ref: refs/heads/{branch}"
 
 
 def get_candidate_lock(home: Path, candidate: Candidate) -> Path:
@@ -159,18 +157,20 @@ def list_worktrees(main: Checkout) -> tuple[WorktreeStatus, ...]:
     home = find_home(main.common_dir)
     if home is None:
         return ()
-    paths = {each.path for each in worktrees.list_worktrees(main) if not each.missing}
-    statuses = (
-        WorktreeStatus(each, _get_state(each, paths), is_in_use(main, each)) for each in records.list_candidates(home)
-    )
-    return tuple(each for each in statuses if each.state != "gone" or _is_unmerged(main, home, each.candidate))
+    paths = {record.path for record in worktrees.list_worktrees(main) if not record.missing}
+    statuses = []
+    for candidate in records.list_candidates(home):
+        state = _get_state(candidate, paths)
+        if state != "gone" or _is_unmerged(main, home, candidate):
+            statuses.append(WorktreeStatus(candidate, state, is_in_use(main, candidate)))
+    return tuple(statuses)
 
 
 def _is_unmerged(main: Checkout, home: Path, candidate: Candidate) -> bool:
     """Return whether the candidate's branch exists, and is new or unmerged."""
     tip, origin = main.commit_of(f"refs/heads/{candidate.branch}"), records.candidate_records(home, candidate).origin()
-    base = origin.commit if origin else ""
-    return tip is not None and (base in ("", tip) or not main.is_ancestor(tip, "HEAD"))
+    is_new = origin is None or origin.commit in ("", tip)
+    return tip is not None and (is_new or not main.is_ancestor(tip, "HEAD"))
 
 
 def _get_state(candidate: Candidate, paths: set[Path]) -> WorktreeState:

@@ -1,5 +1,6 @@
 """Files that git ignores in the main checkout and a worktree needs: copied or linked there."""
 
+import contextlib
 import errno
 import hashlib
 import json
@@ -9,7 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from aigon.errors import AigonError, usage
+from aigon.errors import usage
 from aigon.files.atomic import move_aside, write_atomic
 from aigon.files.home import is_runtime
 from aigon.files.matches import find_matches, list_files
@@ -31,7 +32,8 @@ def copy_files(main: Checkout, worktree: Checkout, patterns: Sequence[str], say:
     copied: dict[str, str] = {}
     for matches in _match_patterns(main.root, patterns, COPY_KEY, say):
         paths = [path for match in matches for path in list_files(main.root, match)]
-        missing = [path for path in paths if _is_file(main.root / path) and not os.path.lexists(worktree.root / path)]
+        files = [path for path in paths if (main.root / path).is_symlink() or (main.root / path).is_file()]
+        missing = [path for path in files if not os.path.lexists(worktree.root / path)]
         copied |= {path: _copy_file(main.root / path, worktree, path) for path in _require_ignored(worktree, missing)}
     if copied:
         record_copies(worktree, copied)
@@ -65,7 +67,10 @@ def refresh_configuration(main: Checkout, worktree: Checkout) -> None:
         if is_runtime(path) or not source.is_file() or any(_find_paths_through_links(worktree.root, [path])):
             continue
         if os.path.lexists(target):
-            if _have_same_content(source, target) or not is_ignored(worktree, path):
+            with contextlib.suppress(OSError):
+                if hash_content(source) == hash_content(target):
+                    continue
+            if not is_ignored(worktree, path):
                 continue
             move_aside(target, worktree.git_dir / "aigon" / "displaced")
         _copy_file(source, worktree, path)
@@ -116,17 +121,6 @@ def _match_patterns(
         yield matches
 
 
-def _is_file(path: Path) -> bool:
-    return path.is_symlink() or path.is_file()
-
-
-def _have_same_content(one: Path, other: Path) -> bool:
-    try:
-        return hash_content(one) == hash_content(other)
-    except OSError:
-        return False
-
-
 def _require_ignored(worktree: Checkout, paths: Sequence[str]) -> list[str]:
     """Return the paths that git ignores; tracked ones need no copy. Raises AigonError (exit 2) for any other."""
     if outside := next(_find_paths_through_links(worktree.root, paths), None):
@@ -175,6 +169,7 @@ def _copy_file(source: Path, worktree: Checkout, path: str) -> str:
     """Copy one file atomically and return its hash."""
     target = worktree.root / path
     target.parent.mkdir(parents=True, exist_ok=True)
+    problem = OSError(errno.EXDEV, os.strerror(errno.EXDEV))
     # The draft has to be on the file system of the target, and the git directory may be on another one.
     for folder in (worktree.git_dir / "aigon", worktree.root / ".aigon" / "runs"):
         folder.mkdir(parents=True, exist_ok=True)
@@ -185,19 +180,16 @@ def _copy_file(source: Path, worktree: Checkout, path: str) -> str:
             draft.rename(target)
         except OSError as error:
             draft.unlink(missing_ok=True)
+            problem = error
             if error.errno != errno.EXDEV:
-                raise _describe_copy_error(source, error) from error
+                break
         else:
             return content
-    raise _describe_copy_error(source, OSError(errno.EXDEV, os.strerror(errno.EXDEV)))
-
-
-def _describe_copy_error(source: Path, error: OSError) -> AigonError:
-    return usage(
-        f"It cannot be copied into the worktree: {error.strerror}",
+    raise usage(
+        f"It cannot be copied into the worktree: {problem.strerror}",
         where=str(source),
         hint="Fix the cause, or leave the path out of `worktree.copy`",
-    )
+    ) from problem
 
 
 def _get_copies_file(worktree: Checkout) -> Path:

@@ -31,38 +31,34 @@ Mode = Literal["worktree", "arena"]
 def set_up_feature(
     main: Checkout, wanted: str, names: Sequence[str], say: Say, how: Committing | None = None
 ) -> tuple[Candidate, ...]:
-    """Return a worktree for each of the agents, made or used again; in the order of `names`.
+    """Return a worktree for each of the agents, made or used again, in the order of `names`.
 
-    `how` is for the commit that all of them begin at.
-
-    Raises AigonError before anything is written where the feature or the repository does not allow it (exit 2 or 7).
+    `how` is for the commit that all of them begin at. Raises AigonError (exit 2 or 7) before anything is written if the
+    feature or the repository does not allow it.
     """
     home = ensure_home(main.common_dir)
     with hold_set_up_lock(home, say):
-        return _set_up_candidates(main, home, wanted, names, say, how or Committing(say))
-
-
-def _set_up_candidates(
-    main: Checkout, home: Path, wanted: str, names: Sequence[str], say: Say, how: Committing
-) -> tuple[Candidate, ...]:
-    config = load_configuration(open_work_tree(main.root))
-    agents, there = resolve_agents(main.root, names), list_known_candidates(main, wanted)
-    mode: Mode = "arena" if len(agents) > 1 else "worktree"
-    plan = [(each, find_candidate(there, each.name) or find_candidate(there, each.label)) for each in agents]
-    _refuse_closed(main, there[0].feature if there else wanted)
-    if all(old for _, old in plan):
-        return tuple(_provide(main, home, _reuse(old, mode), config, say) for _, old in plan if old)
-    feature = _find_feature(main, wanted, there)
-    with checkout_lock(home, main.root):
-        origin = _find_origin(home, there) or _begin(main, feature, how)
+        config = load_configuration(open_work_tree(main.root))
+        agents, known = resolve_agents(main.root, names), list_known_candidates(main, wanted)
+        wanted = known[0].feature if known else wanted
+        mode: Mode = "arena" if len(agents) > 1 else "worktree"
+        plan = [(agent, find_candidate(known, agent.name) or find_candidate(known, agent.label)) for agent in agents]
+        _refuse_closed(main, wanted)
+        if all(old for _, old in plan):
+            return tuple(_provide(main, home, _reuse(old, mode), config, say) for _, old in plan if old)
+        feature = _find_feature(main, wanted)
         made: list[Candidate] = []
-        for agent, old in plan:
-            one = _reuse(old, mode) if old else _create_candidate(agent, feature, mode, home, made)
-            if not old:
-                _require_free(main, one, origin)
-                locate_records(home, one.feature, one.label).set_origin(origin)
-            made.append(_provide(main, home, one, config, say))
-    return tuple(made)
+        with checkout_lock(home, main.root):
+            # All candidates of a feature begin at the same commit, so that they can be compared.
+            origins = (candidate_records(home, candidate).origin() for candidate in known)
+            origin = next(filter(None, origins), None) or _begin(main, feature, how or Committing(say))
+            for agent, old in plan:
+                candidate = _reuse(old, mode) if old else _create_candidate(agent, feature, mode, home, made)
+                if not old:
+                    _require_free(main, candidate, origin)
+                    locate_records(home, candidate.feature, candidate.label).set_origin(origin)
+                made.append(_provide(main, home, candidate, config, say))
+        return tuple(made)
 
 
 def _refuse_closed(main: Checkout, wanted: str) -> None:
@@ -74,7 +70,7 @@ def _refuse_closed(main: Checkout, wanted: str) -> None:
 
 
 def _reuse(candidate: Candidate, mode: Mode) -> Candidate:
-    """One that was alone may be one of several now; it stays one of them."""
+    """Return a candidate that is one of several from now on if it is in an arena; it stays one of them."""
     return replace(candidate, mode="arena") if mode == "arena" else candidate
 
 
@@ -92,7 +88,7 @@ def _create_candidate(
 
 
 def _provide(main: Checkout, home: Path, candidate: Candidate, config: Config, say: Say) -> Candidate:
-    """The candidate with its worktree ready, written down; before that too: what was begun can be cleaned up."""
+    """Return the candidate with its worktree ready. It is recorded before as well: what was begun can be cleaned up."""
     records = candidate_records(home, candidate)
     if records.candidate() is None:
         records.set_candidate(candidate)
@@ -101,22 +97,17 @@ def _provide(main: Checkout, home: Path, candidate: Candidate, config: Config, s
     ready = provide_worktree(main, candidate, config, origin.commit, say)
     records.set_candidate(ready)
     if ready.ready != candidate.ready:
-        _warn_of_leavings(ready, say)
+        with Checkout.open(Path(ready.path)) as checkout:
+            if changed := checkout.changed():
+                listed = ", ".join(changed[:5])
+                say(f"no run of {ready.label} begins with what its worktree has and git does not ignore: {listed}")
     _require_own_packages(main.root, ready)
     return ready
 
 
-def _warn_of_leavings(candidate: Candidate, say: Say) -> None:
-    """What the set-up left and git does not ignore will be in the way of every run."""
-    with Checkout.open(Path(candidate.path)) as checkout:
-        if changed := checkout.changed():
-            listed = ", ".join(changed[:5])
-            say(f"no run of {candidate.label} begins with what its worktree has and git does not ignore: {listed}")
-
-
-def _find_feature(main: Checkout, wanted: str, there: Sequence[Candidate]) -> Feature:
+def _find_feature(main: Checkout, wanted: str) -> Feature:
     """Return the feature, whose spec is among the others. Raises AigonError (exit 2)."""
-    feature = find_feature_to_begin(main.root, main.common_dir, there[0].feature if there else wanted)
+    feature = find_feature_to_begin(main.root, main.common_dir, wanted)
     if not feature.path.startswith(f"{ROOT}/"):
         hint = f"Move it there: aigon feature-create, or git mv {feature.path} {ROOT}/01-inbox/"
         raise usage(f"Worktrees are for features whose spec is under {ROOT}/", where=feature.path, hint=hint)
@@ -127,14 +118,8 @@ def _find_feature(main: Checkout, wanted: str, there: Sequence[Candidate]) -> Fe
     return feature
 
 
-def _find_origin(home: Path, there: Sequence[Candidate]) -> Origin | None:
-    """Where the feature's other candidates began: all are compared with the same commit."""
-    found = (candidate_records(home, each).origin() for each in there)
-    return next((origin for origin in found if origin), None)
-
-
 def _begin(main: Checkout, feature: Feature, how: Committing) -> Origin:
-    """Commit what is aigon's to commit, with the spec in progress: the base. Raises AigonError (exit 7)."""
+    """Commit what is aigon's to commit, with the spec in progress; return this base. Raises AigonError (exit 7)."""
     current = branch.require_sound(main)
     target = _find_target(main, feature) if current == feature.name else current
     branch.require_configuration(main)
@@ -175,7 +160,7 @@ def _require_free(main: Checkout, candidate: Candidate, origin: Origin) -> None:
 
 
 def _require_own_packages(main: Path, candidate: Candidate) -> None:
-    """Raise AigonError (exit 7) where the worktree's tests would import the main checkout's files."""
+    """Raise AigonError (exit 7) if the worktree's tests would import the main checkout's files."""
     path = build_tool_path(Path(candidate.path))
     if found := find_editable_installs(main, {**os.environ, "PATH": path}):
         raise environment(
