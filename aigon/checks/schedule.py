@@ -89,11 +89,11 @@ def _open_copy(job: Job, world: World, tree: str, number: int) -> Iterator[World
         world.check_env,
         # Landlock mounts nothing: all it could do is to hide the workspace, and nothing has to be hidden.
         isolation=mechanism if mechanism in ("bwrap", "namespaces") else "none",
-        lent=tuple(dict.fromkeys(setup.makes for setup in setups if setup.makes)),
+        lent={setup.makes: root / setup.makes for setup in setups if setup.makes},
         home="real",
         keep=True,
     ) as room:
-        place = CheckEnvironment(room.seen_as, room.env, room.enclosed, room.outside, room.root)
+        place = CheckEnvironment(room.seen_as, room.env, room.enclosed, room.scratch, room.root)
         inside = replace(world, place=place)
         if room.exported.fresh:
             for setup in setups:

@@ -72,7 +72,7 @@ class TrustedGit:
         for name in ("objects", "refs", "info"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
         (self.directory / "HEAD").write_text("ref: refs/heads/aigon\n")
-        (self.directory / "config").write_text(_format_config(_make_settings(checkout)))
+        (self.directory / "config").write_text(format_config(_make_settings(checkout)))
         _copy_rules(checkout, self.directory)
 
     def keep_out(self, lines: Sequence[str]) -> None:
@@ -271,7 +271,7 @@ def _make_lfs_settings(checkout: Checkout) -> dict[str, str]:
     }
 
 
-def _format_config(settings: Mapping[str, str]) -> str:
+def format_config(settings: Mapping[str, str]) -> str:
     def entry(name: str, value: str) -> str:
         section, _, key = name.rpartition(".")
         head, _, sub = section.partition(".")
@@ -292,7 +292,7 @@ def _copy_rules(checkout: Checkout, directory: Path) -> None:
     (info / "attributes").write_text(_read_text(common / "attributes"))
     (directory / "attributes").write_text(everywhere)
     with (directory / "config").open("a") as config:
-        config.write(_format_config({"core.attributesfile": str(directory / "attributes")}))
+        config.write(format_config({"core.attributesfile": str(directory / "attributes")}))
     for source, target in (
         (checkout.git_dir / "info" / "sparse-checkout", info / "sparse-checkout"),
         (checkout.common_dir / "shallow", directory / "shallow"),

@@ -123,7 +123,7 @@ class Bytecode(Attendant):
 
     def put(self, room: "CleanRoom", lent: Sequence[str]) -> None:
         """Copy it into a new room with the same dependency folders, if nobody has touched it since."""
-        place = room.enclosure.scratch / BYTECODE_FOLDER
+        place = room.scratch / BYTECODE_FOLDER
         if tuple(lent) == self.lent and fingerprint_folder(self.folder, frozenset()) == self.name:
             try:
                 shutil.copytree(self.folder, place, symlinks=True, dirs_exist_ok=True)
@@ -137,7 +137,7 @@ class Bytecode(Attendant):
 
 def take_bytecode(room: "CleanRoom", folder: Path, lent: Sequence[str]) -> Bytecode | None:
     """Move what was compiled in an open room to `folder`, except the room's own files; None if that fails."""
-    compiled = room.enclosure.scratch / BYTECODE_FOLDER
+    compiled = room.scratch / BYTECODE_FOLDER
     try:
         _remove_own(compiled, {os.path.realpath(path) for path in (room.seen_as, room.root)}, lent)
         shutil.rmtree(folder, ignore_errors=True)

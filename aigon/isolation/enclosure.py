@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -23,16 +23,16 @@ _SIGNALS = (13, 25)
 
 @dataclass(frozen=True, slots=True)
 class Enclosure:
-    """What a command sees: `export` instead of `workspace`, none of `hidden`, and dependency folders.
+    """What a command sees: `root`, an export, instead of `workspace`, none of `hidden`, and dependency folders.
 
-    `lent` maps relative paths in the export to the folders shown there, read-only unless `writable`. Each cache in one
-    is replaced by an empty folder of `scratch`. `shown` stays readable inside hidden folders.
-    With `closed` there is no network but loopback; that takes mounts.
+    `root` is where the export really is and where aigon changes its files. `lent` maps relative paths in it to the
+    folders shown there, read-only unless `writable`; each cache in one is replaced by an empty folder of `scratch`.
+    `shown` stays readable inside hidden folders. With `closed` there is no network but loopback; that takes mounts.
     """
 
     isolation: Isolation
     workspace: Path
-    export: Path
+    root: Path
     scratch: Path
     hidden: tuple[Path, ...] = ()
     lent: Mapping[str, Path] = field(default_factory=dict)
@@ -41,23 +41,28 @@ class Enclosure:
     writable: bool = False
 
     @property
-    def seen_as(self) -> Path:
-        """The path under which commands see the export: that of the workspace, if mounts can be made."""
-        return self.workspace if self.mounts else self.export
-
-    @property
     def mounts(self) -> bool:
         """Whether the export is mounted over the workspace."""
         return self.isolation in ("bwrap", "namespaces")
 
+    @property
+    def seen_as(self) -> Path:
+        """The path under which commands see the export: that of the workspace, if mounts can be made."""
+        return self.workspace if self.mounts else self.root
+
     def enclosed(self, argv: Sequence[str], cwd: Path) -> list[str]:
         """Return the command line that runs `argv` in the room, in the folder `cwd`, relative or as seen there.
 
-        Paths of the workspace in either become the same paths in the room.
+        It starts in the folder `scratch`. Paths of the workspace become the same paths in the room. Safe to call from
+        any thread.
         """
-        folder = self.seen_as / self.translated(str(cwd))
-        command = [self.translated(part) for part in argv]
-        return [*(self._bubblewrap(folder) if self.isolation == "bwrap" else self._launcher(folder)), *command]
+        folder = str(self.seen_as / self.translated(str(cwd)))
+        view = self._bubblewrap(folder) if self.isolation == "bwrap" else self._launcher(folder)
+        return [*view, *map(self.translated, argv)]
+
+    def offline(self, argv: Sequence[str], cwd: Path) -> list[str]:
+        """Return the same without a network but loopback, if `choose_isolation` was asked for this."""
+        return replace(self, closed=True).enclosed(argv, cwd)
 
     def translated(self, text: str) -> str:
         """Return `text` with the room's path instead of the workspace's."""
@@ -65,27 +70,27 @@ class Enclosure:
             return text
         names = "|".join(map(re.escape, {str(self.workspace), os.path.realpath(self.workspace)}))
         named = rf"(?:(?<![\w./-])|(?<=-[A-Za-z]))(?:{names})(?![\w.-])"
-        return re.sub(named, lambda _: str(self.export), text)
+        return re.sub(named, lambda _: str(self.root), text)
 
-    def _launcher(self, cwd: Path) -> list[str]:
+    def _launcher(self, cwd: str) -> list[str]:
         plan: dict[str, object] = {
             "place": "the clean room",
             "enter": "" if self.isolation == "none" else self.isolation,
-            "cwd": str(cwd),
+            "cwd": cwd,
             "signals": _SIGNALS,
             # Set, it would keep bytecode from lying beside the sources; a room has its own place for bytecode.
             "unset": ("PYTHONDONTWRITEBYTECODE",),
         }
         if self.mounts:
-            hidden = [str(path) for path in self._covered()]
-            return make_launcher_command({**plan, "closed": self.closed, "hidden": hidden, "binds": self._binds()})
+            plan |= {"closed": self.closed, "hidden": [str(path) for path in self._covered()], "binds": self._binds()}
+            return make_launcher_command(plan)
         # A right to a folder above cannot be reduced: what is read-only has to be hidden first.
-        hidden = [os.path.realpath(path) for path in (self.workspace, *self.hidden, *self.lent.values())]
-        shown = [(os.path.realpath(path), False) for path in (self.export, self.scratch)]
-        shown += [(os.path.realpath(path), True) for path in (*self.lent.values(), *self.shown)]
-        return make_launcher_command({**plan, "hidden": hidden, "shown": shown, "masked": CACHES})
+        plan["hidden"] = [os.path.realpath(path) for path in (self.workspace, *self.hidden, *self.lent.values())]
+        writable = [(os.path.realpath(path), False) for path in (self.root, self.scratch)]
+        readable = [(os.path.realpath(path), True) for path in (*self.lent.values(), *self.shown)]
+        return make_launcher_command({**plan, "shown": [*writable, *readable], "masked": CACHES})
 
-    def _bubblewrap(self, cwd: Path) -> list[str]:
+    def _bubblewrap(self, cwd: str) -> list[str]:
         hidden = [os.path.realpath(path) for path in self._covered()]
         # Without --cap-drop root's processes keep this capability, and unmount what is mounted here.
         options = ["--unshare-user", "--cap-drop", "CAP_SYS_ADMIN", "--die-with-parent", "--dev-bind", "/", "/"]
@@ -94,7 +99,7 @@ class Enclosure:
         for source, target, read_only in self._binds():
             options += ["--ro-bind" if read_only else "--bind", source, target]
         options += [word for path in hidden for word in ("--remount-ro", path)]
-        return [find_bubblewrap() or "/usr/bin/bwrap", *options, "--chdir", str(cwd), "--"]
+        return [find_bubblewrap() or "/usr/bin/bwrap", *options, "--chdir", cwd, "--"]
 
     def _covered(self) -> list[Path]:
         """Return the existing folders that have to be hidden: the outermost, outside of the workspace."""
@@ -104,18 +109,18 @@ class Enclosure:
 
     def _binds(self) -> list[tuple[str, str, bool]]:
         """Return source, target and whether it is read-only of each mount, outer folders first."""
-        root, covered = os.path.realpath(self.workspace), self._covered()
-        reachable = [(os.path.realpath(self.scratch), False)]
-        reachable += [(os.path.realpath(path), True) for path in self.shown]
-        binds = [(path, path, read_only) for path, read_only in reachable if {*covered} & {*Path(path).parents}]
-        binds += [(str(self.export), root, False)]
+        root, covered = os.path.realpath(self.workspace), {*self._covered()}
+        reachable = [(self.scratch, False), *((path, True) for path in self.shown)]
+        real = [(os.path.realpath(path), read_only) for path, read_only in reachable]
+        binds = [(path, path, read_only) for path, read_only in real if covered & {*Path(path).parents}]
+        binds.append((str(self.root), root, False))
         for number, (name, source) in enumerate(sorted(self.lent.items())):
-            binds += [(str(source), f"{root}/{name}", not self.writable)]
+            binds.append((str(source), f"{root}/{name}", not self.writable))
             for cache in () if self.writable else CACHES:
                 if (source / cache).is_dir() and not (source / cache).is_symlink():
                     stand_in = self.scratch / "caches" / f"{number}{cache}"
                     stand_in.mkdir(parents=True, exist_ok=True)
-                    binds += [(str(stand_in), f"{root}/{name}/{cache}", False)]
+                    binds.append((str(stand_in), f"{root}/{name}/{cache}", False))
         return sorted(binds, key=lambda bind: bind[1].count("/"))
 
 
@@ -206,9 +211,3 @@ def make_room_env(
     real = Path(env.get("HOME") or Path.home())
     tool_chains = {name: str(real / path) for name, path in (places or {}).items() if (real / path).is_dir()}
     return tool_chains | own | {"HOME": str(scratch / HOME)}
-
-
-def make_room_folders(scratch: Path) -> None:
-    """Make the folders that the environment names."""
-    for name in {*ROOM_FOLDERS.values(), HOME}:
-        (scratch / name).mkdir(mode=0o700)

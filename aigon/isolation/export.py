@@ -13,7 +13,7 @@ from pathlib import Path
 from aigon.errors import AigonError, environment
 from aigon.files.system_errors import ResourceShortage, explain_git_error
 from aigon.git import blind_spots
-from aigon.git.trusted import IMPORTED, TrustedGit
+from aigon.git.trusted import IMPORTED, TrustedGit, format_config
 from aigon.process import run as process
 
 BRANCH = "refs/heads/proof"
@@ -31,13 +31,11 @@ WORKERS = ("-c", "checkout.workers=0")
 class Export:
     """What was written to `folder`, over an earlier export unless it is `fresh`.
 
-    `missing` are submodules of the workspace whose commit could not be exported, `unpopulated` those that the workspace
-    has not checked out either.
+    `missing` are submodules that are checked out in the workspace and whose commit could not be exported.
     """
 
     folder: Path
     missing: tuple[str, ...] = ()
-    unpopulated: tuple[str, ...] = ()
     fresh: bool = True
 
 
@@ -80,24 +78,19 @@ class _Source:
         return {"GIT_OBJECT_DIRECTORY": str(objects), "GIT_ALTERNATE_OBJECT_DIRECTORIES": alternates}
 
 
-def export_tree(git: TrustedGit, tree: str, folder: Path, *, repository: bool = True) -> Export:
+def export_tree(git: TrustedGit, tree: str, folder: Path) -> Export:
     """Write the tree of this hash, or of a commit's, as files into `folder`, which is empty or does not exist.
 
     It may also hold an earlier export with its repository: then only the files that differ are written, and files that
-    neither tree has stay. With `repository` the folder gets a git directory of one commit, as a clone of depth 1 in CI,
-    for tools that ask git: this tree's objects, no other ref, no hook, no remote.
+    neither tree has stay. The folder gets a git directory of one commit, as a clone of depth 1 in CI, for tools that
+    ask git: this tree's objects, no other ref, no hook, no remote.
     Raises AigonError (exit 7) if an object is missing or damaged.
     """
     names = ("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES")
     source = _Source(git, git.root, {name: git.env[name] for name in names if name in git.env})
     fresh = not (folder / ".git").exists()
     _write(source, tree, folder)
-    submodules = list(_write_submodules(source, folder, ""))
-    if not repository:
-        for written in (folder, *(folder / path for path, problem in submodules if not problem)):
-            shutil.rmtree(written / ".git")
-    missing, absent = (tuple(path for path, problem in submodules if problem == kind) for kind in ("missing", "absent"))
-    return Export(folder, missing, absent, fresh)
+    return Export(folder, tuple(_write_submodules(source, folder, "")), fresh)
 
 
 def _write(source: _Source, revision: str, folder: Path) -> None:
@@ -105,7 +98,8 @@ def _write(source: _Source, revision: str, folder: Path) -> None:
     own = folder / ".git"
     packs = own / "objects" / "pack"
     packs.mkdir(parents=True, exist_ok=True)
-    before, known = _read_exported_commit(own), set(packs.glob("*.pack"))
+    branch, known = own / BRANCH, set(packs.glob("*.pack"))
+    before = branch.read_text().strip() if branch.exists() else ""
     tree = source.run("rev-parse", "--verify", f"{revision}^{{tree}}").decode().strip()
     packing = ("pack-objects", "--revs", *PACKING, str(packs / "pack"))
     wanted = f"{tree}\n^{before}\n" if before else f"{tree}\n"
@@ -122,12 +116,6 @@ def _write(source: _Source, revision: str, folder: Path) -> None:
         _refuse_damaged(source, folder, here)
     commit = source.run("commit-tree", "-m", "aigon: the files to prove", tree, env=renamed).decode()
     _describe(source, own, commit)
-
-
-def _read_exported_commit(own: Path) -> str:
-    """Return the commit of an earlier export into this git directory, "" if there is none."""
-    branch = own / BRANCH
-    return branch.read_text().strip() if branch.exists() else ""
 
 
 def _write_beyond_cone(source: _Source, folder: Path, here: Mapping[str, str]) -> None:
@@ -164,46 +152,35 @@ def _describe(source: _Source, own: Path, commit: str) -> None:
     branch.write_text(commit)
     (own / "HEAD").write_text(f"ref: {BRANCH}\n")
     listed = source.run("config", "--list", "-z").decode(errors="surrogateescape").split("\0")
-    known = [(name, value) for name, _, value in (entry.partition("\n") for entry in listed) if name in CONVERTING]
-    (own / "config").write_text("".join(_format_setting(name, value) for name, value in known))
+    entries = (entry.partition("\n") for entry in listed)
+    (own / "config").write_text(format_config({name: value for name, _, value in entries if name in CONVERTING}))
     (own / "info").mkdir(exist_ok=True)
     for name in ("attributes", "sparse-checkout"):
         if (rules := source.git.directory / "info" / name).exists():
             shutil.copyfile(rules, own / "info" / name)
 
 
-def _format_setting(name: str, value: str) -> str:
-    section, _, key = name.partition(".")
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return f'[{section}]\n\t{key} = "{escaped}"\n'
-
-
-def _write_submodules(source: _Source, folder: Path, prefix: str) -> Iterator[tuple[str, str]]:
-    """Write every submodule below if possible, and yield it with "", "missing" or "absent"."""
+def _write_submodules(source: _Source, folder: Path, prefix: str) -> Iterator[str]:
+    """Write every submodule below if possible, and yield those whose commit is missing."""
     stage = source.run("ls-files", "--stage", "-z", env={"GIT_INDEX_FILE": str(folder / ".git" / "index")})
-    lines = (line.split("\t", 1) for line in os.fsdecode(stage).split("\0") if line.startswith("160000"))
-    for path, commit in [(path, info.split()[1]) for info, path in lines]:
-        inner, problem = _write_submodule(source, path, commit, folder / path)
-        yield prefix + path, problem
-        if inner and not problem:
-            yield from _write_submodules(inner, folder / path, f"{prefix}{path}/")
-
-
-def _write_submodule(source: _Source, path: str, commit: str, folder: Path) -> tuple[_Source | None, str]:
-    """Write a submodule's commit; return its repository, and what is wrong."""
-    git_dir = blind_spots.find_submodule_git_dir(source.worktree / path)
-    if git_dir is None:
-        checked_out = (source.worktree / path).is_dir() and any((source.worktree / path).iterdir())
-        return None, "missing" if checked_out else "absent"
-    objects = {"GIT_OBJECT_DIRECTORY": str(git_dir / "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES": ""}
-    settings = ("-c", "core.sparseCheckout=false", "-c", f"lfs.storage={git_dir / 'lfs'}")
-    inner = _Source(source.git, source.worktree / path, objects, settings)
-    try:
-        _write(inner, commit, folder)
-    except ResourceShortage:
-        raise
-    except AigonError:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True, exist_ok=True)
-        return inner, "missing"
-    return inner, ""
+    lines = [line.split("\t", 1) for line in os.fsdecode(stage).split("\0") if line.startswith("160000")]
+    for commit, path in ((info.split()[1], path) for info, path in lines):
+        worktree, place = source.worktree / path, folder / path
+        git_dir = blind_spots.find_submodule_git_dir(worktree)
+        if git_dir is None:
+            if worktree.is_dir() and any(worktree.iterdir()):
+                yield prefix + path
+            continue
+        objects = {"GIT_OBJECT_DIRECTORY": str(git_dir / "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES": ""}
+        settings = ("-c", "core.sparseCheckout=false", "-c", f"lfs.storage={git_dir / 'lfs'}")
+        inner = _Source(source.git, worktree, objects, settings)
+        try:
+            _write(inner, commit, place)
+        except ResourceShortage:
+            raise
+        except AigonError:
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir(parents=True, exist_ok=True)
+            yield prefix + path
+        else:
+            yield from _write_submodules(inner, place, f"{prefix}{path}/")

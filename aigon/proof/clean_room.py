@@ -68,13 +68,12 @@ def opened(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[Wo
         isolation=rooms.mechanism,
         hidden=(world.home, *list_other_checkouts(root)),
         shown=find_shared_tools(root, world.check_env.get("PATH", ""), rooms.needs.lent),
-        lent=rooms.needs.lent,
-        given=rooms.needs.given,
+        lent={**{name: root / name for name in rooms.needs.lent}, **rooms.needs.given},
         home=job.proof.home,
         places=job.proof.caches,
     ) as room:
         enclosed = room.offline if job.proof.network == "closed" else room.enclosed
-        place = CheckEnvironment(room.seen_as, room.env, enclosed, room.outside, room.root)
+        place = CheckEnvironment(room.seen_as, room.env, enclosed, room.scratch, room.root)
         inside = replace(world, place=place, keeps=False)
         if compiled := world.find(Bytecode):
             compiled.put(room, rooms.needs.lent)

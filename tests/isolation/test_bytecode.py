@@ -20,7 +20,8 @@ def opened(lab: Lab, folder: Path, lent: Sequence[str] = VENV) -> Iterator[Clean
     with Checkout.open(lab.root) as checkout:
         git = TrustedGit(checkout, lab.home / "own.git")
         tree = lab.git("rev-parse", "HEAD^{tree}")
-        with clean_room.open_room(git, tree, folder, lab.env, isolation="none", lent=lent) as room:
+        folders = {name: lab.root / name for name in lent}
+        with clean_room.open_room(git, tree, folder, lab.env, isolation="none", lent=folders) as room:
             yield room
 
 

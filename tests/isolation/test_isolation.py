@@ -226,7 +226,7 @@ def test_no_isolation_runs_in_the_export_all_the_same(tmp_path: Path) -> None:
     enclosure = Enclosure("none", tmp_path / "ws", tmp_path / "export", tmp_path / "scratch")
     line = enclosure.enclosed(["sh", "-c", f"pwd; echo $PWD -I{tmp_path}/ws/include"], Path("sub"))
     ran = subprocess.run(line, cwd=tmp_path / "scratch", capture_output=True, text=True)
-    export = enclosure.export
+    export = enclosure.root
     (tmp_path / "link").symlink_to("ws")
     linked = Enclosure("none", tmp_path / "link", export, tmp_path / "scratch")
     assert linked.translated(f"{tmp_path}/ws:{tmp_path}/link/a") == f"{export}:{export}/a"
