@@ -2,8 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from aigon.errors import environment
@@ -12,19 +11,14 @@ from aigon.git.trusted import is_config_on
 from aigon.process import run
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenPaths:
-    """Paths that git was told to overlook: assume-unchanged and skip-worktree."""
+def parse_hidden(listing: bytes, *, sparse: bool) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+    """Parse `ls-files -v -z`: return the paths that are assume-unchanged, and those that are skip-worktree.
 
-    assumed: tuple[bytes, ...]
-    skipped: tuple[bytes, ...]
-
-
-def parse_hidden(listing: bytes, *, sparse: bool) -> HiddenPaths:
-    """Parse `ls-files -v -z`. In a sparse checkout skip-worktree is git's own mark of files outside the cone."""
+    In a sparse checkout skip-worktree is git's own mark of files outside the cone.
+    """
     entries = [(entry[:1], entry[2:]) for entry in listing.split(b"\0") if entry]
     skipped = () if sparse else tuple(path for tag, path in entries if tag in b"Ss")
-    return HiddenPaths(tuple(path for tag, path in entries if tag.islower()), skipped)
+    return tuple(path for tag, path in entries if tag.islower()), skipped
 
 
 def is_sparse(checkout: Checkout) -> bool:
@@ -34,11 +28,9 @@ def is_sparse(checkout: Checkout) -> bool:
 
 def refuse_hidden_changes(checkout: Checkout) -> None:
     """Raise AigonError (exit 7) if such a file differs: an iteration commit, the whole work tree, would publish it."""
-    found = parse_hidden(
-        checkout.git("ls-files", "-v", "-z").encode(errors="surrogateescape"), sparse=is_sparse(checkout)
-    )
-    paths = sorted({os.fsdecode(path) for path in (*found.assumed, *found.skipped)})
-    if changed := _list_changed(checkout, paths):
+    listing = checkout.git("ls-files", "-v", "-z").encode(errors="surrogateescape")
+    assumed, skipped = parse_hidden(listing, sparse=is_sparse(checkout))
+    if changed := _list_changed(checkout, sorted({os.fsdecode(path) for path in (*assumed, *skipped)})):
         raise environment(
             "There are changes that git was told to overlook (assume-unchanged or skip-worktree)",
             where=", ".join(changed[:5]),
@@ -109,15 +101,12 @@ def _read_head(git_dir: Path) -> str | None:
         name = head.removeprefix("ref:").strip()
         if name == head:
             return head
-        loose = git_dir / name
-        return loose.read_text().strip() if loose.is_file() else _read_packed_ref(git_dir, name)
+        if (git_dir / name).is_file():
+            return (git_dir / name).read_text().strip()
+        lines = (git_dir / "packed-refs").read_text().splitlines()
+        return next((line.split()[0] for line in lines if line.endswith(f" {name}")), None)
     except (OSError, ValueError):
         return None
-
-
-def _read_packed_ref(git_dir: Path, name: str) -> str | None:
-    lines = (git_dir / "packed-refs").read_text().splitlines()
-    return next((line.split()[0] for line in lines if line.endswith(f" {name}")), None)
 
 
 _FOLDERS = ("000000", "160000")
@@ -129,48 +118,33 @@ def find_obstacles(git: Callable[..., bytes], root: Path, commit: str) -> tuple[
 
     Nested repositories, ignored files and what git could not read are in no snapshot: git would delete them unasked.
     """
-    wanted = {
-        path: new for path, old, new in _parse_raw(git("diff-index", "--cached", *_RAW, commit)) if old not in _FOLDERS
-    }
+    wanted = _parse_raw(git("diff-index", "--cached", *_RAW, commit))
     gone = {path for path, new in wanted.items() if new == "000000"}
-    linked = {path for path, new in wanted.items() if new == "160000" and os.path.lexists(root / path)}
-    refused = {
-        path for path, old, _ in _parse_raw(git("diff-files", *_RAW)) if old not in _FOLDERS and _stands(root, path)
-    }
+    obstacles = {path for path, new in wanted.items() if new == "160000" and os.path.lexists(root / path)}
+    for path in _parse_raw(git("diff-files", *_RAW)):  # git removes a link, not what is behind it
+        if os.path.lexists(root / path) and (root / path).parent.resolve() == (root / path).parent:
+            obstacles.add(path)
     parents = _list_parents(gone)
-    others = [os.fsdecode(path).rstrip("/") for path in git("ls-files", "--others", "-z").split(b"\0") if path]
-    return _select_outermost(
-        linked | refused | {path for other in others for path in _find_overlapped(other, gone, parents)}
-    )
+    for name in git("ls-files", "--others", "-z").split(b"\0"):
+        if other := os.fsdecode(name).rstrip("/"):
+            # It is above, at, or below a file that is to come back.
+            obstacles |= ({other} & parents) | ({other, *_list_parents({other})} & gone)
+    return tuple(sorted(path for path in obstacles if not _list_parents({path}) & obstacles))
 
 
 _RAW = ("--raw", "--abbrev=64", "-z", "--no-renames", "--ignore-submodules=all")
 
 
-def _parse_raw(out: bytes) -> Iterator[tuple[str, str, str]]:
-    """Yield path, old mode and new mode of each entry."""
+def _parse_raw(out: bytes) -> dict[str, str]:
+    """Return the new mode of each path at which git had written a file."""
     fields = out.split(b"\0")
+    modes = {}
     for head, path in zip(fields[0::2], fields[1::2], strict=False):
         old, new = head.decode()[1:].split(" ")[:2]
-        yield os.fsdecode(path), old, new
-
-
-def _stands(root: Path, path: str) -> bool:
-    """Whether something is there that is not behind a link: git removes the link, not its target."""
-    place = root / path
-    return os.path.lexists(place) and place.parent.resolve() == place.parent
-
-
-def _find_overlapped(other: str, gone: set[str], parents: set[str]) -> Iterator[str]:
-    """Yield where a path that no commit holds is above, at, or below a file that is to come back."""
-    if other in parents:
-        yield other
-    yield from ({other, *_list_parents({other})} & gone)
+        if old not in _FOLDERS:
+            modes[os.fsdecode(path)] = new
+    return modes
 
 
 def _list_parents(paths: set[str]) -> set[str]:
     return {path[:i] for path in paths for i, letter in enumerate(path) if letter == "/"}
-
-
-def _select_outermost(paths: set[str]) -> tuple[str, ...]:
-    return tuple(sorted(path for path in paths if not _list_parents({path}) & paths))

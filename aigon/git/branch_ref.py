@@ -90,21 +90,21 @@ def flush_loose_objects(objects: Path, since: float, seen: dict[str, int] | None
     were `seen`, which is noted there, are skipped. Raises OSError.
     """
     written = 0
-    for name in _list_fresh(objects, since - SLACK, {} if seen is None else seen):
+    for name in _list_fresh(objects, (since - SLACK) * 1e9, {} if seen is None else seen):
         with suppress(FileNotFoundError):  # packed meanwhile, by a git that flushes packs
             _flush_file(name)
             written += 1
     return written
 
 
-def _list_fresh(objects: Path, since: float, seen: dict[str, int]) -> Iterator[str]:
+def _list_fresh(objects: Path, since_ns: float, seen: dict[str, int]) -> Iterator[str]:
     """Yield new objects: only folders whose time has changed are listed."""
     for folder in _list_entries(objects):
         changed = _read_change_time(folder)
-        if len(folder.name) != 2 or changed < since * 1e9 or seen.get(folder.name) == changed:
+        if len(folder.name) != 2 or changed < since_ns or seen.get(folder.name) == changed:
             continue
         settled = time.time_ns() - changed > TICK_NS  # else a file may still come and leave the time as it is
-        yield from (file.path for file in _list_entries(folder.path) if _read_change_time(file) >= since * 1e9)
+        yield from (file.path for file in _list_entries(folder.path) if _read_change_time(file) >= since_ns)
         if settled:
             seen[folder.name] = changed
 
@@ -138,8 +138,10 @@ def _flush_file(name: str) -> None:
 
 def remove_empty_objects(objects: Path) -> int:
     """Remove empty loose objects, which a power cut leaves; return how many there were."""
-    found = [file for folder in _list_entries(objects) if len(folder.name) == 2 for file in _list_entries(folder.path)]
-    empty = [file.path for file in found if file.stat(follow_symlinks=False).st_size == 0]
-    for name in empty:
-        Path(name).unlink(missing_ok=True)
-    return len(empty)
+    removed = 0
+    for folder in _list_entries(objects):
+        for file in _list_entries(folder.path) if len(folder.name) == 2 else ():
+            if file.stat(follow_symlinks=False).st_size == 0:
+                Path(file.path).unlink(missing_ok=True)
+                removed += 1
+    return removed

@@ -4,6 +4,7 @@ git is asked for the text of everything (`--text`) by plumbing in aigon's own gi
 `.gitattributes` (`-diff`, `binary`, drivers, textconv, encodings) nor a configuration changes what is seen.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,7 +29,7 @@ _SUBMODULE = "160000"
 class _DiffEntry:
     """One line of git's raw format; the object of a side without a file is `""`."""
 
-    path: bytes
+    path: str
     modes: tuple[str, str]
     objects: tuple[str, str]
     status: FileStatus
@@ -47,16 +48,27 @@ def diff_trees(
 
     Paths in `without` are left out; of those that are `listed` only the name is wanted. Raises AigonError (exit 7).
     """
-    entries = [e for e in _list_entries(git, base, tree) if _decode_path(e.path) not in without]
-    wanted = [entry for entry in entries if not listed(_decode_path(entry.path))]
+    entries = [entry for entry in _list_entries(git, base, tree) if entry.path not in without]
+    wanted = [entry for entry in entries if not listed(entry.path)]
     sizes = read_sizes(git, sorted({name for entry in wanted for name in entry.blobs}))
     small = _select_small(wanted, sizes)
-    names = {name for entry in wanted if entry.path in small for name in entry.blobs}
-    contents = dict(read_objects(git, sorted(names)))
-    named = {entry.path: _describe_entry(entry, entry in wanted, entry.path in small, contents) for entry in entries}
-    plain = [path for path in small if not named[path].binary and not named[path].submodule]
-    patches = _read_patches(git, base, tree, plain)
-    return tuple(replace(d, hunks=patches[d.path].hunks) if d.path in patches else d for d in named.values())
+    contents = dict(read_objects(git, sorted({name for entry in small for name in entry.blobs})))
+    diffs = {}
+    for entry in entries:
+        binary = entry in small and any(b"\0" in contents.get(name, b"") for name in entry.blobs)
+        after = contents.get(entry.objects[1], b"") if entry in small and not binary else b""
+        diffs[entry.path] = FileDiff(
+            entry.path,
+            entry.status,
+            binary=binary,
+            large=entry in wanted and entry not in small,
+            listed=entry not in wanted,
+            submodule=_SUBMODULE in entry.modes,
+            content=after.decode(errors="replace").replace("\r\n", "\n"),
+        )
+    texts = [diffs[entry.path] for entry in small]
+    patches = _read_patches(git, base, tree, [d.path for d in texts if not d.binary and not d.submodule])
+    return tuple(replace(d, hunks=patches[d.path].hunks) if d.path in patches else d for d in diffs.values())
 
 
 def _list_entries(git: TrustedGit, base: str, tree: str) -> Iterator[_DiffEntry]:
@@ -64,53 +76,36 @@ def _list_entries(git: TrustedGit, base: str, tree: str) -> Iterator[_DiffEntry]
     for raw, path in zip(fields[0::2], fields[1::2], strict=False):
         before, after, old, new, status = raw.decode().lstrip(":").split(" ")
         names = [name if name.strip("0") else "" for name in (old, new)]
-        yield _DiffEntry(path, (before, after), (names[0], names[1]), cast("FileStatus", status[:1]))
+        yield _DiffEntry(_decode_path(path), (before, after), (names[0], names[1]), cast("FileStatus", status[:1]))
 
 
 def _decode_path(path: bytes) -> str:
     return path.decode("utf-8", "surrogateescape")
 
 
-def _select_small(entries: Sequence[_DiffEntry], sizes: Mapping[str, tuple[str, int]]) -> list[bytes]:
-    """Return the paths whose text is compared: each is small enough, and all of them together."""
-    chosen, remaining = [], TOGETHER
+def _select_small(entries: Sequence[_DiffEntry], sizes: Mapping[str, tuple[str, int]]) -> set[_DiffEntry]:
+    """Return the entries whose text is compared: each is small enough, and all of them together."""
+    chosen, remaining = set(), TOGETHER
     for entry in entries:
         size = [sizes.get(name, ("", LARGEST + 1))[1] for name in entry.blobs]
         if max(size, default=0) <= LARGEST and sum(size) <= remaining:
-            chosen.append(entry.path)
+            chosen.add(entry)
             remaining -= sum(size)
     return chosen
 
 
-def _describe_entry(entry: _DiffEntry, wanted: bool, small: bool, contents: Mapping[str, bytes]) -> FileDiff:
-    """Return the file without its hunks."""
-    submodule = _SUBMODULE in entry.modes
-    binary = small and any(b"\0" in contents.get(name, b"") for name in entry.blobs)
-    after = contents.get(entry.objects[1], b"") if small and not binary else b""
-    return FileDiff(
-        _decode_path(entry.path),
-        entry.status,
-        binary=binary,
-        large=wanted and not small,
-        listed=not wanted,
-        submodule=submodule,
-        content=after.decode(errors="replace").replace("\r\n", "\n"),
-    )
-
-
-def _read_patches(git: TrustedGit, base: str, tree: str, paths: Sequence[bytes]) -> Mapping[str, FileDiff]:
+def _read_patches(git: TrustedGit, base: str, tree: str, paths: Sequence[str]) -> Mapping[str, FileDiff]:
     diffs: dict[str, FileDiff] = {}
-    batch: set[str] = set()
-    size = 0
-    for path in (*paths, None):
-        if batch and (path is None or size + len(path) > _AT_ONCE):
-            # Paths are literal here (GIT_LITERAL_PATHSPECS), but a name that was a folder matches what was in it, too.
-            out = git.run("diff-tree", *_PATCH, base, tree, "--", *sorted(batch))
-            diffs |= {diff.path: diff for diff in parse_diff(out) if diff.path in batch}
-            batch, size = set(), 0
-        if path is not None:
-            batch.add(_decode_path(path))
-            size += len(path) + 1
+    remaining = list(paths)
+    while remaining:
+        batch: set[str] = set()
+        size = 0
+        while remaining and size < _AT_ONCE:
+            batch.add(path := remaining.pop())
+            size += len(os.fsencode(path)) + 1
+        # Paths are literal here (GIT_LITERAL_PATHSPECS), but a name that was a folder matches what was in it, too.
+        out = git.run("diff-tree", *_PATCH, base, tree, "--", *sorted(batch))
+        diffs |= {diff.path: diff for diff in parse_diff(out) if diff.path in batch}
     return diffs
 
 

@@ -41,17 +41,12 @@ class Forge:
 
     def file(self, commit: str, path: str, line: int = 0) -> str:
         """Return the address of a file in a commit, at a line if one is given."""
-        place = quote(_encode_path(path), safe="/")
+        try:
+            place = quote(path, safe="/", errors="surrogateescape")
+        except UnicodeEncodeError:
+            place = quote(path, safe="/", errors="replace")
         at = f"#{'lines-' if self.kind == 'bitbucket' else 'L'}{line}" if line else ""
         return f"{self.web}/{_FILE[self.kind]}/{quote(commit, safe='')}/{place}{at}"
-
-
-def _encode_path(path: str) -> bytes:
-    """Return the bytes of a path, in which surrogates stand for bytes that are not UTF-8."""
-    try:
-        return path.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        return path.encode("utf-8", "replace")
 
 
 def find_forge(address: str) -> Forge | None:

@@ -83,18 +83,11 @@ class Checkout:
                 )
             root, git_dir, common = (Path(p).resolve() for p in (repo.working_tree_dir, repo.git_dir, repo.common_dir))
             checkout = Checkout(root, git_dir, common, repo)
-            checkout.require_readable()
+            try:  # if git refuses (another owner, a damaged configuration), every `ask` would look like a no
+                checkout.git("rev-parse", "--git-dir")
+            except AigonError as error:
+                raise environment("git cannot read this repository", where=str(root), hint=error.hint) from None
             yield checkout
-
-    def require_readable(self) -> None:
-        """Raise AigonError (exit 7) if git refuses the repository: another owner, a damaged configuration.
-
-        Otherwise every `ask` would look as if it had been answered with no.
-        """
-        try:
-            self.git("rev-parse", "--git-dir")
-        except AigonError as error:
-            raise environment("git cannot read this repository", where=str(self.root), hint=error.hint) from None
 
     def git(self, *arguments: str) -> str:
         """Run the person's own git and return what it prints. Raises AigonError (exit 7) with git's words."""
@@ -125,9 +118,10 @@ class Checkout:
             said = (error.stderr or error.stdout or "").strip().removeprefix("stderr: '").rstrip("'")
             what = f"git {name_command(arguments)} failed"
             lack = explain_git_error(what, said, (self.root, self.common_dir, self.git_dir))
-            raise lack or environment(
-                what, where=str(self.root), hint=said or _describe_status(error.status)
-            ) from error
+            silent = f"It ended with {error.status} and said nothing"
+            if error.status == -signal.SIGXFSZ:
+                silent = "It wrote more into a file than is allowed here: raise the limit (ulimit -f unlimited)"
+            raise lack or environment(what, where=str(self.root), hint=said or silent) from error
 
     def ask(self, *arguments: str) -> str | None:
         """Like `git`, but return None if git exits non-zero: for questions whose answer may be no."""
@@ -180,11 +174,10 @@ class Checkout:
     def checked_out_elsewhere(self, branch: str) -> str | None:
         """Return the other worktree that has `branch` checked out."""
         for block in self.git("worktree", "list", "--porcelain").split("\n\n"):
-            lines = block.splitlines()
-            if f"branch refs/heads/{branch}" in lines:
-                path = lines[0].removeprefix("worktree ")
-                if Path(path).resolve() != self.root:
-                    return path
+            path, *lines = block.splitlines()
+            path = path.removeprefix("worktree ")
+            if f"branch refs/heads/{branch}" in lines and Path(path).resolve() != self.root:
+                return path
         return None
 
     def under_way(self) -> str | None:
@@ -210,13 +203,6 @@ def take_last_lines(text: str) -> str:
     lines = text.splitlines()
     left_out = len(lines) - SHOWN_LINES
     return text if left_out <= 0 else "\n".join([f"({left_out} lines left out)", *lines[left_out:]])
-
-
-def _describe_status(status: object) -> str:
-    """Return how a silent git ended; a signal is a negative number."""
-    if status == -signal.SIGXFSZ:
-        return "It wrote more into a file than is allowed here: raise the limit (ulimit -f unlimited)"
-    return f"It ended with {status} and said nothing"
 
 
 def _import_gitpython() -> ModuleType:

@@ -71,8 +71,8 @@ class PrivateIndex:
             tip = self.tip()
             self._git("read-tree", tip) if tip else self._git("read-tree", "--empty")
         # An iteration commit is the work tree that was judged, whatever git was told to overlook.
-        hidden = blind_spots.parse_hidden(self._git("ls-files", "-v", "-z"), sparse=self._sparse)
-        for option, paths in (("--no-assume-unchanged", hidden.assumed), ("--no-skip-worktree", hidden.skipped)):
+        assumed, skipped = blind_spots.parse_hidden(self._git("ls-files", "-v", "-z"), sparse=self._sparse)
+        for option, paths in (("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped)):
             if paths:
                 self._git("update-index", option, "-z", "--stdin", stdin=b"\0".join(paths))
         has_some = (self.root / ".gitmodules").is_file()

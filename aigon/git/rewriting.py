@@ -42,7 +42,16 @@ def rewrite_without(
     messages = {name: clean for name, data in raw.items() if (clean := _redact_commit(data, redact)) != data}
     if not secret and not messages:
         return None
-    return _Rewriting(git, chain, secret, raw, messages).rewrite_all().get(tip)
+    new_names: dict[str, str] = {}
+    overlays: dict[str, _Overlay] = {}
+    for commit in chain:  # parents first
+        overlays[commit.name] = overlay = _find_overlay(git, commit, secret, overlays)
+        if overlay or commit.name in messages or any(parent in new_names for parent in commit.parents):
+            changes = {path: (entry.mode, entry.sha) if entry else None for path, entry in overlay.items()}
+            tree = write_tree_with(git, commit.name, changes, lenient=True) if overlay else None
+            data = messages.get(commit.name, raw[commit.name])
+            new_names[commit.name] = write_commit_again(git, data, tree, new_names)
+    return new_names.get(tip)
 
 
 def _redact_commit(raw: bytes, redact: Redact) -> bytes:
@@ -72,62 +81,28 @@ def _list_blocked(git: TrustedGit, chain: Sequence[Commit], blocked: Blocked) ->
 def _select_blocked(
     batch: Sequence[tuple[tuple[str, bytes], TreeEntry]], blocked: Blocked
 ) -> set[tuple[str, TreeEntry]]:
-    held = {*map(_key, blocked([file for file, _ in batch]))} if batch else set()
-    return {(file[0], entry) for file, entry in batch if _key(file) in held}
+    # Contents may be large: they are compared by identity.
+    held = {(path, id(data)) for path, data in blocked([file for file, _ in batch])} if batch else set()
+    return {(path, entry) for (path, data), entry in batch if (path, id(data)) in held}
 
 
-def _key(file: tuple[str, bytes]) -> tuple[str, int]:
-    return file[0], id(file[1])
-
-
-class _Rewriting:
-    """Rewrites the commits, parents first, and knows how the tree of each new one differs from the old one."""
-
-    def __init__(
-        self,
-        git: TrustedGit,
-        chain: Sequence[Commit],
-        blocked: set[tuple[str, TreeEntry]],
-        raw: Mapping[str, bytes],
-        messages: Mapping[str, bytes],
-    ) -> None:
-        self._git, self._chain, self._blocked = git, chain, blocked
-        self._raw, self._messages = {**raw, **messages}, messages
-        self._names: dict[str, str] = {}
-        self._overlays: dict[str, _Overlay] = {}
-
-    def rewrite_all(self) -> Mapping[str, str]:
-        """Rewrite the commits; return old and new names of those that changed."""
-        for commit in self._chain:
-            overlay = self._overlay(commit)
-            if overlay or commit.name in self._messages or any(parent in self._names for parent in commit.parents):
-                tree = None
-                if overlay:
-                    changes = {path: (entry.mode, entry.sha) if entry else None for path, entry in overlay.items()}
-                    tree = write_tree_with(self._git, commit.name, changes, lenient=True)
-                self._overlays[commit.name] = overlay
-                self._names[commit.name] = write_commit_again(self._git, self._raw[commit.name], tree, self._names)
-        return self._names
-
-    def _overlay(self, commit: Commit) -> _Overlay:
-        """Return what has to change in this commit: what it brought in, and what it has from changed parents."""
-        brought = [path for path, entry in commit.brought.items() if (path, entry) in self._blocked]
-        inherited = {path for parent in commit.parents for path in self._overlays.get(parent, {})}
-        paths = sorted({*brought, *inherited})
-        if not paths:
-            return {}
-        here = list_entries(self._git, commit.name, paths)
-        before = [(list_entries(self._git, parent, paths), self._overlays.get(parent, {})) for parent in commit.parents]
-        wanted = {path: self._wanted(path, entry, before) for path, entry in here.items()}
-        return {path: entry for path, entry in wanted.items() if entry != here[path]}
-
-    def _wanted(
-        self, path: str, entry: TreeEntry, before: Sequence[tuple[Mapping[str, TreeEntry], _Overlay]]
-    ) -> TreeEntry | None:
-        """Return the entry if a parent still has it or it is not blocked; else that of the first parent."""
-        now = [overlay.get(path, theirs.get(path)) for theirs, overlay in before]
-        had = any(theirs.get(path) == entry for theirs, _ in before)
-        if entry in now or (not had and (path, entry) not in self._blocked):
-            return entry
-        from_parents = [now[i] for i, (theirs, _) in enumerate(before) if theirs.get(path) == entry]
-        return (from_parents or now or [None])[0]
+def _find_overlay(
+    git: TrustedGit, commit: Commit, blocked: set[tuple[str, TreeEntry]], overlays: Mapping[str, _Overlay]
+) -> _Overlay:
+    """Return what has to change in this commit: what it brought in, and what it has from changed parents."""
+    brought = [path for path, entry in commit.brought.items() if (path, entry) in blocked]
+    inherited = {path for parent in commit.parents for path in overlays.get(parent, {})}
+    paths = sorted({*brought, *inherited})
+    if not paths:
+        return {}
+    here = list_entries(git, commit.name, paths)
+    before = [(list_entries(git, parent, paths), overlays.get(parent, {})) for parent in commit.parents]
+    overlay: _Overlay = {}
+    for path, entry in here.items():
+        now = [changed.get(path, theirs.get(path)) for theirs, changed in before]
+        had = [theirs.get(path) == entry for theirs, _ in before]
+        if entry in now or (not any(had) and (path, entry) not in blocked):
+            continue  # a parent still has it, or it is new and not blocked
+        from_parents = [new for new, same in zip(now, had, strict=True) if same]
+        overlay[path] = (from_parents or now or [None])[0]
+    return {path: entry for path, entry in overlay.items() if entry != here[path]}

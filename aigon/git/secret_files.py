@@ -46,9 +46,9 @@ def find_leaks(
     root: Path, changed: Iterable[str], tracked: Callable[[str], bool], known: Callable[[bytes], bool], allowed: Allowed
 ) -> tuple[Leak, ...]:
     """Return which of the `changed` paths below `root` must not be committed. Links are not followed."""
-    asked = LeakPolicy(tracked, known, allowed)
+    policy = LeakPolicy(tracked, known, allowed)
     contents = ((path, data) for path in changed if (data := read_from_disk(root, path)) is not None)
-    return tuple(found for path, data in contents if (found := asked.leak(path, data)))
+    return tuple(leak for path, data in contents if (leak := policy.leak(path, data)))
 
 
 def read_staged(git: TrustedGit, root: Path, parent: str) -> Iterator[tuple[str, bytes]]:
@@ -77,9 +77,9 @@ def read_staged(git: TrustedGit, root: Path, parent: str) -> Iterator[tuple[str,
 
 def _is_blob(name: str, data: bytes) -> bool:
     """Whether the blob of this name has exactly these bytes."""
-    made = hashlib.new("sha1" if len(name) == 40 else "sha256", b"blob %d\0" % len(data), usedforsecurity=False)
-    made.update(data)
-    return made.hexdigest() == name
+    blob = hashlib.new("sha1" if len(name) == 40 else "sha256", b"blob %d\0" % len(data), usedforsecurity=False)
+    blob.update(data)
+    return blob.hexdigest() == name
 
 
 def read_from_disk(root: Path, path: str) -> bytes | None:
@@ -150,7 +150,9 @@ class SecretScanner:
         try:
             return tuple(self._leaks(files, known))
         except (OSError, ValueError, TypeError, KeyError, IndexError) as error:
-            self._give_up(str(error) or type(error).__name__)
+            name, self.program = Path(self.program).name, ""
+            why = str(error) or type(error).__name__
+            self.troubles.append(f"{name} is no longer asked; aigon keeps looking for known token shapes: {why}")
             return ()
 
     def said(self) -> Iterator[str]:
@@ -160,44 +162,34 @@ class SecretScanner:
 
     def _leaks(self, files: Sequence[tuple[str, bytes]], known: LeakPolicy) -> Iterator[Leak]:
         with tempfile.TemporaryDirectory(prefix="aigon-scan-", ignore_cleanup_errors=True) as name:
-            found = self._found(Path(name), files)
-        for each in found:
-            path = files[int(PurePosixPath(str(each["File"])).parts[0])][0]
-            secret = str(each["Secret"]).encode("utf-8", "surrogateescape")
+            findings = self._scan(Path(name), files)
+        for finding in findings:
+            path = files[int(PurePosixPath(str(finding["File"])).parts[0])][0]
+            secret = str(finding["Secret"]).encode("utf-8", "surrogateescape")
             if secret and not known.allowed(path) and not any(known.held(line) for line in secret.splitlines()):
-                why = " ".join(str(each.get("Description") or "").split())[:120]
-                yield Leak(path, f"{Path(self.program).name} found {each['RuleID']} ({why})", int(each["StartLine"]))
+                why = " ".join(str(finding.get("Description") or "").split())[:120]
+                rule, line = finding["RuleID"], int(finding["StartLine"])
+                yield Leak(path, f"{Path(self.program).name} found {rule} ({why})", line)
 
-    def _found(self, folder: Path, files: Sequence[tuple[str, bytes]]) -> list[dict[str, Any]]:
+    def _scan(self, folder: Path, files: Sequence[tuple[str, bytes]]) -> list[dict[str, Any]]:
         """Return the findings, with `File` relative to the folder that holds every file under its number."""
         place, report = folder / "files", folder / "report.json"
         for number, (path, data) in enumerate(files):
             file = place / str(number) / _make_safe_path(path)
             file.parent.mkdir(parents=True)
             file.write_bytes(data)
-        exited = run.run(self._command(folder, place, report))
-        if exited.exit_code != 0:
-            raise ValueError(_describe_exit(exited))
-        document = json.loads(report.read_bytes() or b"[]") or []
-        if not isinstance(document, list) or not all(
-            isinstance(each, dict) and {*each} >= _NEEDED for each in document
-        ):
-            raise ValueError("its report is not in the form that is known")
-        return [{**each, "File": str(each["File"]).removeprefix(f"{place}/").removeprefix("./")} for each in document]
-
-    def _command(self, folder: Path, place: Path, report: Path) -> run.Command:
         words = ["dir", ".", "--report-format", "json", "--report-path", str(report), "--exit-code", "0"]
         words += ["--no-banner", "--no-color", "--log-level", "error", "--ignore-gitleaks-allow"]
         if self.rules:
-            rules = folder / "rules.toml"
-            rules.write_bytes(self.rules)
-            words += ["--config", str(rules)]
-        return run.Command((self.program, *words), place, self.env, deadline=SCAN_SECONDS)
-
-    def _give_up(self, why: str) -> None:
-        name = Path(self.program).name
-        self.program = ""
-        self.troubles.append(f"{name} is no longer asked; aigon keeps looking for known token shapes: {why}")
+            (folder / "rules.toml").write_bytes(self.rules)
+            words += ["--config", str(folder / "rules.toml")]
+        exited = run.run(run.Command((self.program, *words), place, self.env, deadline=SCAN_SECONDS))
+        if exited.exit_code != 0:
+            raise ValueError(_describe_exit(exited))
+        document = json.loads(report.read_bytes() or b"[]") or []
+        if not isinstance(document, list) or not all(isinstance(row, dict) and {*row} >= _NEEDED for row in document):
+            raise ValueError("its report is not in the form that is known")
+        return [{**row, "File": str(row["File"]).removeprefix(f"{place}/").removeprefix("./")} for row in document]
 
 
 def _make_safe_path(path: str) -> str:
@@ -223,13 +215,10 @@ def find_scanner(wanted: str, env: Mapping[str, str], root: Path) -> SecretScann
         return SecretScanner()
     names = SCANNER_NAMES if wanted == "auto" else (wanted,)
     programs = (shutil.which(name, path=env.get("PATH")) for name in names)
-    program = next((place for place in programs if place and not _is_inside(place, root)), "")
+    inside = root.resolve()
+    program = next((p for p in programs if p and not Path(p).resolve().is_relative_to(inside)), "")
     if program or wanted == "auto":
         return SecretScanner(program, env)
     return SecretScanner(
         troubles=[f"{wanted} is not on PATH (secrets.scanner): aigon's own list of token shapes decides"]
     )
-
-
-def _is_inside(place: str, root: Path) -> bool:
-    return Path(place).resolve().is_relative_to(root.resolve())

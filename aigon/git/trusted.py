@@ -57,13 +57,19 @@ class TrustedGit:
         self.root, self.git_dir, self.common_dir = checkout.root, checkout.git_dir, checkout.common_dir
         self.directory = directory
         self.program = shutil.which("git") or "git"
-        identity = checkout.identity()
-        self.env = _make_env(self, identity)
+        env, theirs = _make_clean_env(checkout.identity()), str(self.common_dir / "objects")
+        self._ref_env = {**env, "GIT_DIR": str(self.git_dir)}
+        self.env = env | {
+            "GIT_DIR": str(directory),
+            "GIT_WORK_TREE": str(self.root),
+            "GIT_INDEX_FILE": str(directory / "index"),
+            "GIT_OBJECT_DIRECTORY": theirs,
+            "GIT_LITERAL_PATHSPECS": "1",
+            "GIT_OPTIONAL_LOCKS": "0",
+        }
         if objects:
             objects.mkdir(parents=True, exist_ok=True)
-            theirs = self.env["GIT_OBJECT_DIRECTORY"]
             self.env |= {"GIT_OBJECT_DIRECTORY": str(objects), "GIT_ALTERNATE_OBJECT_DIRECTORIES": theirs}
-        self._ref_env = {**_make_clean_env(), **_make_identity_env(identity), "GIT_DIR": str(self.git_dir)}
         self.prepare(checkout)
 
     def prepare(self, checkout: Checkout) -> None:
@@ -72,7 +78,7 @@ class TrustedGit:
         for name in ("objects", "refs", "info"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
         (self.directory / "HEAD").write_text("ref: refs/heads/aigon\n")
-        (self.directory / "config").write_text(format_config(_make_settings(checkout)))
+        (self.directory / "config").write_text(format_config(_make_settings(checkout, self.directory)))
         _copy_rules(checkout, self.directory)
 
     def keep_out(self, lines: Sequence[str]) -> None:
@@ -129,50 +135,30 @@ class TrustedGit:
 
         With `headless` HEAD is not that of the checkout and names no branch: git locks only the ref that is named.
         """
+        env = self._ref_env
+        if headless:  # a folder that git takes for a worktree; written each time, as others may write there
+            folder = self.directory / "headless"
+            folder.mkdir(exist_ok=True)
+            (folder / "HEAD").write_text("ref: refs/heads/aigon\n")
+            (folder / "commondir").write_text(f"{self.common_dir}\n")
+            env = {**env, "GIT_DIR": str(folder)}
         fixed = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", *FLUSH)
-        env = {**self._ref_env, "GIT_DIR": str(self._headless())} if headless else self._ref_env
         code, out, err = process.capture_output((self.program, *fixed, *arguments), cwd=self.root, env=env)
         return code, (out or err).decode(errors="replace").strip()
 
-    def _headless(self) -> Path:
-        """Return a folder that git takes for a worktree; written each time, as others may write there."""
-        folder = self.directory / "headless"
-        folder.mkdir(exist_ok=True)
-        (folder / "HEAD").write_text("ref: refs/heads/aigon\n")
-        (folder / "commondir").write_text(f"{self.common_dir}\n")
-        return folder
 
-
-def _make_clean_env() -> dict[str, str]:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    return env | {
+def _make_clean_env(identity: Identity) -> dict[str, str]:
+    """Return the environment of every git: the person's name, and no configuration but that of a git directory."""
+    (author, author_mail), (committer, committer_mail) = identity.author, identity.committer
+    return {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | {
         "GIT_CONFIG_GLOBAL": "/dev/null",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_NO_REPLACE_OBJECTS": "1",
         "LC_ALL": "C",
-    }
-
-
-def _make_identity_env(identity: Identity) -> dict[str, str]:
-    (author, author_mail), (committer, committer_mail) = identity.author, identity.committer
-    return {
         "GIT_AUTHOR_NAME": author,
         "GIT_AUTHOR_EMAIL": author_mail,
         "GIT_COMMITTER_NAME": committer,
         "GIT_COMMITTER_EMAIL": committer_mail,
-    }
-
-
-def _make_env(trusted: TrustedGit, identity: Identity) -> dict[str, str]:
-    return {
-        **_make_clean_env(),
-        **_make_identity_env(identity),
-        "GIT_DIR": str(trusted.directory),
-        "GIT_WORK_TREE": str(trusted.root),
-        "GIT_INDEX_FILE": str(trusted.directory / "index"),
-        "GIT_OBJECT_DIRECTORY": str(trusted.common_dir / "objects"),
-        "GIT_LITERAL_PATHSPECS": "1",
-        "GIT_OPTIONAL_LOCKS": "0",
     }
 
 
@@ -211,14 +197,11 @@ def _list_filters(checkout: Checkout) -> set[str]:
     """Return the filters that attributes name and the person's configuration defines; others do nothing."""
     config = checkout.config
     defined = {name[len("filter.") :].rpartition(".")[0] for name in config if name.startswith("filter.")}
-    listed = _list_attribute_files(checkout).split("\0")
-    texts = [_read_text(checkout.root / path) for path in listed if path]
-    texts += [
-        _read_text(checkout.common_dir / "info" / "attributes"),
-        _read_text(_find_global_file(checkout, "attributes")),
-    ]
-    words = {word.removeprefix("filter=") for text in texts for word in text.split() if word.startswith("filter=")}
-    return {word for word in words if word.lower() in defined or word == "lfs"}
+    files = [checkout.root / path for path in _list_attribute_files(checkout).split("\0") if path]
+    files += [checkout.common_dir / "info" / "attributes", _find_global_file(checkout, "attributes")]
+    words = {word for file in files for word in _read_text(file).split() if word.startswith("filter=")}
+    named = {word.removeprefix("filter=") for word in words}
+    return {name for name in named if name.lower() in defined or name == "lfs"}
 
 
 def _list_attribute_files(checkout: Checkout) -> str:
@@ -246,40 +229,35 @@ def _find_global_file(checkout: Checkout, kind: str) -> Path:
     return Path(base) / "git" / {"excludes": "ignore", "attributes": "attributes"}[kind]
 
 
-def _make_settings(checkout: Checkout) -> dict[str, str]:
+def _make_settings(checkout: Checkout, directory: Path) -> dict[str, str]:
     config = checkout.config
     settings = {name: config[name] for name in IMPORTED if name in config} | FIXED
-    object_format = config.get("extensions.objectformat", "sha1")
-    settings["core.repositoryformatversion"] = "1"
-    settings["extensions.preciousobjects"] = "true"
-    if object_format != "sha1":
+    settings |= {"core.repositoryformatversion": "1", "extensions.preciousobjects": "true"}
+    settings["core.attributesfile"] = str(directory / "attributes")
+    if (object_format := config.get("extensions.objectformat", "sha1")) != "sha1":
         settings["extensions.objectformat"] = object_format
-    if "lfs" in _list_filters(checkout):
-        settings |= _make_lfs_settings(checkout)
+    if "lfs" in _list_filters(checkout):  # its documented settings, with the program found before an agent runs
+        program = shutil.which("git-lfs") or "git-lfs"
+        settings |= {
+            "filter.lfs.clean": f"{program} clean -- %f",
+            "filter.lfs.smudge": f"{program} smudge -- %f",
+            "filter.lfs.process": f"{program} filter-process",
+            "filter.lfs.required": "true",
+            "lfs.storage": str(checkout.common_dir / "lfs"),
+        }
     return settings
 
 
-def _make_lfs_settings(checkout: Checkout) -> dict[str, str]:
-    """Return the documented filter settings of Git LFS, with the program that is found before an agent runs."""
-    program = shutil.which("git-lfs") or "git-lfs"
-    return {
-        "filter.lfs.clean": f"{program} clean -- %f",
-        "filter.lfs.smudge": f"{program} smudge -- %f",
-        "filter.lfs.process": f"{program} filter-process",
-        "filter.lfs.required": "true",
-        "lfs.storage": str(checkout.common_dir / "lfs"),
-    }
-
-
 def format_config(settings: Mapping[str, str]) -> str:
-    def entry(name: str, value: str) -> str:
+    """Return settings as git reads them from a file."""
+    text = ""
+    for name, value in sorted(settings.items()):
         section, _, key = name.rpartition(".")
         head, _, sub = section.partition(".")
         title = f'{head} "{sub}"' if sub else head
         escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-        return f'[{title}]\n\t{key} = "{escaped}"\n'
-
-    return "".join(entry(name, value) for name, value in sorted(settings.items()))
+        text += f'[{title}]\n\t{key} = "{escaped}"\n'
+    return text
 
 
 def _copy_rules(checkout: Checkout, directory: Path) -> None:
@@ -288,11 +266,8 @@ def _copy_rules(checkout: Checkout, directory: Path) -> None:
     theirs = (_read_text(_find_global_file(checkout, "excludes")), _read_text(common / "exclude"))
     # No iteration commit holds aigon's runtime files, whatever the project's .gitignore says.
     (info / "exclude").write_text("\n".join([*theirs, *IGNORED_LINES, ""]))
-    everywhere = _read_text(_find_global_file(checkout, "attributes"))
     (info / "attributes").write_text(_read_text(common / "attributes"))
-    (directory / "attributes").write_text(everywhere)
-    with (directory / "config").open("a") as config:
-        config.write(format_config({"core.attributesfile": str(directory / "attributes")}))
+    (directory / "attributes").write_text(_read_text(_find_global_file(checkout, "attributes")))
     for source, target in (
         (checkout.git_dir / "info" / "sparse-checkout", info / "sparse-checkout"),
         (checkout.common_dir / "shallow", directory / "shallow"),

@@ -1,6 +1,6 @@
 """Linked worktrees of the person's repository, with their own git: list, add, repair and remove them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -43,7 +43,7 @@ def _parse_record(lines: Sequence[str]) -> WorktreeRecord:
 
 def find_worktree_of(checkout: Checkout, branch: str) -> WorktreeRecord | None:
     """Return the worktree that has `branch` checked out, even if it is missing."""
-    return next((each for each in list_worktrees(checkout) if each.branch == branch), None)
+    return next((record for record in list_worktrees(checkout) if record.branch == branch), None)
 
 
 def find_owner(folder: Path) -> Path | None:
@@ -73,10 +73,18 @@ def add_worktree(checkout: Checkout, path: Path, branch: str, base: str, sparse:
     """
     for record in list_worktrees(checkout):
         if record.branch == branch and not record.missing:
-            raise _make_elsewhere_error(checkout, branch, record.path)
+            hint = f"Remove that worktree: git worktree remove {record.path}"
+            if record.path == checkout.root:
+                hint = "Switch to another branch there: git switch NAME"
+            raise environment(f"The branch {branch} is checked out elsewhere", where=str(record.path), hint=hint)
         if record.missing and (record.branch == branch or record.path == path):
             _forget_record(checkout, record)
-    _require_empty(path)
+    if path.is_symlink() or path.is_file() or (path.is_dir() and any(path.iterdir())):
+        raise environment(
+            "Something stands where a worktree belongs, and aigon did not put it there",
+            where=str(path),
+            hint=f"Look at it, then move it away: mv {quote(str(path))} {quote(f'{path}.old')}",
+        )
     exists = checkout.commit_of(f"refs/heads/{branch}") is not None
     what = (str(path), branch) if exists else ("-b", branch, str(path), base)
     checkout.git(*NO_HOOKS, "worktree", "add", "-q", *(["--no-checkout"] if sparse else []), *what)
@@ -86,30 +94,11 @@ def add_worktree(checkout: Checkout, path: Path, branch: str, base: str, sparse:
 
 def fill_worktree(checkout: Checkout, path: Path, sparse: Sequence[str] = ()) -> None:
     """Fill a worktree that git has begun: one without an index, in which nobody has worked."""
-    if any(each.path == path and each.locked == UNFINISHED for each in list_worktrees(checkout)):
+    if any(record.path == path and record.locked == UNFINISHED for record in list_worktrees(checkout)):
         checkout.git("worktree", "unlock", str(path))
     if sparse:
         checkout.git(*NO_HOOKS, "-C", str(path), "sparse-checkout", "set", "--cone", *sparse)
     checkout.git(*NO_HOOKS, "-C", str(path), "reset", "-q", "--hard")
-
-
-def _make_elsewhere_error(checkout: Checkout, branch: str, path: Path) -> Exception:
-    main = path == checkout.root
-    hint = (
-        "Switch to another branch there: git switch NAME"
-        if main
-        else f"Remove that worktree: git worktree remove {path}"
-    )
-    return environment(f"The branch {branch} is checked out elsewhere", where=str(path), hint=hint)
-
-
-def _require_empty(path: Path) -> None:
-    if path.is_symlink() or path.is_file() or (path.is_dir() and any(path.iterdir())):
-        raise environment(
-            "Something stands where a worktree belongs, and aigon did not put it there",
-            where=str(path),
-            hint=f"Look at it, then move it away: mv {quote(str(path))} {quote(f'{path}.old')}",
-        )
 
 
 def _forget_record(checkout: Checkout, record: WorktreeRecord) -> None:
@@ -128,20 +117,15 @@ def repair_worktrees(checkout: Checkout, paths: Sequence[Path] = ()) -> None:
 
     Raises AigonError (exit 7) if a listed worktree belongs to another repository, of which this one is a copy.
     """
-    if foreign := next(_list_foreign(checkout, paths), None):
-        raise environment(
-            f"This repository's record of the worktree {foreign} is a copy: it belongs to another repository",
-            where=str(find_owner(foreign)),
-            hint="Remove the record here, not the worktree: the folder of that name in .git/worktrees",
-        )
+    for path in (*(record.path for record in list_worktrees(checkout)), *paths):
+        owner = find_owner(path)
+        if owner and owner != checkout.common_dir and owner.exists():
+            raise environment(
+                f"This repository's record of the worktree {path} is a copy: it belongs to another repository",
+                where=str(owner),
+                hint="Remove the record here, not the worktree: the folder of that name in .git/worktrees",
+            )
     checkout.ask("worktree", "repair", *map(str, paths))
-
-
-def _list_foreign(checkout: Checkout, paths: Sequence[Path]) -> Iterator[Path]:
-    for path in (*(each.path for each in list_worktrees(checkout)), *paths):
-        whose = find_owner(path)
-        if whose and whose != checkout.common_dir and whose.exists():
-            yield path
 
 
 def remove_worktree(checkout: Checkout, path: Path) -> None:
@@ -150,7 +134,9 @@ def remove_worktree(checkout: Checkout, path: Path) -> None:
     git refuses one that holds changes or untracked files; ignored files are removed. Submodules that were never checked
     out do not keep it.
     """
-    forced = ["--force"] if _has_unused_submodules(checkout, path) and _is_clean(checkout, path) else []
+    forced = ["--force"] if _has_unused_submodules(checkout, path) else []
+    if forced and checkout.ask(*NO_HOOKS, "-C", str(path), "status", "--porcelain", "--untracked-files=all") != "":
+        forced = []
     checkout.git(*NO_HOOKS, "worktree", "remove", *forced, str(path))
 
 
@@ -160,8 +146,3 @@ def _has_unused_submodules(checkout: Checkout, path: Path) -> bool:
     if record is None or (record / "modules").exists():
         return False
     return "160000 " in (checkout.ask("-C", str(path), "ls-files", "--stage") or "")
-
-
-def _is_clean(checkout: Checkout, path: Path) -> bool:
-    said = checkout.ask(*NO_HOOKS, "-C", str(path), "status", "--porcelain", "--untracked-files=all")
-    return said == ""
