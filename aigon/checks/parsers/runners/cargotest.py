@@ -7,12 +7,20 @@ machine-readable/junit) and the tests in its repository; it was never tested aga
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from aigon.checks.parsers.builds.cargo import find_errors, find_uncompiled
-from aigon.checks.parsers.output import LARGEST_REPORT, count_noun, find_sections, has_gap, parse_number, read_text
-from aigon.checks.parsers.readings import ResultTally, describe_unknown, make_problem, summarize_tests
+from aigon.checks.parsers.output import (
+    LARGEST_REPORT,
+    count_noun,
+    find_sections,
+    has_gap,
+    parse_number,
+    read_text,
+    sum_words,
+)
+from aigon.checks.parsers.readings import ResultTally, describe_unknown, keep_distinct, make_problem, summarize_tests
 from aigon.checks.parsers.runners.junit import JunitCase, describe_case
 from aigon.checks.parsers.runners.junit import read_report as read_junit
 from aigon.checks.parsers.runners.libtest import TestBinary, explain_failure, read_binaries
@@ -27,7 +35,7 @@ _LINE = re.compile(
     re.M,
 )
 _SUM = re.compile(r"^ {5}Summary \[ *[\d.]+s\] \d+(?:/\d+)? tests? run: (?P<numbers>[^\n]*)$", re.M)
-_NUMBER = re.compile(r"(\d+) (passed|failed|exec failed|timed out|skipped)\b")
+_NUMBER = re.compile(r"(?P<number>\d+) (?P<word>passed|failed|exec failed|timed out|skipped)\b")
 _ASIDE = re.compile(r" ?\([^()]*\)")
 _NONE = re.compile(r"^(?:error|warning): no tests to run\b", re.M)
 _TRY = re.compile(r"^TRY \d+ ")
@@ -57,32 +65,28 @@ def read_cargodoc(output: bytes, report: bytes | None) -> ParsedOutput:
 def _read_lines(lines: str) -> ParsedOutput | None:
     if lines.lstrip()[:1] in ("<", "["):  # another runner's report, with this one's words inside
         return None
-    binaries = list(_name_binaries(read_binaries(lines)))
+    binaries, titles = list[tuple[str, TestBinary]](), Counter[str]()
+    for binary in read_binaries(lines):  # two packages can both have a `tests/it.rs`
+        titles[binary.title] += 1
+        number = titles[binary.title]
+        binaries.append((f"{binary.title} ({number})" if number > 1 else binary.title, binary))
+    uncompiled = find_uncompiled(lines)
+    if not binaries and not uncompiled:
+        return None
     if not binaries:
-        return _read_uncompiled(lines)
+        reading = summarize_tests(TestCounts(errors=len(uncompiled)), find_errors(lines))
+        errors = f": {count_noun(len(reading.problems), 'error')}" if reading.problems else ""
+        return replace(reading, summary=f"does not compile{errors}")
     problems = [problem for title, binary in binaries for problem in _find_problems(title, binary)]
     if has_gap(lines):
         # With a part of the output gone any number would be made up.
-        return ParsedOutput(problems=summarize_tests(TestCounts(), problems).problems, understood=False)
+        return ParsedOutput(problems=keep_distinct(problems), understood=False)
     # With --keep-going some targets run although others do not compile.
-    errors = find_errors(lines) if find_uncompiled(lines) else []
-    reading = summarize_tests(_count_results(binaries), (*problems, *errors))
-    return replace(reading, tests=_collect_results(binaries))
-
-
-def _name_binaries(binaries: Iterable[TestBinary]) -> Iterator[tuple[str, TestBinary]]:
-    """Yield each binary with a name of its own: two packages can both have a `tests/it.rs`."""
-    titles = Counter[str]()
-    for binary in binaries:
-        titles[binary.title] += 1
-        number = titles[binary.title]
-        yield (f"{binary.title} ({number})" if number > 1 else binary.title), binary
-
-
-def _count_results(binaries: Sequence[tuple[str, TestBinary]]) -> TestCounts:
     sums = [binary.counted or binary.sum_of_results for _, binary in binaries]
     passed, failed, ignored = (sum(each[place] for each in sums) for place in range(3))
-    return TestCounts(0, passed, failed, ignored, sum(binary.counted is None for _, binary in binaries))
+    counts = TestCounts(0, passed, failed, ignored, sum(binary.counted is None for _, binary in binaries))
+    reading = summarize_tests(counts, (*problems, *(find_errors(lines) if uncompiled else ())))
+    return replace(reading, tests=_collect_results(binaries))
 
 
 def _collect_results(binaries: Sequence[tuple[str, TestBinary]]) -> Mapping[str, TestResult]:
@@ -117,19 +121,10 @@ def _find_problems(title: str, binary: TestBinary) -> Iterator[Problem]:
         yield make_problem(f"{message}: {binary.crash}" if binary.crash else message, test=title)
 
 
-def _read_uncompiled(lines: str) -> ParsedOutput | None:
-    targets = find_uncompiled(lines)
-    if not targets:
-        return None
-    reading = summarize_tests(TestCounts(errors=len(targets)), find_errors(lines))
-    errors = f": {count_noun(len(reading.problems), 'error')}" if reading.problems else ""
-    return replace(reading, summary=f"does not compile{errors}")
-
-
 def read_nextest(output: bytes, report: bytes | None) -> ParsedOutput:
     """Return counts, failures and results by id. A test that could not be started or that ran out of time counts as an
     error; one that passed at a later try passed."""
-    if report and (reading := read_junit(report, _describe_nextest_case)):
+    if reading := read_junit(report, _describe_nextest_case):
         return reading
     lines = read_text(output, LARGEST_REPORT)
     return _read_nextest_lines(lines) or describe_unknown(lines)
@@ -148,10 +143,7 @@ def _read_nextest_lines(lines: str) -> ParsedOutput | None:
         # nextest hands on what cargo says of a build that failed.
         return _read_lines(lines) if find_uncompiled(lines) else None
     # What was cancelled before it ran is in no sum.
-    numbers = Counter[str]()
-    for match in sums:
-        for digits, word in _NUMBER.findall(_ASIDE.sub("", match["numbers"])):
-            numbers[word] += parse_number(digits)
+    numbers = sum_words(each for match in sums for each in _NUMBER.finditer(_ASIDE.sub("", match["numbers"])))
     errors = numbers["exec failed"] + numbers["timed out"]
     counts = TestCounts(0, numbers["passed"], numbers["failed"], numbers["skipped"], errors)
     reading = summarize_tests(counts, _find_nextest_problems(lines))
@@ -171,16 +163,12 @@ def _read_nextest_lines(lines: str) -> ParsedOutput | None:
 
 
 def _rate_nextest(line: re.Match[str]) -> TestResult | None:
-    status = _find_status(line)
+    status = _TRY.sub("", line["status"].strip())
     if status in _PASSED:
         return "passed"
     if status in _RUNNING:  # `SLOW` in the list at the end says no more
         return None
     return "skipped" if status == "SKIP" else "error" if "TIMEOUT" in status or "TMT" in status else "failed"
-
-
-def _find_status(line: re.Match[str]) -> str:
-    return _TRY.sub("", line["status"].strip())
 
 
 def _find_nextest_problems(lines: str) -> Iterator[Problem]:
@@ -191,7 +179,7 @@ def _find_nextest_problems(lines: str) -> Iterator[Problem]:
         if result == "passed":
             found.pop(test, None)
         elif result in ("failed", "error") and test not in found:
-            body, status = _INDENT.sub("", body), _find_status(match)
+            body, status = _INDENT.sub("", body), _TRY.sub("", match["status"].strip())
             message, file, line = explain_failure(body) if _EXPLAINED.search(body) else ("", "", 0)
             message = message or {"TIMEOUT": "timed out", "FAIL": "failed"}.get(status, status)
             found[test] = make_problem(message, file, line, test=test)

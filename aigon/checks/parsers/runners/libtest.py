@@ -63,12 +63,11 @@ class TestBinary:
 
     @property
     def failed(self) -> list[str]:
-        """The names of the tests that failed."""
         return [name for name, result in self.results if result == "failed"] or list(self.details)
 
     @property
     def sum_of_results(self) -> Sum:
-        """The sum of the results that were printed."""
+        """Return the sum of the results that were printed."""
         results = [result for _, result in self.results]
         return results.count("passed"), results.count("failed"), results.count("skipped")
 
@@ -80,13 +79,12 @@ class _LibtestReader:
         self.binaries: list[TestBinary] = []
         self._title = ""
         self._binary: TestBinary | None = None
-        self._is_below_failures = False
-        self._failing: frozenset[str] = frozenset()
+        self._failing: frozenset[str] | None = None
         self._last = self._detail = self._waiting = ""
 
     def read_line(self, line: str) -> None:
-        if self._binary is not None and self._is_below_failures:
-            self._read_failure_line(self._binary, line)
+        if self._binary is not None and self._failing is not None:
+            self._read_failure_line(self._binary, self._failing, line)
         elif begin := _BEGIN.match(line):
             # Within a run that has no sum yet it is a test's own output.
             if self._binary is None or self._binary.counted is not None:
@@ -104,45 +102,39 @@ class _LibtestReader:
     def close(self) -> None:
         if self._binary is not None:
             self.binaries.append(self._binary)
-        self._binary, self._is_below_failures, self._waiting = None, False, ""
+        self._binary, self._failing, self._waiting = None, None, ""
 
     def _read_run_line(self, binary: TestBinary, line: str) -> None:
+        test = _TEST.match(line)
+        result = _find_result(test["result"] if test else line)
+        name = test["name"] if test else self._waiting
         if _FAILED.match(line):
             self.close()
-        elif test := _TEST.match(line):
-            binary.counted = None
-            if result := _find_result(test["result"]):
-                self._add(binary, test["name"], result)
-            else:  # on one thread its output comes between the name and the result
-                self._waiting = test["name"]
-        elif self._waiting and (result := _find_result(line)):
-            self._add(binary, self._waiting, result)
+        elif test and not result:  # on one thread its output comes between the name and the result
+            binary.counted, self._waiting = None, name
+        elif result and name:
+            binary.counted, self._waiting = None if test else binary.counted, ""
+            if len(binary.results) < KEPT_TESTS:
+                binary.results.append((_EXPECTATION.sub("", name), result))
         elif line == "failures:":
-            self._is_below_failures, self._detail, self._failing = True, "", frozenset(binary.failed)
+            self._detail, self._failing = "", frozenset(binary.failed)
         elif (counted := _find_sum(line)) and sum(counted) == binary.announced:
             binary.counted = counted
 
-    def _add(self, binary: TestBinary, name: str, result: TestResult) -> None:
-        self._waiting = ""
-        if len(binary.results) < KEPT_TESTS:
-            binary.results.append((_drop_expectation(name), result))
-
-    def _read_failure_line(self, binary: TestBinary, line: str) -> None:
+    def _read_failure_line(self, binary: TestBinary, failing: frozenset[str], line: str) -> None:
         counted = _find_sum(line)
-        if counted and self._is_own_sum(binary, counted):
+        # Its own sum is of as many tests, and the list of those that failed ends just before it.
+        is_below_list = self._last.startswith("    ") and _EXPECTATION.sub("", self._last.strip()) in (
+            failing or binary.details
+        )
+        if counted and sum(counted) == binary.announced and is_below_list:
             binary.counted = counted
             self.close()
         elif (opened := _DETAIL.match(line)) and len(binary.details) < KEPT_PROBLEMS:
-            self._detail = _drop_expectation(opened["name"])
+            self._detail = _EXPECTATION.sub("", opened["name"])
             binary.details.setdefault(self._detail, [])
         elif self._detail and len(binary.details[self._detail]) < _LONGEST_DETAIL:
             binary.details[self._detail].append(line)
-
-    def _is_own_sum(self, binary: TestBinary, counted: Sum) -> bool:
-        """Return whether the sum is of as many tests, and the list of those that failed ends just before it."""
-        if sum(counted) != binary.announced or not self._last.startswith("    "):
-            return False
-        return _drop_expectation(self._last.strip()) in (self._failing or binary.details)
 
 
 def read_binaries(lines: str) -> list[TestBinary]:
@@ -152,11 +144,6 @@ def read_binaries(lines: str) -> list[TestBinary]:
         reader.read_line(line)
     reader.close()
     return reader.binaries
-
-
-def _drop_expectation(name: str) -> str:
-    """Return a test's name without what is expected of it: `- should panic`."""
-    return _EXPECTATION.sub("", name)
 
 
 def _find_title(line: str) -> str:
@@ -192,8 +179,13 @@ def _find_sum(line: str) -> Sum | None:
 def explain_failure(output: str) -> tuple[str, str, int]:
     """Return message, file and line: of a panic, an `Err`, an expected panic that did not come, or the last words."""
     output = output[-_SPAN:]
-    panics = list(_PANIC.finditer(output))
-    message, file, line = _describe_panic(panics[-1]) if panics else ("", "", 0)
+    message, file, line = "", "", 0
+    if panics := list(_PANIC.finditer(output)):
+        panic = panics[-1]
+        # Before Rust 1.73 message and place stood in one sentence.
+        message = _join_values(panic["said"] if panic["old"] is None else panic["old"]) or "panicked"
+        if not _LIBRARY.match(panic["old_file"] or panic["file"]):
+            file, line = panic["old_file"] or panic["file"], parse_number(panic["old_line"] or panic["line"])
     if expected := _EXPECTED.search(output):
         said = _join_values(expected["said"], expected["more"])
         return said, expected["file"] or file, parse_number(expected["line"]) or line
@@ -202,17 +194,8 @@ def explain_failure(output: str) -> tuple[str, str, int]:
     if error := _ERROR.search(output):
         return error["said"], "", 0
     compiled = _COMPILED.search(output)
-    last = [line.strip() for line in output.split("\n") if line.strip() and not line.strip().startswith("note: ")]
+    last = [text.strip() for text in output.split("\n") if text.strip() and not text.strip().startswith("note: ")]
     return compiled[0] if compiled else last[-1] if last else "failed", "", 0
-
-
-def _describe_panic(match: re.Match[str]) -> tuple[str, str, int]:
-    """Before Rust 1.73 message and place stood in one sentence."""
-    message = _join_values(match["said"] if match["old"] is None else match["old"]) or "panicked"
-    file = match["old_file"] or match["file"]
-    if _LIBRARY.match(file):
-        return message, "", 0
-    return message, file, parse_number(match["old_line"] or match["line"])
 
 
 def _join_values(*parts: str) -> str:

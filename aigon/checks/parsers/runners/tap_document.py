@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from aigon.checks.parsers.output import clean, parse_number
 from aigon.checks.parsers.readings import KEPT_PROBLEMS, KEPT_TESTS, make_problem
-from aigon.checks.parsers.stacks import find_frame
+from aigon.checks.parsers.stacks import Place, find_frame
 from aigon.model.checks import Problem, TestResult
 
 _BLOCK = 300
@@ -62,7 +62,7 @@ class Level:
 
     @property
     def broken(self) -> int:
-        """How many did not pass and should have."""
+        """Return how many did not pass and should have."""
         return self.numbers["failed"] + self.numbers["error"]
 
     @property
@@ -73,29 +73,23 @@ class Level:
     def add(self, point: Point, below: "Level | None") -> None:
         """Count a point; `below` are the points that it sums up."""
         self.points += 1
+        has_failed = not (point.ok or point.directive)
         if below is None or not below.numbers:
-            self._add_leaf(point)
-            return
-        self.absorb(below.excuse() if point.directive else below, point.name)
-        if not point.ok and not point.directive and not below.broken:
-            message, file, line = diagnose(point.block)
-            message = f"planned {below.plan} tests, ran {below.points}" if below.is_off_plan else message
-            self._fail(point.name, message, file, line)
-
-    def _add_leaf(self, point: Point) -> None:
-        if point.ok or point.directive:
-            result: TestResult = "skipped" if point.directive else "passed"
-            self.numbers[result] += 1
+            result: TestResult = "failed" if has_failed else "skipped" if point.directive else "passed"
+            if len(self.names) < KEPT_TESTS:
+                self.names.append((point.name, result))
+            if not has_failed:
+                self.numbers[result] += 1
         else:
-            result = "failed"
-            self._fail(point.name, *diagnose(point.block))
-        if len(self.names) < KEPT_TESTS:
-            self.names.append((point.name, result))
-
-    def _fail(self, name: str, message: str, file: str, line: int) -> None:
-        self.numbers["failed"] += 1
-        if len(self.problems) < KEPT_PROBLEMS:
-            self.problems.append(make_problem(message or name or "failed", file, line, test=name))
+            self.absorb(below.excuse() if point.directive else below, point.name)
+            has_failed = has_failed and not below.broken
+        if has_failed:
+            message, file, line = diagnose(point.block)
+            if below and below.numbers and below.is_off_plan:
+                message = f"planned {below.plan} tests, ran {below.points}"
+            self.numbers["failed"] += 1
+            if len(self.problems) < KEPT_PROBLEMS:
+                self.problems.append(make_problem(message or point.name or "failed", file, line, test=point.name))
 
     def absorb(self, other: "Level", name: str = "") -> None:
         """Take over what a subtest had, under its name."""
@@ -123,7 +117,7 @@ class TapDocument:
 
     def __init__(self, lines: str) -> None:
         self.done = Level()
-        self.stated: dict[str, int] = {}
+        self.stated = Counter[str]()
         self.understood = False
         self.bailed: list[str] = []
         self.off_plan: list[tuple[int | None, int]] = []
@@ -144,7 +138,13 @@ class TapDocument:
             return  # the latter is prove's own word on a whole file
         depth = min(indent // 4, _DEEPEST)
         if point := _read_point(body):
-            self._take(depth, point)
+            self._settle()
+            if not depth and self._heading != point.name:
+                point.name = join_names(self._heading, point.name)
+            if point.opens and len(self._open) < _DEEPEST:
+                self._open.append((depth, point))
+            else:
+                self._point = (depth, point)
         elif body.startswith("#"):
             self._read_comment(body, indent)
         elif plan := _PLAN.fullmatch(body):
@@ -159,9 +159,13 @@ class TapDocument:
         elif not indent and line.startswith("TAP version 1"):
             self._end()
             self._is_headed = self._has_begun = self.understood = True
-        elif not indent and (file := _find_file(line)):
-            self._end()
-            self._file = file
+        elif not indent and " .." in line:
+            # `t/a.t ..`: the file that `prove` says it runs, and behind it how that went.
+            file, _, rest = line.partition(" ..")
+            rest = rest.strip(". ")
+            if _FILE.fullmatch(file) and (rest in ("", "ok") or rest.startswith("skipped")):
+                self._end()
+                self._file = file
 
     def _end(self) -> None:
         """End a document: count what is still open, and see what is missing."""
@@ -188,15 +192,6 @@ class TapDocument:
             self._point[1].block.append(line)
         return True
 
-    def _take(self, depth: int, point: Point) -> None:
-        self._settle()
-        if not depth and self._heading != point.name:
-            point.name = join_names(self._heading, point.name)
-        if point.opens and len(self._open) < _DEEPEST:
-            self._open.append((depth, point))
-        else:
-            self._point = (depth, point)
-
     def _settle(self) -> None:
         self._block = -1
         if self._point is not None:
@@ -221,7 +216,7 @@ class TapDocument:
 
     def _read_comment(self, body: str, indent: int) -> None:
         if stated := _STATED.fullmatch(body):
-            self.stated[stated["word"]] = self.stated.get(stated["word"], 0) + parse_number(stated["number"])
+            self.stated[stated["word"]] += parse_number(stated["number"])
         if self._point is not None and not self._point[1].ok and body.startswith("#   "):
             if len(self._point[1].block) < _BLOCK:
                 self._point[1].block.append(body)
@@ -234,7 +229,6 @@ class TapDocument:
 
 
 def _read_point(body: str) -> Point | None:
-    """Return the point on a line without its indentation; None for a line that is none."""
     match = _POINT.fullmatch(body)
     if match is None:
         return None
@@ -245,13 +239,6 @@ def _read_point(body: str) -> Point | None:
     opens = name.endswith(" {") or name == "{"
     name = _unescape(name.removesuffix("{").rstrip() if opens else name)
     return Point(not match["not"], name, directive["kind"].lower() if directive else "", opens)
-
-
-def _find_file(line: str) -> str:
-    """Return the file that `prove` says it runs: `t/a.t ..`, and behind it how that went; '' for any other line."""
-    file, dots, rest = line.partition(" ..")
-    rest = rest.strip(". ")
-    return file if dots and _FILE.fullmatch(file) and (rest in ("", "ok") or rest.startswith("skipped")) else ""
 
 
 def _unescape(name: str) -> str:
@@ -268,9 +255,15 @@ def diagnose(block: Sequence[str]) -> tuple[str, str, int]:
     """Return message, file and line from the YAML or the `#` lines under a failed point; '' and 0 if it has none."""
     lines = block[:_BLOCK]
     if lines and lines[0].lstrip().startswith("#"):
-        return _read_perl(lines)
+        # Perl: `#   Failed test 'x'`, `#   at t/a.t line 3.`, then what came and what was expected.
+        words = [line.strip().lstrip("#").strip() for line in lines]
+        spot = next((match for line in words if (match := _PERL.search(line))), None)
+        values = ", ".join(line for line in words if line.startswith(("got:", "expected:", "Error:")))
+        return (values, spot["file"], parse_number(spot["line"])) if spot else (values, "", 0)
     fields = _read_fields(lines)
-    headline = _find_headline(fields.get("message") or fields.get("error", ""))
+    # The first line, with the next if it only announces one (`Expected values to be strictly equal:`).
+    words = [line for line in (fields.get("message") or fields.get("error", "")).split("\n") if line]
+    headline = " ".join(words[: 2 if words and words[0].endswith(":") else 1])
     said = " ".join(filter(None, (headline, _show_values(fields))))
     return said or fields.get("operator") or fields.get("assertion") or "", *_find_spot(fields)
 
@@ -284,20 +277,14 @@ def _read_fields(lines: Sequence[str]) -> dict[str, str]:
         if match and (not found or match["indent"] == outermost):
             outermost, key = match["indent"], match["key"].strip("'")
             value = (match["value"] or "").strip()
-            found.setdefault(key, [] if not value or _FOLDED.fullmatch(value) else [_unquote(value)])
+            if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
+                value = value[1:-1].replace("''", "'")
+                found.setdefault(key, [value])
+            else:
+                found.setdefault(key, [] if not value or _FOLDED.fullmatch(value) else [value])
         elif key:
             found[key].append(line.strip())
     return {name: "\n".join(texts).strip() for name, texts in found.items()}
-
-
-def _unquote(value: str) -> str:
-    return value[1:-1].replace("''", "'") if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
-
-
-def _find_headline(text: str) -> str:
-    """Return the first line, with the next if it only announces one (`Expected values to be strictly equal:`)."""
-    lines = [line for line in text.split("\n") if line]
-    return " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
 
 
 def _show_values(fields: dict[str, str]) -> str:
@@ -308,7 +295,7 @@ def _show_values(fields: dict[str, str]) -> str:
     return ", ".join(f"{match['sign']} {match['value'].strip().rstrip(',')}" for match in changed[:2])
 
 
-def _find_spot(fields: dict[str, str]) -> tuple[str, int]:
+def _find_spot(fields: dict[str, str]) -> Place:
     """Return the innermost frame of the project, else where the point itself stands."""
     frames = [*fields.get("stack", "").split("\n"), *fields.get("at", "").split("\n")]
     found, line = find_frame("\n".join(f"at {frame.removeprefix('at ')}" for frame in frames if frame))
@@ -319,11 +306,3 @@ def _find_spot(fields: dict[str, str]) -> tuple[str, int]:
         return file, parse_number(fields.get("line") or at.get("lineNumber") or at.get("line", ""))
     spot = _SPOT.match(fields.get("location", ""))
     return (spot["file"], parse_number(spot["line"])) if spot else ("", 0)
-
-
-def _read_perl(lines: Sequence[str]) -> tuple[str, str, int]:
-    """`#   Failed test 'x'`, `#   at t/a.t line 3.`, then what came and what was expected."""
-    said = [line.strip().lstrip("#").strip() for line in lines]
-    spot = next((match for line in said if (match := _PERL.search(line))), None)
-    values = [line for line in said if line.startswith(("got:", "expected:", "Error:"))]
-    return ", ".join(values), spot["file"] if spot else "", parse_number(spot["line"]) if spot else 0

@@ -9,15 +9,16 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from aigon.checks.parsers.output import LARGEST_REPORT, READ_MATCHES, parse_number, read_text
+from aigon.checks.parsers.output import LARGEST_REPORT, READ_MATCHES, parse_number, read_text, sum_words
 from aigon.checks.parsers.readings import ResultTally, describe_unknown, make_problem, summarize_tests
+from aigon.checks.parsers.stacks import Place
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 
 _END = re.compile(
     r"^(?<=-{70}\n)Ran (?P<ran>\d+) tests? in \d[\d.]*s\n\n(?:OK|FAILED|NO TESTS RAN)(?: \((?P<numbers>[^)\n]*)\))?$",
     re.M,
 )
-_NUMBER = re.compile(r"([a-z]+(?: [a-z]+)?)=(\d+)")
+_NUMBER = re.compile(r"(?P<word>[a-z]+(?: [a-z]+)?)=(?P<number>\d+)")
 _DOTS = re.compile(r"^[.EFsxu]+$", re.M)
 _WORDS = {
     ".": "ok", "s": "skipped", "x": "expected failure", "u": "unexpected success", "F": "FAIL", "E": "ERROR",
@@ -95,22 +96,13 @@ class UnittestSection:
 
     kind: str
     name: UnittestName
-    traceback: str
+    traceback: str = ""
 
     @property
     def problem(self) -> Problem:
         """Return the section in a line, at the place in the project that it speaks of."""
         raised = _find_raised(self.traceback) or ("unexpected success" if self.kind == _ODD else "failed")
         return make_problem(raised, *_find_frame(self.traceback), test=self.name.dotted)
-
-
-@dataclass(frozen=True, slots=True)
-class UnittestSummary:
-    """The runner's last lines: how many tests it ran, and how many of them came to what, by the words for one."""
-
-    start: int
-    ran: int
-    stated: Counter[str]
 
 
 def read(output: bytes, report: bytes | None) -> ParsedOutput:
@@ -124,12 +116,18 @@ def read(output: bytes, report: bytes | None) -> ParsedOutput:
 def _read_lines(lines: str) -> ParsedOutput | None:
     if not (last := deque(_END.finditer(lines), maxlen=1)):
         return None
-    numbers = {word: parse_number(digits) for word, digits in _NUMBER.findall(last[0]["numbers"] or "")}
-    stated = Counter({word: numbers.get(many, 0) for word, many in _STATED.items()})
-    end = UnittestSummary(last[0].start(), parse_number(last[0]["ran"]), stated)
-    sections = _read_sections(lines, end.start, end.stated["FAIL"] + end.stated["ERROR"])
-    statuses = list(_read_statuses(lines[: end.start]))
-    counts = _count_tests(end, sections, _count_passed(lines[: end.start], end, statuses))
+    summary = last[0]
+    numbers = sum_words(_NUMBER.finditer(summary["numbers"] or ""))
+    stated = Counter({word: numbers[many] for word, many in _STATED.items()})
+    sections = _read_sections(lines, summary.start(), stated["FAIL"] + stated["ERROR"])
+    statuses = list(_read_statuses(lines[: summary.start()]))
+    if statuses:
+        marked = sum(status.word == "ok" for status in statuses)
+    else:  # dots; they are torn apart by what tests print
+        dots = deque((match[0] for match in _DOTS.finditer(lines, 0, summary.start())), maxlen=1)
+        marks = Counter(_WORDS[dot] for dot in (dots[0] if dots else ""))
+        marked = marks["ok"] if marks == stated + Counter(ok=marks["ok"]) else 0
+    counts = _count_tests(parse_number(summary["ran"]), stated, sections, marked)
     reading = summarize_tests(counts, (section.problem for section in sections))
     return replace(reading, tests=_collect_results(statuses))
 
@@ -148,25 +146,19 @@ def _collect_results(statuses: Sequence[UnittestStatus]) -> dict[str, TestResult
     return tally.results()
 
 
-def _count_passed(lines: str, end: UnittestSummary, statuses: Sequence[UnittestStatus]) -> int:
-    """Count what the runner marks as passed, line by line or with dots; 0 for dots torn apart by what tests print."""
-    if statuses:
-        return sum(status.word == "ok" for status in statuses)
-    dots = deque((match[0] for match in _DOTS.finditer(lines)), maxlen=1)
-    marks = Counter(_WORDS[dot] for dot in (dots[0] if dots else ""))
-    return marks["ok"] if marks == end.stated + Counter(ok=marks["ok"]) else 0
+def _count_tests(ran: int, stated: Counter[str], sections: Sequence[UnittestSection], marked: int) -> TestCounts:
+    """Count tests: one is one, in however many subtests it failed. If sections are lost, by the runner's numbers.
 
-
-def _count_tests(end: UnittestSummary, sections: Sequence[UnittestSection], marked: int) -> TestCounts:
-    """Count tests: one is one, in however many subtests it failed. If sections are lost, by the runner's numbers."""
+    `marked` are those that the runner marks as passed.
+    """
     failed, errors = ({s.name.id: s.name for s in sections if s.kind == kind} for kind in ("FAIL", "ERROR"))
     broken, unfit = len(failed.keys() - errors.keys()), len(errors)
     fixtures = sum(name.fixture for name in errors.values())
-    if sum(s.kind in ("FAIL", "ERROR") for s in sections) < end.stated["FAIL"] + end.stated["ERROR"]:
-        broken, unfit, fixtures = end.stated["FAIL"], end.stated["ERROR"], 0
-    broken += end.stated["unexpected success"]
-    skipped = end.stated["skipped"] + end.stated["expected failure"]
-    most = max(0, end.ran - broken - (unfit - fixtures))
+    if sum(s.kind in ("FAIL", "ERROR") for s in sections) < stated["FAIL"] + stated["ERROR"]:
+        broken, unfit, fixtures = stated["FAIL"], stated["ERROR"], 0
+    broken += stated["unexpected success"]
+    skipped = stated["skipped"] + stated["expected failure"]
+    most = max(0, ran - broken - (unfit - fixtures))
     # Some that are skipped, subtests and classes, are not among those that ran: what is left then is too few.
     return TestCounts(0, min(most, max(most - skipped, marked)), broken, skipped, unfit)
 
@@ -203,15 +195,22 @@ def _read_name(description: str) -> UnittestName:
 def _read_sections(lines: str, end: int, stated: int) -> list[UnittestSection]:
     """Return the sections before `end`: of errors and failures those `stated` that are likeliest."""
     heads = list(deque(_HEAD.finditer(lines, 0, end), maxlen=READ_MATCHES))
-    broken = [match for match in heads if match["kind"] != _ODD]
     # If there are more than the runner states, tests have printed some: before its own, or in what they say of a
     # failure.
-    least = sorted(range(len(broken)), key=lambda n: (_rate_section(lines, broken[n].start()), n))
-    printed = {broken[n].start() for n in least[: max(0, len(broken) - stated)]}
+    begins = [match.start() for match in heads if match["kind"] != _ODD]
+    printed = sorted(begins, key=lambda begin: (_rate_section(lines, begin), begin))[: max(0, len(begins) - stated)]
     heads = [match for match in heads if match.start() not in printed]
     ends = [*(match.start() - _ABOVE for match in heads[1:]), max(0, end - _ABOVE)]
-    pairs = zip(heads, ends, strict=False)
-    return [each for match, stop in pairs for each in _read_section(match["kind"], lines[match.end() : stop])]
+    sections = []
+    for match, stop in zip(heads, ends, strict=False):
+        kind, body = match["kind"], lines[match.end() : stop]
+        if kind == _ODD:  # those stand one below the other, under one line
+            descriptions = (line for line in f"{kind}: {body}".split("\n") if line.startswith(f"{kind}: "))
+            sections += [UnittestSection(kind, _read_name(each.removeprefix(f"{kind}: "))) for each in descriptions]
+        else:
+            description, _, traceback = body[:_SPAN].partition(_BELOW)
+            sections.append(UnittestSection(kind, _read_name(description), traceback))
+    return sections
 
 
 def _rate_section(lines: str, head: int) -> int:
@@ -222,20 +221,9 @@ def _rate_section(lines: str, head: int) -> int:
     return 2 if lines[max(0, above - 2) : above - 1] in (*"\n.EFsxu", "") else 1
 
 
-def _read_section(kind: str, lines: str) -> Iterator[UnittestSection]:
-    if kind != _ODD:
-        description, _, traceback = lines[:_SPAN].partition(_BELOW)
-        yield UnittestSection(kind, _read_name(description), traceback)
-        return
-    # Those stand one below the other, under one line.
-    for line in f"{kind}: {lines}".split("\n"):
-        if line.startswith(f"{kind}: "):
-            yield UnittestSection(kind, _read_name(line.removeprefix(f"{kind}: ")), "")
-
-
 def _find_raised(traceback: str) -> str:
     """Return the line that names the last exception; without a traceback, the first line."""
-    last = _find_last(traceback)
+    last = _CHAINED.split(traceback)[-1]
     begin = _TRACEBACK.search(last)
     lines = last[begin.end() if begin else 0 :].split("\n")
     if begin and begin["group"]:
@@ -244,17 +232,12 @@ def _find_raised(traceback: str) -> str:
     return next((line.strip() for line in lines if line.strip() and not (begin and line.startswith(" "))), "")
 
 
-def _find_frame(traceback: str) -> tuple[str, int]:
+def _find_frame(traceback: str) -> Place:
     """Return the innermost frame in the project, of the last exception if it has one."""
-    for part in (_find_last(traceback), traceback):
+    for part in (_CHAINED.split(traceback)[-1], traceback):
         own = [match for match in _FRAME.finditer(part) if not any(each in match["file"] for each in _FOREIGN)]
         # Paths below the project are relative by now, so that an absolute one is somebody else's.
         inside = [match for match in own if not match["file"].startswith("/")] or own
         if inside:
             return inside[-1]["file"], parse_number(inside[-1]["line"])
     return "", 0
-
-
-def _find_last(traceback: str) -> str:
-    """Return what stands behind the last sentence that chains two exceptions."""
-    return _CHAINED.split(traceback)[-1]
