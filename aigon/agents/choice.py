@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aigon.agents.adapters import load_types
+from aigon.agents.credentials import has_api_key
 from aigon.agents.obstacles import find_obstacles
 from aigon.config.models import Config
 from aigon.model.agent_types import AgentType
@@ -14,8 +15,6 @@ from aigon.model.turns import Agent
 IN_ORDER = ("claude", "codex", "opencode", "gemini")
 """Who is asked first; the others follow by name."""
 LAST_IN_ORDER = "api"
-KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
-"""One of these is a person's word that the built-in agent may spend money."""
 NEVER_CHOSEN = ("command", "replay")
 """Kinds, or what reads them, that are nothing without a command or a recording of their own."""
 
@@ -42,7 +41,9 @@ def list_candidates(
     """The kinds that could be taken and whose program is there, in their order. One only read about is never taken."""
     found = []
     for kind in sorted(known.values(), key=rank_type):
-        if kind.source == "docs" or {kind.name, kind.reads} & {*NEVER_CHOSEN} or not _may_be_paid(kind, env):
+        if kind.source == "docs" or {kind.name, kind.reads} & {*NEVER_CHOSEN}:
+            continue
+        if kind.name == LAST_IN_ORDER and not has_api_key(env):
             continue
         at = find_obstacles(Agent(kind.name, kind.name, kind=kind), root or Path.cwd(), env)
         if at.path or (not kind.program and not at.problems):
@@ -67,10 +68,6 @@ def rank_type(kind: AgentType) -> tuple[bool, int, str]:
     """Return the sort key of an agent type."""
     place = IN_ORDER.index(kind.name) if kind.name in IN_ORDER else len(IN_ORDER)
     return kind.name == LAST_IN_ORDER, place, kind.name
-
-
-def _may_be_paid(kind: AgentType, env: Mapping[str, str]) -> bool:
-    return kind.name != LAST_IN_ORDER or any(env.get(key, "").strip() for key in KEYS)
 
 
 def choose_agent(

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aigon.agents.api_agent.bash import resolve_in_workspace
 from aigon.agents.api_agent.tool import LONGEST_SHOWN, ToolFailure, ToolOutput, clip_text, require_text
 
-DEFINITION = {"type": "text_editor_20250728", "name": "str_replace_based_edit_tool"}
+DEFINITION: dict[str, object] = {"type": "text_editor_20250728", "name": "str_replace_based_edit_tool"}
 LARGEST = 10 * 1024 * 1024
 """Bytes of a file that is read whole."""
 ENTRIES = 500
@@ -24,27 +23,47 @@ class Editor:
     workspace: Path
 
     def __call__(self, given: Mapping[str, Any]) -> ToolOutput:
-        """Carry out one command. Raises Wrong for what cannot be done."""
+        """Carry out one command. Raises ToolFailure for what cannot be done."""
         commands: Mapping[str, Callable[[Path, Mapping[str, Any]], str]] = {
             "view": _view, "create": _create, "str_replace": _replace, "insert": _insert,
         }  # fmt: skip
         command = require_text(given, "command")
         if command not in commands:
             raise ToolFailure(f"There is no command {command!r}. There are: {', '.join(commands)}")
-        path = resolve_in_workspace(self.workspace, require_text(given, "path"))
+        path = _resolve(self.workspace, require_text(given, "path"))
         try:
             return ToolOutput(commands[command](path, given))
         except OSError as error:
             raise ToolFailure(f"{given['path']}: {error.strerror or error}") from None
 
 
+def _resolve(workspace: Path, name: str) -> Path:
+    """Return the real path that `name`, absolute or relative, has in `workspace`. Raises ToolFailure outside of it."""
+    root = Path(os.path.realpath(workspace))
+    try:
+        found = Path(os.path.realpath(workspace / name))
+    except ValueError:
+        raise ToolFailure("A path cannot hold a NUL character") from None
+    if not found.is_relative_to(root):
+        raise ToolFailure(f"{name} is not in the workspace {workspace}, and this tool stays in it")
+    if ".git" in found.relative_to(root).parts:
+        raise ToolFailure(f"{name} belongs to git; use git itself")
+    return found
+
+
 def _view(path: Path, given: Mapping[str, Any]) -> str:
     if path.is_dir():
         return _list_folder(path)
-    text = _read(path)
-    lines = _split_lines(text)
-    first, last = _parse_range(given.get("view_range"), len(lines))
-    return clip_text(_number_lines(lines[first - 1 : last], first), LONGEST_SHOWN) if lines else "(the file is empty)"
+    lines = _read_lines(path)
+    count, asked = len(lines), given.get("view_range")
+    first, last = 1, count
+    if asked is not None:
+        if not (isinstance(asked, list) and len(asked) == 2 and all(type(each) is int for each in asked)):
+            raise ToolFailure("`view_range` has to be two line numbers")
+        first, last = asked[0], count if asked[1] == -1 else asked[1]
+        if not (1 <= first <= last and first <= max(count, 1)):
+            raise ToolFailure(f"`view_range` has to be in lines 1 to {count}")
+    return clip_text(_number_lines(lines[first - 1 : last], first)) if lines else "(the file is empty)"
 
 
 def _list_folder(folder: Path) -> str:
@@ -71,7 +90,7 @@ def _create(path: Path, given: Mapping[str, Any]) -> str:
 
 
 def _replace(path: Path, given: Mapping[str, Any]) -> str:
-    text, old, new = _read(path), require_text(given, "old_str"), require_text(given, "new_str", "")
+    text, old, new = "".join(_read_lines(path)), require_text(given, "old_str"), require_text(given, "new_str", "")
     if old not in text and "\r\n" in text:
         old, new = (each.replace("\r\n", "\n").replace("\n", "\r\n") for each in (old, new))
     times = text.count(old) if old else 0
@@ -84,7 +103,7 @@ def _replace(path: Path, given: Mapping[str, Any]) -> str:
 
 
 def _insert(path: Path, given: Mapping[str, Any]) -> str:
-    lines, new = _split_lines(_read(path)), require_text(given, "insert_text" if "insert_text" in given else "new_str")
+    lines, new = _read_lines(path), require_text(given, "insert_text" if "insert_text" in given else "new_str")
     after = given.get("insert_line")
     if not isinstance(after, int) or isinstance(after, bool) or not 0 <= after <= len(lines):
         raise ToolFailure(f"`insert_line` has to be a number from 0 to {len(lines)}")
@@ -98,53 +117,41 @@ def _end_line(text: str) -> str:
     return text if not text or text.endswith("\n") else text + "\n"
 
 
-def _read(path: Path) -> str:
+def _read_lines(path: Path) -> list[str]:
     if not path.is_file():
         raise ToolFailure("This is a folder" if path.is_dir() else "There is no such file")
     if path.stat().st_size > LARGEST:
         raise ToolFailure("The file is too large for this tool; use bash")
-    return path.read_bytes().decode("utf-8", "surrogateescape")
+    return _split_lines(path.read_bytes().decode("utf-8", "surrogateescape"))
+
+
+def _split_lines(text: str) -> list[str]:
+    """Return the lines with their ends. Only a line feed ends one."""
+    lines = text.split("\n")
+    return [line + "\n" for line in lines[:-1]] + [line for line in lines[-1:] if line]
 
 
 def _write(path: Path, text: str) -> None:
     """Into the file as it is, so that its mode stays. A link in its place since it was looked at is not followed."""
     if path.exists() and not path.is_file():
         raise ToolFailure("This is no ordinary file")
-    data = text.encode("utf-8", "surrogateescape" if _is_escaped(text) else "replace")
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
+        file.write(_encode(text))
 
 
-def _is_escaped(text: str) -> bool:
-    """Whether what is no text in UTF-8 comes from a file, so that it can go back as it was."""
-    return all(0xDC80 <= ord(c) <= 0xDCFF for c in text if 0xD800 <= ord(c) <= 0xDFFF)
-
-
-def _split_lines(text: str) -> list[str]:
-    return text.removesuffix("\n").replace("\n", "\n\0").split("\0") if text else []
-
-
-def _parse_range(given: object, count: int) -> tuple[int, int]:
-    """Return the first and the last line that are asked for; -1 is the last there is."""
-    if given is None:
-        return 1, count
-    if not (isinstance(given, list) and len(given) == 2 and all(type(each) is int for each in given)):
-        raise ToolFailure("`view_range` has to be two line numbers")
-    first, last = given[0], count if given[1] == -1 else given[1]
-    if not (1 <= first <= last and first <= max(count, 1)):
-        raise ToolFailure(f"`view_range` has to be in lines 1 to {count}")
-    return first, last
+def _encode(text: str) -> bytes:
+    """Return the bytes. What is no text in UTF-8 goes back as it was if all of it comes from a file."""
+    from_file = all(0xDC80 <= ord(c) <= 0xDCFF for c in text if 0xD800 <= ord(c) <= 0xDFFF)
+    return text.encode("utf-8", "surrogateescape" if from_file else "replace")
 
 
 def _number_lines(lines: list[str], first: int) -> str:
-    shown = "".join(f"{number:6}\t{line}" for number, line in enumerate(lines, first))
-    return shown.encode("utf-8", "surrogateescape" if _is_escaped(shown) else "replace").decode("utf-8", "replace")
+    shown = "".join(f"{number:6}\t{line}" for number, line in enumerate(lines, first)).removesuffix("\n")
+    return _encode(shown).decode("utf-8", "replace")
 
 
 def _show_around(path: Path, first: int, last: int) -> str:
-    lines = _split_lines(_read(path))
-    begin = max(1, first - _AROUND)
-    return "Changed. Now there is:\n" + clip_text(
-        _number_lines(lines[begin - 1 : last + _AROUND], begin), LONGEST_SHOWN // 4
-    )
+    lines, begin = _read_lines(path), max(1, first - _AROUND)
+    shown = _number_lines(lines[begin - 1 : last + _AROUND], begin)
+    return "Changed. Now there is:\n" + clip_text(shown, LONGEST_SHOWN // 4)

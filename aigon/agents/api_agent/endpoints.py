@@ -10,11 +10,13 @@
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote, urlsplit
+
+from pydantic import BeforeValidator, ConfigDict, ValidationError
+from pydantic.dataclasses import dataclass
 
 from aigon.agents.api_agent.tool import ToolFailure, ToolOutput, Work
 
@@ -27,21 +29,49 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 """What the API takes as the name of a tool."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Endpoint:
-    """What an endpoint does, where that is said, and its path below the service's address, where it is not its name."""
+    """What an endpoint does, if that is said, and its path below the service's address, if that is not its name."""
 
     description: str = ""
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+def _check_url(url: object) -> object:
+    if not isinstance(url, str) or urlsplit(url).scheme not in ("http", "https"):
+        raise ValueError("has to be an http or https address")
+    return url
+
+
+def _name_endpoints(value: object) -> dict[str, Any]:
+    """Return each endpoint by its name. A list has names, or objects with one.
+
+    What a mapping says of a name is a path, which begins with `/`, a description, or an object with both.
+    """
+    if isinstance(value, list):
+        pairs = ((each["name"], each) if isinstance(each, dict) and "name" in each else (each, "") for each in value)
+    elif isinstance(value, dict):
+        pairs = ((name, about) for name, about in value.items())
+    else:
+        raise ValueError("has to be a list of names")
+    return {str(name): _drop_nulls(about) for name, about in pairs}
+
+
+def _drop_nulls(about: object) -> object:
+    if isinstance(about, Endpoint):
+        return about
+    if isinstance(about, str):
+        return {"path": about} if about.startswith("/") else {"description": about}
+    return {key: text for key, text in about.items() if text is not None} if isinstance(about, dict) else {}
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="ignore"))
 class Service:
     """One service and its endpoints by name."""
 
     name: str
-    url: str
-    endpoints: Mapping[str, Endpoint]
+    url: Annotated[str, BeforeValidator(_check_url)]
+    endpoints: Annotated[dict[str, Endpoint], BeforeValidator(_name_endpoints)]
     auth_required: bool = False
     api_key_env: str = ""
 
@@ -53,83 +83,48 @@ class Service:
 
 def load_services(checkout: Path, note: Callable[[str], None]) -> tuple[Service, ...]:
     """Return the services of a project; what is malformed is noted and left out."""
-    found: dict[str, Service] = {}
+    services: dict[str, Service] = {}
     for file in (checkout / name for name in FILES):
-        for name, value in _read_document(file, note).items():
-            try:
-                found.setdefault(name, _parse_service(name, value))
-            except ValueError as error:
-                note(f"{file.name}: the service {name!r} is left out: {error}")
-    return tuple(sorted(found.values(), key=lambda service: (-len(service.prefix), service.name)))
-
-
-def _read_document(file: Path, note: Callable[[str], None]) -> Mapping[str, object]:
-    try:
-        value = json.loads(file.read_bytes()) if file.is_file() else {}
-    except (OSError, ValueError, RecursionError) as error:
-        note(f"{file.name} is left out: {error}")
-        return {}
-    if not isinstance(value, dict):
-        note(f"{file.name} is left out: it is not a JSON object")
-        return {}
-    return value
-
-
-def _parse_service(name: str, value: object) -> Service:
-    if not isinstance(value, dict):
-        raise ValueError("it is not a JSON object")
-    url, variable = value.get("url"), value.get("api_key_env") or ""
-    if not isinstance(url, str) or urlsplit(url).scheme not in ("http", "https"):
-        raise ValueError("`url` has to be an http or https address")
-    if not isinstance(variable, str):
-        raise ValueError("`api_key_env` has to be the name of a variable")
-    return Service(
-        name, url, dict(_parse_endpoints(value.get("endpoints"))), value.get("auth_required") is True, variable
-    )
-
-
-def _parse_endpoints(value: object) -> Iterator[tuple[str, Endpoint]]:
-    """Yield names in a list, or names and what is said about each: a path, which begins with `/`, or a description."""
-    if isinstance(value, list):
-        for each in value:
-            yield from _parse_endpoints(
-                {each["name"]: each} if isinstance(each, dict) and "name" in each else {str(each): ""}
+        try:
+            document = json.loads(file.read_bytes()) if file.is_file() else {}
+            named = document.items()
+        except (OSError, ValueError, AttributeError, RecursionError) as error:
+            note(
+                f"{file.name} is left out: {'it is not a JSON object' if isinstance(error, AttributeError) else error}"
             )
-    elif isinstance(value, dict):
-        yield from ((str(name), _parse_endpoint(about)) for name, about in value.items())
-    else:
-        raise ValueError("`endpoints` has to be a list of names")
+            continue
+        for name, value in named:
+            try:
+                about = {key: text for key, text in value.items() if text is not None} | {"name": name}
+                services.setdefault(name, Service(**about))
+            except (ValidationError, AttributeError, TypeError) as error:
+                note(f"{file.name}: the service {name!r} is left out: {describe_invalid(error)}")
+    return tuple(sorted(services.values(), key=lambda service: (-len(service.prefix), service.name)))
 
 
-def _parse_endpoint(about: object) -> Endpoint:
-    if isinstance(about, str):
-        return Endpoint(path=about) if about.startswith("/") else Endpoint(about)
-    if not isinstance(about, dict):
-        return Endpoint()
-    description, path = (about.get(key) or "" for key in ("description", "path"))
-    if not isinstance(description, str) or not isinstance(path, str):
-        raise ValueError("`description` and `path` of an endpoint have to be texts")
-    return Endpoint(description, path)
+def describe_invalid(error: Exception) -> str:
+    """Return what is wrong with an entry of a project's file, in a line."""
+    if not isinstance(error, ValidationError):
+        return "it is not a JSON object" if isinstance(error, AttributeError | TypeError) else str(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = f"`{'.'.join(map(str, first['loc']))}`: " if first["loc"] else ""
+    return place + first["msg"].removeprefix("Value error, ")
 
 
 def build_tools(known: tuple[Service, ...]) -> dict[str, tuple[dict[str, object], Work]]:
-    """Definition and work of every tool by its name; where two are called alike, the longer prefix has the name."""
-    found: dict[str, tuple[dict[str, object], Work]] = {}
+    """Return definition and work of every tool by its name; of two with one name, the longer prefix has it."""
+    tools: dict[str, tuple[dict[str, object], Work]] = {}
     for service in known:
         for endpoint, about in service.endpoints.items():
             name = service.prefix + endpoint
+            definition: dict[str, object] = {
+                "name": name,
+                "description": about.description or f"Calls the endpoint {endpoint} of the service {service.name}.",
+                "input_schema": {"type": "object", "additionalProperties": True},
+            }
             if _NAME.fullmatch(name):
-                found.setdefault(name, (_definition(name, service, endpoint, about), _work(service, endpoint)))
-    return found
-
-
-def _definition(name: str, service: Service, endpoint: str, about: Endpoint) -> dict[str, object]:
-    described = about.description or f"Calls the endpoint {endpoint} of the service {service.name}."
-    return {"name": name, "description": described, "input_schema": {"type": "object", "additionalProperties": True}}
-
-
-def _work(service: Service, endpoint: str) -> Work:
-    return lambda given: ToolOutput(call_endpoint(service, endpoint, given))
+                tools.setdefault(name, (definition, _build_work(service, endpoint)))
+    return tools
 
 
 def explain_unknown(name: str, known: tuple[Service, ...]) -> str:
@@ -141,23 +136,26 @@ def explain_unknown(name: str, known: tuple[Service, ...]) -> str:
     return f"The service {service.name} has no endpoint {asked!r}. It has: {there}"
 
 
-def call_endpoint(service: Service, endpoint: str, given: Mapping[str, Any]) -> str:
-    """Return what the endpoint answers. Raises Wrong for every way in which it does not."""
-    import httpx2
+def _build_work(service: Service, endpoint: str) -> Work:
+    def work(given: Mapping[str, Any]) -> ToolOutput:
+        import httpx2
 
-    try:
         path = service.endpoints[endpoint].path.lstrip("/")
-        url = f"{service.url.rstrip('/')}/{quote(path, safe='/?=&%:@,;+') or quote(endpoint, safe='/')}"
-        status, text = _post(url, dict(given), _headers(service))
-    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-        raise ToolFailure(f"The service {service.name} could not be asked: {type(error).__name__}: {error}") from None
-    if not 200 <= status < 300:
-        raise ToolFailure(f"The service {service.name} answered {endpoint} with {status}: {text}")
-    return text
+        try:
+            url = f"{service.url.rstrip('/')}/{quote(path, safe='/?=&%:@,;+') or quote(endpoint, safe='/')}"
+            status, text = _post(url, dict(given), _headers(service))
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            what = f"{type(error).__name__}: {error}"
+            raise ToolFailure(f"The service {service.name} could not be asked: {what}") from None
+        if not 200 <= status < 300:
+            raise ToolFailure(f"The service {service.name} answered {endpoint} with {status}: {text}")
+        return ToolOutput(text)
+
+    return work
 
 
 def _post(url: str, given: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[int, str]:
-    """Status and text of the answer, up to LARGEST. A redirect is not followed: it could lead the key elsewhere."""
+    """Return status and text of the answer, up to LARGEST. No redirect is followed: it could lead the key elsewhere."""
     import httpx2
 
     body = bytearray()

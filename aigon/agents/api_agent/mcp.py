@@ -1,4 +1,4 @@
-"""Which MCP servers a project has, from `.mcp.json`: programs to start (stdio) and addresses (http, sse).
+"""The MCP servers of a project, from `.mcp.json`: programs to start (stdio) and addresses (http, sse).
 
 The file is that of the main checkout, read before the session's first request: what it says is run with the person's
 rights, so it must be people's word (docs/api-agent.md, MCP).
@@ -8,19 +8,20 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, ExitStack
-from dataclasses import dataclass, field
+from contextlib import ExitStack
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import BaseModel, model_validator
+
+from aigon.agents.api_agent.endpoints import describe_invalid
 from aigon.agents.api_agent.tool import ToolFailure, ToolOutput, Work
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
     from mcp import Client
-
 
 SERVERS_FILE = ".mcp.json"
 _VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
@@ -29,18 +30,26 @@ CALL_SECONDS = 120.0
 PAGES = 20
 """Pages of a server's list of tools that are read."""
 
+Tools = dict[str, tuple[dict[str, object], Work]]
 
-@dataclass(frozen=True, slots=True)
-class McpServer:
-    """One server; `command` is empty for one with an address."""
+
+class McpServer(BaseModel):
+    """One server: a program, or an address."""
 
     name: str
+    type: Literal["stdio", "http", "streamable-http", "sse"] = "stdio"
     command: str = ""
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
-    kind: Literal["stdio", "http", "sse"] = "stdio"
+    args: list[str] = []
+    env: dict[str, str] = {}
     url: str = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def _require_place(self) -> "McpServer":
+        needed = "command" if self.type == "stdio" else "url"
+        if not getattr(self, needed):
+            raise ValueError(f"`{needed}` has to be a text")
+        return self
 
 
 def load_servers(checkout: Path, note: Callable[[str], None]) -> tuple[McpServer, ...]:
@@ -52,44 +61,25 @@ def load_servers(checkout: Path, note: Callable[[str], None]) -> tuple[McpServer
     except (OSError, ValueError, AttributeError, RecursionError) as error:
         note(f"{SERVERS_FILE} is left out: {error}")
         return ()
-    found = []
+    servers = []
     for name, value in named:
         try:
-            if not isinstance(value, dict) or value.get("disabled") is not True:
-                found.append(_parse_server(name, value))
-        except ValueError as error:
-            note(f"{SERVERS_FILE}: the server {name!r} is left out: {error}")
-    return tuple(found)
+            about = {key: _fill_variables(part) for key, part in value.items() if part is not None}
+            if about.get("disabled") is not True:
+                kind = about.get("type") or ("http" if "url" in about else "stdio")
+                servers.append(McpServer.model_validate(about | {"name": name, "type": kind}))
+        except (ValueError, AttributeError) as error:
+            note(f"{SERVERS_FILE}: the server {name!r} is left out: {describe_invalid(error)}")
+    return tuple(servers)
 
 
-def _parse_server(name: str, value: object) -> McpServer:
-    if not isinstance(value, dict):
-        raise ValueError("it is not a JSON object")
-    kind = value.get("type") or ("http" if "url" in value else "stdio")
-    if kind in ("http", "streamable-http", "sse"):
-        url = _parse_text(value.get("url"), "url")
-        return McpServer(name, kind="sse" if kind == "sse" else "http", url=url, headers=_parse_texts(value, "headers"))
-    if kind != "stdio":
-        raise ValueError(f"its type {kind!r} is not known; there are stdio, http and sse")
-    args = value.get("args") or []
-    if not isinstance(args, list):
-        raise ValueError("`args` has to be a list")
-    command = _parse_text(value.get("command"), "command")
-    return McpServer(name, command, tuple(_parse_text(each, "args") for each in args), _parse_texts(value, "env"))
-
-
-def _parse_texts(value: Mapping[str, object], key: str) -> dict[str, str]:
-    given = value.get(key) or {}
-    if not isinstance(given, dict):
-        raise ValueError(f"`{key}` has to be an object of texts")
-    return {name: _parse_text(each, key) for name, each in given.items()}
-
-
-def _parse_text(value: object, key: str) -> str:
-    """Return a text with its `${VARIABLES}` and `${VARIABLES:-defaults}` filled in."""
-    if not isinstance(value, str) or (key in ("url", "command") and not value):
-        raise ValueError(f"`{key}` has to be a text")
-    return _VARIABLE.sub(_expand_variable, value)
+def _fill_variables(value: object) -> object:
+    """Return a value with the `${VARIABLES}` and `${VARIABLES:-defaults}` in its texts filled in."""
+    if isinstance(value, list):
+        return [_fill_variables(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _fill_variables(item) for key, item in value.items()}
+    return _VARIABLE.sub(_expand_variable, value) if isinstance(value, str) else value
 
 
 def _expand_variable(found: "re.Match[str]") -> str:
@@ -99,13 +89,10 @@ def _expand_variable(found: "re.Match[str]") -> str:
     return value
 
 
-Tools = dict[str, tuple[dict[str, object], Work]]
-
-
 def connect_servers(
     servers: tuple[McpServer, ...], workspace: Path, stack: ExitStack, note: Callable[[str], None]
 ) -> Tools:
-    """Definition and work of each tool, by its name. A server that does not start is noted and left out.
+    """Return definition and work of each tool by its name. A server that does not start is noted and left out.
 
     The servers run until `stack` is closed.
     """
@@ -115,68 +102,53 @@ def connect_servers(
         note("the MCP servers of .mcp.json are left out: the package mcp is not installed (pip install 'aigon[mcp]')")
         return {}
     from anyio.from_thread import start_blocking_portal
-
-    portal = stack.enter_context(start_blocking_portal())
-    found: Tools = {}
-    for server in servers:
-        try:
-            found |= _build_tools(server, portal, stack.enter_context(_start_server(server, workspace, portal)))
-        except Exception as error:  # whatever a server does, the session goes on without it
-            note(f"the MCP server {server.name!r} is left out: {_describe_error(error)}")
-    return found
-
-
-def _start_server(server: McpServer, workspace: Path, portal: "BlockingPortal") -> Any:
     from mcp import Client
 
-    client = Client(portal.call(_open_transport, server, workspace), read_timeout_seconds=START_SECONDS)
-    return portal.wrap_async_context_manager(client)
+    portal = stack.enter_context(start_blocking_portal())
+    tools: Tools = {}
+    for server in servers:
+        try:
+            transport = portal.call(_open_transport, server, workspace)
+            started = portal.wrap_async_context_manager(Client(transport, read_timeout_seconds=START_SECONDS))
+            tools |= _list_tools(server, portal, stack.enter_context(started))
+        except Exception as error:  # whatever a server does, the session goes on without it
+            note(f"the MCP server {server.name!r} is left out: {_describe_error(error)}")
+    return tools
 
 
 async def _open_transport(server: McpServer, workspace: Path) -> Any:
-    if server.kind == "sse":
+    if server.type == "sse":
         from mcp.client.sse import sse_client
 
-        return sse_client(server.url, headers=dict(server.headers))
-    if server.kind == "http":
-        return _open_http(server)
+        return sse_client(server.url, headers=server.headers)
+    if server.type != "stdio":
+        import httpx2
+        from mcp.client.streamable_http import streamable_http_client
+
+        timeout = httpx2.Timeout(START_SECONDS, read=CALL_SECONDS)
+        client = httpx2.AsyncClient(headers=server.headers, timeout=timeout)
+        return streamable_http_client(server.url, http_client=client)
     from mcp import StdioServerParameters
 
     # The mark by which a later aigon would find what a killed one left running (aigon.process.orphans).
     own = {name: value for name, value in os.environ.items() if name.startswith("AIGON_")}
-    return StdioServerParameters(command=server.command, args=[*server.args], env={**own, **server.env}, cwd=workspace)
+    return StdioServerParameters(command=server.command, args=server.args, env={**own, **server.env}, cwd=workspace)
 
 
-def _open_http(server: McpServer) -> "AbstractAsyncContextManager[Any]":
-    import httpx2
-    from mcp.client.streamable_http import streamable_http_client
-
-    timeout = httpx2.Timeout(START_SECONDS, read=CALL_SECONDS)
-    return streamable_http_client(
-        server.url, http_client=httpx2.AsyncClient(headers=dict(server.headers), timeout=timeout)
-    )
-
-
-def _build_tools(server: McpServer, portal: "BlockingPortal", client: "Client") -> Tools:
-    return {
-        name: (definition, _build_work(portal, client, own))
-        for name, definition, own in _list_tools(server, portal, client)
-    }
+def _list_tools(server: McpServer, portal: "BlockingPortal", client: "Client") -> Tools:
+    tools: Tools = {}
+    for tool in _iterate_tools(portal, client):
+        name = re.sub(r"[^A-Za-z0-9_-]", "_", f"mcp__{server.name}__{tool.name}")[:128]
+        definition = {"name": name, "description": tool.description or "", "input_schema": tool.input_schema}
+        tools[name] = definition, _build_work(portal, client, tool.name)
+    return tools
 
 
-def _list_tools(
-    server: McpServer, portal: "BlockingPortal", client: "Client"
-) -> Iterator[tuple[str, dict[str, object], str]]:
+def _iterate_tools(portal: "BlockingPortal", client: "Client") -> Iterator[Any]:
     cursor = None
     for _ in range(PAGES):
         page = portal.call(partial(client.list_tools, cursor=cursor))
-        for tool in page.tools:
-            name = re.sub(r"[^A-Za-z0-9_-]", "_", f"mcp__{server.name}__{tool.name}")[:128]
-            yield (
-                name,
-                {"name": name, "description": tool.description or "", "input_schema": tool.input_schema},
-                tool.name,
-            )
+        yield from page.tools
         cursor = page.next_cursor
         if not cursor:
             return
@@ -188,9 +160,10 @@ def _build_work(portal: "BlockingPortal", client: "Client", name: str) -> Work:
             result = portal.call(partial(client.call_tool, name, dict(given), read_timeout_seconds=CALL_SECONDS))
         except Exception as error:
             raise ToolFailure(f"The MCP server did not answer: {_describe_error(error)}") from None
+        text = _render_result(result)
         if result.is_error:
-            raise ToolFailure(_render_result(result))
-        return ToolOutput(_render_result(result))
+            raise ToolFailure(text)
+        return ToolOutput(text)
 
     return work
 

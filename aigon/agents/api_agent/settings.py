@@ -1,15 +1,16 @@
 """What a session is given by command line, and what it has used of it so far."""
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any
 
 from anthropic.types.beta import BetaUsage
 
+from aigon.agents.anthropic_api import split_usage
 from aigon.config.prices import PriceTable, TokenCounts, estimate_cost
 
-DEFAULT_MODEL = "claude-sonnet-5-5"
 EFFORTS = ("low", "medium", "high", "xhigh", "max")
 SMALLEST_REPLY = 1_000
 """Tokens of a reply below which it is not worth asking."""
@@ -27,7 +28,7 @@ class Settings:
     workspace: Path
     checkout: Path
     folder: Path | None = None
-    model: str = DEFAULT_MODEL
+    model: str = "claude-sonnet-5-5"
     effort: str = ""
     max_turns: int = 100
     max_tokens: int = 0
@@ -43,40 +44,35 @@ class Settings:
 
 
 def parse_settings(arguments: Sequence[str]) -> Settings:
-    """The settings in a command line; exits with 2 and a sentence for one that is wrong. Where a sum of money is given
-    twice (by the loop, by `agents.api.args`) the lower one holds; of anything else the last."""
-    given = vars(_parser().parse_args(arguments))
-    costs = given.pop("max_cost")
-    return Settings(**given | {"max_cost": min(costs) if costs else None, "writable": tuple(given["writable"])})
+    """Return the settings in a command line, an option for each; exits with 2 and a sentence for one that is wrong.
 
-
-def _parser() -> argparse.ArgumentParser:
+    Of two sums of money (of the loop and of `agents.api.args`) the lower one holds; of anything else the last.
+    """
     parser = argparse.ArgumentParser(prog="aigon's built-in agent", allow_abbrev=False)
-    parser.add_argument("--workspace", type=Path, required=True)
-    parser.add_argument("--checkout", type=Path, required=True)
-    parser.add_argument("--folder", type=Path)
-    parser.add_argument("--model", default=DEFAULT_MODEL)
-    parser.add_argument("--effort", choices=EFFORTS, default="")
-    parser.add_argument("--max-cost", type=_not_negative, action="append", default=[])
-    parser.add_argument("--writable", type=Path, action="append", default=[])
-    for name in ("max-turns", "max-tokens", "context", "reply", "attempts"):
-        parser.add_argument(f"--{name}", type=_count, default=_default(name))
-    for name in ("command-timeout", "first-wait", "longest-wait", "patience"):
-        parser.add_argument(f"--{name}", type=_not_negative, default=_default(name))
-    return parser
+    parsers: dict[Any, Callable[[str], object]] = {int: _parse_count, float: _parse_amount, str: str}
+    for option in fields(Settings):
+        name = f"--{option.name.replace('_', '-')}"
+        if option.name == "max_cost":
+            parser.add_argument(name, type=_parse_amount, action="append", default=[])
+        elif option.name == "writable":
+            parser.add_argument(name, type=Path, action="append", default=[])
+        elif option.name in ("workspace", "checkout"):
+            parser.add_argument(name, type=Path, required=True)
+        else:
+            choices = EFFORTS if option.name == "effort" else None
+            read = parsers.get(option.type, Path)
+            parser.add_argument(name, type=read, choices=choices, default=option.default)
+    given = vars(parser.parse_args(arguments))
+    return Settings(**given | {"max_cost": min(given["max_cost"], default=None), "writable": tuple(given["writable"])})
 
 
-def _default(name: str) -> object:
-    return Settings(Path(), Path()).__getattribute__(name.replace("-", "_"))
-
-
-def _count(text: str) -> int:
+def _parse_count(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number")
     return int(text)
 
 
-def _not_negative(text: str) -> float:
+def _parse_amount(text: str) -> float:
     number = float(text)
     if not 0 <= number < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 up")
@@ -109,36 +105,26 @@ class SessionMeter:
         self.spent += self.price(tokens) or 0.0
         return tokens
 
-    def reached(self) -> str:
+    def find_reached_cap(self) -> str:
         """Return the cap that ends the session before it asks again; empty while there is none."""
         if self.calls >= self.turns:
             return f"its cap of {self.turns} turns"
         if self.tokens and self.used + SMALLEST_REPLY > self.tokens:
             return f"its cap of {self.tokens} tokens ({self.used} used)"
-        if self.cost is not None and not self.unpriced and self.reply(SMALLEST_REPLY) < SMALLEST_REPLY:
+        if self.cost is not None and not self.unpriced and self.limit_reply(SMALLEST_REPLY) < SMALLEST_REPLY:
             return f"its cap of ${self.cost:g} (${self.spent:.4f} spent)"
         return ""
 
-    def reply(self, most: int) -> int:
+    def limit_reply(self, most: int) -> int:
         """Return how many tokens the next reply may have, so that no cap is exceeded by much."""
-        rooms = [most]
+        limits = [most]
         if self.tokens:
-            rooms.append(self.tokens - self.used)
+            limits.append(self.tokens - self.used)
         if self.cost is not None and not self.unpriced:
-            left = self.cost - self.spent - (self.price(TokenCounts(0, 0, cache_read=self.context)) or 0.0)
-            rooms.append(int(left / ((self.price(TokenCounts(0, 1_000_000)) or 1.0) / 1_000_000)))
-        return max(0, min(rooms))
+            remaining = self.cost - self.spent - (self.price(TokenCounts(0, 0, cache_read=self.context)) or 0.0)
+            limits.append(int(remaining / ((self.price(TokenCounts(0, 1_000_000)) or 1.0) / 1_000_000)))
+        return max(0, min(limits))
 
     def price(self, tokens: TokenCounts) -> float | None:
-        """US dollars of one reply; None if the model has no price."""
+        """Return the US dollars of one reply; None if the model has no price."""
         return estimate_cost(self.prices, self.model, tokens)
-
-
-def split_usage(usage: BetaUsage) -> TokenCounts:
-    """Return the four counts of a reply; what is not said is none."""
-    return TokenCounts(
-        usage.input_tokens or 0,
-        usage.output_tokens or 0,
-        usage.cache_creation_input_tokens or 0,
-        usage.cache_read_input_tokens or 0,
-    )

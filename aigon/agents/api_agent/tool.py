@@ -11,20 +11,20 @@ from typing import IO, Any
 from anthropic.lib.tools import BetaBuiltinFunctionTool, ToolError
 from anthropic.types.beta import BetaToolUnionParam
 
-from aigon.agents.adapters._records import describe_use as line
+from aigon.agents.adapters._records import describe_use
 from aigon.secrets.redaction import make_redactor
 
 LONGEST_SHOWN = 16_000
 """Characters of a tool's output that a model gets: about 7,000 tokens."""
-LOG_FILE = "tools.jsonl"
 LONGEST_LOGGED = 20_000
 """Characters of an input or output that are written down."""
+LOG_FILE = "tools.jsonl"
 INVALID = "INVALID_JSON"
 """The key under which an input that is no JSON object goes back to the model, as the API's documentation has it."""
 
 
 def clip_text(text: str, most: int = LONGEST_SHOWN) -> str:
-    """`text`, or where it is longer than `most` characters its head and its tail, and how much is missing between."""
+    """Return `text`, or the head and the tail of a longer one, and how much is missing between them."""
     if len(text) <= most:
         return text
     half = most // 2
@@ -32,7 +32,7 @@ def clip_text(text: str, most: int = LONGEST_SHOWN) -> str:
 
 
 class SessionLog:
-    """Records go to `out`, uses of tools to a file in `folder` too, where there is one. Known secrets are left out."""
+    """Records go to `out`, uses of tools to a file in `folder` too, if there is one. Known secrets are left out."""
 
     def __init__(self, out: IO[str], folder: Path | None = None) -> None:
         self._out = out
@@ -44,41 +44,38 @@ class SessionLog:
         """Leave out the values of these variables too, whatever they are called."""
         self._redact = make_redactor(os.environ, {"KEY_" + name: os.environ.get(name, "") for name in variables})
 
-    def say(self, kind: str, **fields: object) -> None:
+    def redact(self, text: str) -> str:
+        """Return `text` without secrets that the environment holds."""
+        return self._redact(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+
+    def write(self, kind: str, **fields: object) -> None:
         """Write one record. Raises OSError when nobody reads any more, which has to end the session."""
-        self._out.write(self.safe(json.dumps({"type": kind, **fields}, ensure_ascii=False, default=str)) + "\n")
+        self._out.write(self._render({"type": kind, **fields}))
         self._out.flush()
 
-    def used(
+    def write_use(
         self, name: str, given: object, output: str, *, failed: bool, seconds: float, code: int | None = None
     ) -> None:
         """Write down a use of a tool: what it was given, what it said, how long it took, how it exited."""
         common = {"tool": name, "seconds": round(seconds, 3), "exit": code, "failed": failed}
-        self.say("tool", line=_describe_use(name, given), **common)
-        kept = {"input": _clip_value(given), "output": clip_text(output, LONGEST_LOGGED)}
-        self._write({"at": _now(), "turn": self.turn, **common, **kept})
-
-    def safe(self, text: str) -> str:
-        """`text` without secrets that the environment holds."""
-        return self._redact(text.encode("utf-8", "replace")).decode("utf-8", "replace")
-
-    def _write(self, record: Mapping[str, object]) -> None:
+        if isinstance(given, Mapping) and "path" in given and "command" in given:
+            line = describe_use("edit", f"{given['command']} {given['path']}")
+        else:
+            line = describe_use(name, given)
+        self.write("tool", line=line, **common)
         if self._file is None:
             return
-        text = self.safe(json.dumps(record, ensure_ascii=False, default=str))
+        kept = {"input": _clip_value(given), "output": clip_text(output, LONGEST_LOGGED)}
+        at = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         try:
             with self._file.open("a", encoding="utf-8") as file:
-                file.write(text + "\n")
+                file.write(self._render({"at": at, "turn": self.turn, **common, **kept}))
         except OSError as error:
-            self._file = None  # said once; nothing in it decides
-            self.say("note", text=f"{LOG_FILE} cannot be written: {error.strerror or error}")
+            self._file = None  # noted once; nothing in it decides
+            self.write("note", text=f"{LOG_FILE} cannot be written: {error.strerror or error}")
 
-
-def _describe_use(name: str, given: object) -> str:
-    """Return the use in a line; of the editor what it does to which file."""
-    if isinstance(given, Mapping) and "path" in given and "command" in given:
-        return line("edit", f"{given['command']} {given['path']}")
-    return line(name, given)
+    def _render(self, record: Mapping[str, object]) -> str:
+        return self.redact(json.dumps(record, ensure_ascii=False, default=str)) + "\n"
 
 
 def _clip_value(given: object) -> object:
@@ -87,10 +84,6 @@ def _clip_value(given: object) -> object:
     if isinstance(given, list):
         return [_clip_value(value) for value in given]
     return clip_text(given, LONGEST_LOGGED) if isinstance(given, str) else given
-
-
-def _now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S%z")
 
 
 class ToolFailure(Exception):
@@ -111,42 +104,39 @@ Work = Callable[[Mapping[str, Any]], ToolOutput]
 class SessionTool(BetaBuiltinFunctionTool):
     """A definition and what is done when the model uses it. Every use is written down."""
 
-    def __init__(self, definition: BetaToolUnionParam, work: Work, log: SessionLog) -> None:
-        self._definition = definition
+    def __init__(self, definition: Mapping[str, object], work: Work, log: SessionLog) -> None:
+        self._definition: Any = definition
         self._work = work
         self._log = log
 
     def to_dict(self) -> BetaToolUnionParam:
         """Return the definition that goes to the API."""
-        return self._definition
+        definition: BetaToolUnionParam = self._definition
+        return definition
 
     def call(self, input: object) -> str:
         """Return what the tool said. Raises ToolError, which the model gets as an error."""
-        begun = time.monotonic()
-        output, failed = self._done(input)
-        text = self._log.safe(clip_text(output.text.strip("\n") or "(no output)"))
-        self._log.used(self.name, input, text, failed=failed, seconds=time.monotonic() - begun, code=output.code)
+        begun, failed = time.monotonic(), True
+        try:
+            if not isinstance(input, Mapping) or set(input) == {INVALID}:
+                raise ToolFailure(
+                    "The input of this tool was no valid JSON object. Nothing was done; send it again as valid JSON"
+                )
+            output, failed = self._work(input), False
+        except ToolFailure as failure:
+            output = ToolOutput(str(failure))
+        except Exception as error:  # a tool's own mistake costs one answer, never the turn
+            output = ToolOutput(f"The tool broke: {type(error).__name__}: {error}")
+        text = self._log.redact(clip_text(output.text.strip("\n") or "(no output)"))
+        seconds = time.monotonic() - begun
+        self._log.write_use(self.name, input, text, failed=failed, seconds=seconds, code=output.code)
         if failed:
             raise ToolError(text)
         return text
 
-    def _done(self, given: object) -> tuple[ToolOutput, bool]:
-        try:
-            return self._work(_require_object(given)), False
-        except ToolFailure as wrong:
-            return ToolOutput(str(wrong)), True
-        except Exception as error:  # a tool's own mistake costs one answer, never the turn
-            return ToolOutput(f"The tool broke: {type(error).__name__}: {error}"), True
-
-
-def _require_object(given: object) -> Mapping[str, Any]:
-    if isinstance(given, Mapping) and set(given) != {INVALID}:
-        return given
-    raise ToolFailure("The input of this tool was no valid JSON object. Nothing was done; send it again as valid JSON")
-
 
 def require_text(given: Mapping[str, Any], key: str, default: str | None = None) -> str:
-    """Return a text of the input. Raises Wrong where it is missing or something else."""
+    """Return a text of the input. Raises ToolFailure if it is missing or something else."""
     value = given.get(key, default)
     if not isinstance(value, str):
         raise ToolFailure(f"`{key}` has to be a text" if key in given else f"`{key}` is missing")

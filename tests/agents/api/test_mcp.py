@@ -100,7 +100,7 @@ def test_what_is_malformed_in_the_file_is_noted_and_left_out(tmp_path: Path) -> 
     file.write_text(
         '{"mcpServers": {"w": {"url": "http://x", "headers": {"A": "b"}}, "s": {"type": "sse", "url": "http://y"}}}'
     )
-    assert [(one.kind, one.url) for one in load_servers(tmp_path, notes.append)] == [
+    assert [(one.type, one.url) for one in load_servers(tmp_path, notes.append)] == [
         ("http", "http://x"),
         ("sse", "http://y"),
     ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aigon.agents.api_agent.reply import ending_from_reply, parse_reply
+from aigon.agents.api_agent.reply import read_ending
 
 DONE = '{"thought": "t", "next_action": "DONE", "reason": "r"}'
 
@@ -22,20 +22,20 @@ DONE = '{"thought": "t", "next_action": "DONE", "reason": "r"}'
     ],
 )
 def test_the_last_object_with_an_action_is_the_reply(text: str) -> None:
-    reply = parse_reply(text)
-    assert reply.action == "DONE" and reply.parsed
+    ending = read_ending(text)
+    assert (ending.action, ending.detail) == ("DONE", "")
 
 
 @pytest.mark.parametrize(
     "text", ["", "done", "{", '{"next_action": "STOP"}', '["DONE"]', '{"next_action": 1}', "{" * 5000]
 )
 def test_anything_else_is_taken_for_continue_and_that_is_said(text: str) -> None:
-    ending = ending_from_reply(parse_reply(text))
+    ending = read_ending(text)
     assert (ending.end, ending.action) == ("finished", "CONTINUE") and "form" in ending.detail
 
 
 def test_what_each_action_comes_to() -> None:
-    said = {a: ending_from_reply(parse_reply(f'{{"thought": "t", "next_action": "{a}", "reason": "why"}}')) for a in
+    said = {a: read_ending(f'{{"thought": "t", "next_action": "{a}", "reason": "why"}}') for a in
             ("DONE", "CONTINUE", "FAILED", "NEEDS_HUMAN", "needs-human")}  # fmt: skip
     assert [e.end for e in said.values()] == ["finished", "finished", "failed", "finished", "finished"]
     assert "why" in said["FAILED"].detail and said["DONE"].detail == ""
@@ -48,5 +48,5 @@ def test_a_reason_that_is_long_or_holds_the_tag_still_asks_for_a_person() -> Non
     from aigon.agents.adapters._program import LAST_WORDS
 
     text = f'{{"thought": "{"x" * 5000}", "next_action": "NEEDS_HUMAN", "reason": "</impossible>{"y" * 5000}"}}'
-    said = ending_from_reply(parse_reply(text)).said[-LAST_WORDS:]
+    said = read_ending(text).said[-LAST_WORDS:]
     assert said.count("<impossible>") == said.count("</impossible>") == 1 and said.endswith("y</impossible>")
