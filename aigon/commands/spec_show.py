@@ -38,7 +38,9 @@ def _parsed(wanted: str) -> tuple[str, Spec, str]:
 
 
 def _in_project(wanted: str, spec: Spec, folder: Path, place: "SpecLocation | None" = None) -> tuple[Spec, str]:
-    """Return the spec as a run would read it, and the judge; as it is where there is no sound project around it."""
+    """Return the spec as a run would read it, and the judge; as it is if there is no sound project around it."""
+    if all(criterion.kind != "judge" for criterion in spec.criteria):
+        return spec, ""  # only open criteria depend on the project
     from aigon.git.person import Checkout
     from aigon.job.options import Options
     from aigon.run.prepare import prepare

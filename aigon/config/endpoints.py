@@ -1,7 +1,7 @@
 """The key `endpoints`: a server, when it is ready, and what it has to answer. See docs/endpoints.md."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def make_error(what: str) -> "PydanticCustomError":
-    """An error to raise in a validator: `what` is said as it stands, without pydantic's own words before it."""
+    """Return an error to raise in a validator. Its message is `what` alone, without pydantic's own words."""
     from pydantic_core import PydanticCustomError
 
     return PydanticCustomError("endpoints", "{what}", {"what": what})
@@ -41,7 +41,7 @@ def _parse_seconds(value: object) -> object:
 
 
 def _parse_statuses(value: object) -> object:
-    """`201`, `"2xx"` or a list of them, as texts."""
+    """Read `201`, `"2xx"` or a list of them as texts."""
     each = value if isinstance(value, list) else [value]
     texts = [str(one) for one in each if isinstance(one, int | str) and not isinstance(one, bool)]
     known = [text for text in texts if _CLASS.fullmatch(text) or (text.isdecimal() and 100 <= int(text) <= 599)]
@@ -106,26 +106,26 @@ def _check_variables(value: dict[str, str]) -> dict[str, str]:
     return value
 
 
-def expand_ready(value: object) -> object:
-    """`"/health"` is short for `{"path": "/health"}`."""
-    return {"path": value} if isinstance(value, str) else value
+def accept_text(key: str) -> Callable[[object], object]:
+    """Return a validator that reads a text as short for an object with just that key."""
+    return lambda value: {key: value} if isinstance(value, str) else value
 
 
-def expand_expect(value: object) -> object:
-    """`201` is short for `{"status": 201}`."""
+def _expand_expect(value: object) -> object:
+    """Read `201` as short for `{"status": 201}`."""
     return {"status": value} if isinstance(value, int | str | list) else value
 
 
-def expand_request(value: object) -> object:
-    """`"GET /users"` is short for an object with the two."""
+def _expand_request(value: object) -> object:
+    """Read `"GET /users"` as short for an object with the two."""
     if not isinstance(value, str):
         return value
     method, blank, path = value.partition(" ")
     return {"method": method, "path": path.strip()} if blank else {"path": value}
 
 
-def expand_openapi(value: object) -> object:
-    """A text that begins with / is a path on the server, another one a file."""
+def _expand_openapi(value: object) -> object:
+    """Read a text that begins with / as a path on the server, another one as a file."""
     return {"path" if value.startswith("/") else "file": value} if isinstance(value, str) else value
 
 
@@ -151,11 +151,13 @@ Variables = Annotated[dict[str, str], AfterValidator(_check_variables)]
 Options = Annotated[list[str], AfterValidator(_check_schemathesis_options)]
 
 
-class _Section(BaseModel):
+class Section(BaseModel):
+    """A section of the configuration: every key is known, every value has its type."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=to_camel)
 
 
-class Ready(_Section):
+class Ready(Section):
     """When the server is ready to be asked: its port accepts connections, or a path answers with a status."""
 
     path: Path | None = Field(default=None, description="A path that is asked until it answers as it should")
@@ -163,7 +165,7 @@ class Ready(_Section):
     timeout: Seconds = Field(default=60.0, description="How long the server may take to be ready")
 
 
-class Expect(_Section):
+class Expect(Section):
     """What an answer has to be. Everything that is named has to hold."""
 
     status: Statuses = Field(default=["2xx"], description="200, '2xx' or a list of them")
@@ -175,7 +177,7 @@ class Expect(_Section):
     text: Texts = Field(default=[], description="What the body has to contain: a text or a list of them")
 
 
-class Request(_Section):
+class Request(Section):
     """One request and what its answer has to be. `${name}` stands for a value that an earlier request saved."""
 
     name: str | None = Field(default=None, description="What it is called; its method and path without it")
@@ -188,7 +190,7 @@ class Request(_Section):
     text: str | None = Field(default=None, description="The body as it is; say its Content-Type under headers")
     cookies: bool = Field(default=True, description="false: send no cookies of earlier answers, and keep none")
     expect: Annotated[
-        Expect, BeforeValidator(expand_expect, json_schema_input_type=Expect | int | str | list[int | str])
+        Expect, BeforeValidator(_expand_expect, json_schema_input_type=Expect | int | str | list[int | str])
     ] = Field(default=Expect(), description="What the answer has to be; any status from 200 to 299 without it")
     save: Sources = Field(
         default={}, description="Values for later requests: $.id of the JSON body, headers.location, cookies.session"
@@ -203,7 +205,7 @@ class Request(_Section):
         return self
 
 
-class OpenApi(_Section):
+class OpenApi(Section):
     """An OpenAPI document that schemathesis exercises the server with."""
 
     file: str | None = Field(default=None, description="A file of the project")
@@ -217,7 +219,7 @@ class OpenApi(_Section):
         return self
 
 
-class Endpoints(_Section):
+class Endpoints(Section):
     """A server that is started, asked, and stopped again: the check `endpoints`."""
 
     command: Words = Field(description="What starts the server: a line for bash, or a program and its arguments")
@@ -225,13 +227,13 @@ class Endpoints(_Section):
     port: int | None = Field(
         default=None, ge=1, le=65535, description="The port that it listens on; a free one, {port} and PORT, without it"
     )
-    ready: Annotated[Ready, BeforeValidator(expand_ready, json_schema_input_type=Ready | str)] = Field(
+    ready: Annotated[Ready, BeforeValidator(accept_text("path"), json_schema_input_type=Ready | str)] = Field(
         default=Ready(), description="When it is ready: its port accepts connections, without it"
     )
-    requests: list[Annotated[Request, BeforeValidator(expand_request, json_schema_input_type=Request | str)]] = Field(
+    requests: list[Annotated[Request, BeforeValidator(_expand_request, json_schema_input_type=Request | str)]] = Field(
         default=[], max_length=1000, description="What is asked, in this order"
     )
-    openapi: Annotated[OpenApi, BeforeValidator(expand_openapi, json_schema_input_type=OpenApi | str)] | None = Field(
+    openapi: Annotated[OpenApi, BeforeValidator(_expand_openapi, json_schema_input_type=OpenApi | str)] | None = Field(
         default=None, description="An OpenAPI document to exercise with schemathesis"
     )
     stop: Seconds = Field(default=5.0, description="How long it may take to end after SIGTERM, before SIGKILL")
@@ -245,7 +247,7 @@ class Endpoints(_Section):
 
 
 def get_named_value(section: BaseModel, alias: str) -> tuple[object, ...]:
-    """The value of a field that may be null: empty where it is not named at all."""
+    """Return the value of a field that may be null, alone in a tuple; () if it is not named at all."""
     fields: Mapping[str, Any] = type(section).model_fields
     name = next(name for name, field in fields.items() if field.alias == alias)
     return (getattr(section, name),) if name in section.model_fields_set else ()

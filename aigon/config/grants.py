@@ -1,7 +1,7 @@
-"""What a sandbox grants: which paths an agent may write and read, which are not there for it, whether it has a network.
+"""What a sandbox grants: which paths an agent may write and read, which are hidden from it, whether it has a network.
 
-The most specific path wins: what is granted inside of something hidden can be reached, and the other way about.
-Everything that is named nowhere may be read and not written.
+The most specific path wins: what is granted inside of a hidden folder can be reached, and the other way round. Paths
+that are not named may be read and not written.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,9 +19,9 @@ Network = Literal["open", "closed"]
 class Grants:
     """Absolute paths, resolved but for the last link of one that an agent asks for by that name.
 
-    `write` is for folders with all that is in them, and files; in those of `flat` files can be made while what is
-    there stays as it is; `read` may be read where it would be hidden; `fixed` cannot be written inside of what can.
-    `hidden` cannot be reached; `own` are folders in whose place the agent has one of its own, for as long as the run
+    `write` are folders with everything in them, and files; in folders of `flat` files can be made while existing ones
+    stay as they are; `read` may be read inside of what is hidden; `fixed` cannot be written inside of what can.
+    `hidden` cannot be reached; `own` are folders that the agent has in a version of its own for as long as the run
     lasts: its home and those for temporary files.
     """
 
@@ -34,7 +34,7 @@ class Grants:
     network: Network = "open"
 
     def more(self, *, write: Iterable[str] = (), read: Iterable[str] = ()) -> "Grants":
-        """The same and these."""
+        """Return the same grants and these."""
         return replace(self, write=(*self.write, *write), read=(*self.read, *read))
 
 
@@ -42,8 +42,8 @@ class Grants:
 class SandboxPaths:
     """The paths in `templates/sandbox.yaml`, as they are written there.
 
-    `write` are caches, `read` what tools need of a home, `never` what is reached by nobody, `sockets` variables that
-    lead to one.
+    `write` are caches, `read` what tools need of a home, `never` what nobody reaches, `sockets` variables that lead to
+    one.
     """
 
     write: tuple[str, ...] = ()
@@ -53,19 +53,19 @@ class SandboxPaths:
 
 
 def read_sandbox_paths(document: DocumentNode) -> SandboxPaths:
-    """The places in a document. Raises AigonError (usage) that names file and key for one that is malformed."""
+    """Return the paths in a document. Raises AigonError (usage) that names file and key if it is malformed."""
     names = ("write", "read", "never", "sockets")
     fields = document.fields(names, required=names)
     return SandboxPaths(*(fields[name].texts() for name in names))
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Whether `path` is `folder` or below it."""
+    """Return whether `path` is `folder` or below it."""
     return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
 def find_covering_grant(path: str, known: Mapping[str, str]) -> str:
-    """What is said of the closest folder above `path`; "read" where nothing is."""
+    """Return what is known of the closest folder above `path`; "read" if nothing is."""
     while path not in ("", "/"):
         path = path.rpartition("/")[0] or "/"
         if path in known:
@@ -74,9 +74,9 @@ def find_covering_grant(path: str, known: Mapping[str, str]) -> str:
 
 
 def list_grant_layers(grants: Grants) -> tuple[tuple[str, str], ...]:
-    """Each path and what it is there ("hidden", "own", "read", "write", "flat", "fixed"), outer folders first.
+    """Return each path and its grant ("hidden", "own", "read", "write", "flat", "fixed"), outer folders first.
 
-    Left out is what changes nothing: a path that is what the folder around it makes of it anyway.
+    A path that gets the same from the folder around it is left out.
     """
     wanted: dict[str, str] = {}
     # Later ones win on the same path.
@@ -97,4 +97,4 @@ _SAME: Mapping[str, frozenset[str]] = {
     "flat": frozenset(("write", "read")),
     "fixed": frozenset(("read", "fixed")),
 }
-"""What is no different inside of each: a part of a writable folder that is granted for reading stays writable."""
+"""What changes nothing inside of each: a part of a writable folder that is granted for reading stays writable."""

@@ -6,24 +6,13 @@ module is imported where it is needed.
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic.alias_generators import to_camel
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from aigon.config.endpoints import Endpoints
+from aigon.config.endpoints import Endpoints, Section, accept_text
 from aigon.text import amounts
 
 MAX_ITERATIONS = 20
 """The limit for any configuration (docs/design/contracts.md, Defaults)."""
-
-
-def _expand_path(value: object) -> object:
-    """`"frontend": "web"` is short for `"frontend": {"profile": "web"}`."""
-    return {"profile": value} if isinstance(value, str) else value
-
-
-def _expand_proof(value: object) -> object:
-    """`"proof": "in-place"` is short for `"proof": {"mode": "in-place"}`."""
-    return {"mode": value} if isinstance(value, str) else value
 
 
 HookPoint = Literal[
@@ -36,11 +25,7 @@ PassedVariables = Annotated[
 ]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=to_camel)
-
-
-class Ralph(_Section):
+class Ralph(Section):
     """The loop."""
 
     enabled: bool = True
@@ -50,13 +35,13 @@ class Ralph(_Section):
     stop_on_first_failure: bool = False
 
 
-class ProfileOverride(_Section):
+class ProfileOverride(Section):
     """What a project changes in one profile."""
 
     validation_script: str | None = None
 
 
-class EscalationStepConfig(_Section):
+class EscalationStepConfig(Section):
     """One escalation step: for so many turns of a feature (0: all that follow)."""
 
     turns: int = Field(default=0, ge=0, description="Turns of the feature that it lasts for; 0: for all that follow")
@@ -65,7 +50,7 @@ class EscalationStepConfig(_Section):
     digest: Literal["short", "full"] = Field(default="short", description="How much the agent is told of what is wrong")
 
 
-class AgentConfig(_Section):
+class AgentConfig(Section):
     """An agent under a name of the project's own."""
 
     adapter: str = "command"
@@ -82,7 +67,7 @@ class AgentConfig(_Section):
     pass_: PassedVariables = Field(default_factory=list)
 
 
-class HookConfig(_Section):
+class HookConfig(Section):
     """A program that runs at a point of the run. With `veto`, a failing `before_*` hook stops the run."""
 
     command: list[str] | str = Field(default_factory=list)
@@ -91,7 +76,7 @@ class HookConfig(_Section):
     pass_: PassedVariables = Field(default_factory=list)
 
 
-class NotifyConfig(_Section):
+class NotifyConfig(Section):
     """Whom to tell how a run ended: `on` lists statuses; all if it is empty."""
 
     on: list[Literal["met", "needs_human", "stopped", "interrupted", "unavailable", "refused"]] = Field(
@@ -103,7 +88,7 @@ class NotifyConfig(_Section):
     pass_: PassedVariables = Field(default_factory=list)
 
 
-class JudgeConfig(_Section):
+class JudgeConfig(Section):
     """Who decides what no command can. Without a backend the first ready one is used."""
 
     backend: str | None = None
@@ -116,7 +101,7 @@ class JudgeConfig(_Section):
     pass_: PassedVariables = Field(default_factory=list)
 
 
-class Proof(_Section):
+class Proof(Section):
     """How the proof runs all checks again. `setup` makes what they need there."""
 
     mode: Literal["clean-room", "in-place"] = "clean-room"
@@ -125,7 +110,7 @@ class Proof(_Section):
     setup: str | list[str] | None = None
 
 
-class Protect(_Section):
+class Protect(Section):
     """A rule of the project's own on what an agent may change."""
 
     paths: list[str] | str
@@ -134,13 +119,13 @@ class Protect(_Section):
     part: Literal["tests", "config", "other"] = "other"
 
 
-class Validation(_Section):
+class Validation(Section):
     """Whether a validation script stands in for the profile's checks or runs beside them."""
 
     mode: Literal["replace", "add"] = "replace"
 
 
-class CheckOverride(_Section):
+class CheckOverride(Section):
     """A change to a check of the profile, or a check of the project's own."""
 
     command: str | list[str] | None = None
@@ -157,14 +142,14 @@ class CheckOverride(_Section):
     writes: list[str] | None = None
 
 
-class PathConfig(_Section):
+class PathConfig(Section):
     """A project in a folder of the repository: its profile, which is detected where none is named, and its server."""
 
     profile: str | None = Field(default=None, description="Its profile; detected where none is named")
     endpoints: Endpoints | None = Field(default=None, description="Its server, and what that has to answer")
 
 
-class Guards(_Section):
+class Guards(Section):
     """When to stop. Durations as `30m` or seconds; sizes in bytes; money in US dollars."""
 
     consecutive_failures: int = Field(default=3, ge=1)
@@ -182,13 +167,13 @@ class Guards(_Section):
     allow_unknown_cost: bool = False
 
 
-class Env(_Section):
+class Env(Section):
     """Variables that look like credentials and that agents, checks, hooks and judges may see all the same."""
 
     pass_: list[str] = Field(default_factory=list, alias="pass")
 
 
-class SandboxConfig(_Section):
+class SandboxConfig(Section):
     """What agents may reach beside the workspace, and whether there is a network."""
 
     mode: Literal["auto", "bwrap", "landlock", "none"] = Field(
@@ -204,14 +189,14 @@ class SandboxConfig(_Section):
     )
 
 
-class Secrets(_Section):
+class Secrets(Section):
     """What looks like a secret and may be committed all the same, and who else looks for secrets."""
 
     allow: list[str] = Field(default_factory=list)
     scanner: Literal["auto", "none", "gitleaks", "betterleaks"] = "auto"
 
 
-class WorktreeConfig(_Section):
+class WorktreeConfig(Section):
     """Worktrees that aigon makes: where they are, and what they need beside the files that git has."""
 
     root: str | None = Field(
@@ -243,14 +228,14 @@ class WorktreeConfig(_Section):
     ports: int = Field(default=20, ge=1, le=1000, description="Ports from one slot to the next")
 
 
-class ArenaConfig(_Section):
+class ArenaConfig(Section):
     """Several agents on one feature side by side."""
 
     parallel: int | None = Field(default=None, ge=1, description="Loops at a time; as many as memory and cores allow")
     check_slots: int | None = Field(default=None, ge=1, description="Checks at a time over all loops; one per core")
 
 
-class EvaluationConfig(_Section):
+class EvaluationConfig(Section):
     """How the candidates of an arena are compared."""
 
     cross_checks: bool = Field(default=True, description="Run each candidate's new tests against the others (advisory)")
@@ -259,7 +244,7 @@ class EvaluationConfig(_Section):
     )
 
 
-class Config(_Section):
+class Config(Section):
     """The whole of `.aigon/config.json`."""
 
     schema_: str | None = Field(default=None, alias="$schema")
@@ -270,9 +255,9 @@ class Config(_Section):
     agents: dict[str, AgentConfig] = Field(default_factory=dict)
     judge: JudgeConfig | None = None
     validation: Validation = Validation()
-    paths: dict[str, Annotated[PathConfig, BeforeValidator(_expand_path, json_schema_input_type=PathConfig | str)]] = (
-        Field(default_factory=dict)
-    )
+    paths: dict[
+        str, Annotated[PathConfig, BeforeValidator(accept_text("profile"), json_schema_input_type=PathConfig | str)]
+    ] = Field(default_factory=dict)
     checks: dict[str, CheckOverride] = Field(default_factory=dict)
     endpoints: Endpoints | None = Field(default=None, description="The root's server, and what that has to answer")
     guards: Guards = Guards()
@@ -280,7 +265,7 @@ class Config(_Section):
     secrets: Secrets = Secrets()
     sandbox: SandboxConfig = SandboxConfig()
     proof: Annotated[
-        Proof, BeforeValidator(_expand_proof, json_schema_input_type=Proof | Literal["clean-room", "in-place"])
+        Proof, BeforeValidator(accept_text("mode"), json_schema_input_type=Proof | Literal["clean-room", "in-place"])
     ] = Proof()
     protect: list[Protect] = Field(default_factory=list)
     ladder: list[EscalationStepConfig] | None = None

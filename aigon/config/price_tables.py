@@ -4,13 +4,12 @@
 none of them knows is asked of the package `genai-prices`, if it is installed (`pip install 'aigon[prices]'`).
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aigon.config.prices import MILLION, Price, PriceGroup, PriceTable, find_price, merge_tables
 from aigon.errors import usage
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 PROJECT_PRICE_FILE = ".aigon/prices.yaml"
 MAX_DOLLARS_PER_MILLION = 10_000.0
 """The dearest model is two orders below: a higher price is a slip of the decimal point."""
-_RATES = ("input", "output", "cache_write", "cache_read")
 _ASKED_TOKENS = 1000
 """Tokens of a call that genai-prices is asked about: far too few for the price of a long prompt."""
 
@@ -76,39 +74,43 @@ def read_price_table(content: bytes, file: str) -> PriceTable:
 
 
 def _read_group(node: DocumentNode, as_of: str) -> PriceGroup:
-    fields = node.fields(("provider", "as_of", "source", "prefixes", "aliases", "models"), required=("models",))
-    prefixes = fields["prefixes"].texts() if "prefixes" in fields else ()
+    readers = {
+        "provider": DocumentNode.text,
+        "as_of": _read_day,
+        "source": DocumentNode.text,
+        "prefixes": _read_prefixes,
+        "aliases": lambda aliases: {alias: name.text() for alias, name in aliases.pairs().items()},
+        "models": lambda models: {name: _read_price(price) for name, price in models.pairs().items()},
+    }
+    fields = {"as_of": as_of, **node.read(readers, required=("models",))}
+    return PriceGroup(fields.pop("models"), file=node.file, **fields)
+
+
+def _read_prefixes(node: DocumentNode) -> tuple[str, ...]:
+    prefixes = node.texts()
     if "" in prefixes:
-        hint = "A prefix is what stands before a model's name, such as openai/"
-        raise fields["prefixes"].wrong("holds an empty text", hint)
-    aliases = fields["aliases"].pairs() if "aliases" in fields else {}
-    return PriceGroup(
-        prices={name: _read_price(price) for name, price in fields["models"].pairs().items()},
-        as_of=_read_day(fields["as_of"]) if "as_of" in fields else as_of,
-        prefixes=prefixes,
-        aliases={alias: name.text() for alias, name in aliases.items()},
-        file=node.file,
-        **{key: fields[key].text() for key in ("provider", "source") if key in fields},
-    )
+        raise node.wrong("holds an empty text", "A prefix is what stands before a model's name, such as openai/")
+    return prefixes
 
 
-def _read_price(node: DocumentNode) -> Price:
-    fields = node.fields((*_RATES, "long", "until"), required=("input", "output"))
-    price = replace(_read_rates(fields), until=_read_day(fields["until"]) if "until" in fields else "")
-    if "long" not in fields:
-        return price
-    long = fields["long"].fields((*_RATES, "above"), required=("above", "input", "output"))
-    above = long["above"].whole()
-    if not above:
-        raise long["above"].wrong("must be a number of tokens above 0")
-    return replace(price, above=above, long=_read_rates(long))
-
-
-def _read_rates(fields: dict[str, DocumentNode]) -> Price:
+def _read_price(node: DocumentNode, *, long: bool = False) -> Price:
     """Return a price. A cache without a price costs what input costs: an estimate should rather be too high."""
-    rates = {name: _read_dollars(fields[name]) for name in _RATES if name in fields}
-    plain = rates["input"]
-    return Price(plain, rates["output"], rates.get("cache_write", plain), rates.get("cache_read", plain))
+    readers = dict.fromkeys(("input", "output", "cache_write", "cache_read"), _read_dollars)
+    required = ("input", "output")
+    if long:
+        fields = node.read({**readers, "above": _read_tokens}, ("above", *required))
+    else:
+        fields = node.read({**readers, "long": lambda n: _read_price(n, long=True), "until": _read_day}, required)
+    price = Price(**{"cache_write": fields["input"], "cache_read": fields["input"], **fields})
+    if price.long:
+        return replace(price, above=price.long.above, long=replace(price.long, above=0))
+    return price
+
+
+def _read_tokens(node: DocumentNode) -> int:
+    if not (tokens := node.whole()):
+        raise node.wrong("must be a number of tokens above 0")
+    return tokens
 
 
 def _read_dollars(node: DocumentNode) -> float:
@@ -140,24 +142,20 @@ def add_known_prices(table: PriceTable, *models: str) -> PriceTable:
 
 def _ask_genai_prices(model: str) -> PriceGroup | None:
     """Return what genai-prices knows of `model`, or None. It has its own rules of which name is whose."""
+    provider, slash, rest = model.partition("/")  # a provider before the model's name is passed by itself
+    calls = (
+        {"input_tokens": _ASKED_TOKENS},
+        {"output_tokens": _ASKED_TOKENS},
+        # Its input counts include those of the cache.
+        {"input_tokens": _ASKED_TOKENS, "cache_write_tokens": _ASKED_TOKENS},
+        {"input_tokens": _ASKED_TOKENS, "cache_read_tokens": _ASKED_TOKENS},
+    )
     try:
         package = import_module("genai_prices")
-        price = Price(
-            _ask_dollars(package, model, {"input_tokens": _ASKED_TOKENS}),
-            _ask_dollars(package, model, {"output_tokens": _ASKED_TOKENS}),
-            # Its input counts include those of the cache.
-            _ask_dollars(package, model, {"input_tokens": _ASKED_TOKENS, "cache_write_tokens": _ASKED_TOKENS}),
-            _ask_dollars(package, model, {"input_tokens": _ASKED_TOKENS, "cache_read_tokens": _ASKED_TOKENS}),
-        )
+        whose = {"model_ref": rest if slash else model, "provider_id": provider if slash else None}
+        costs = [package.calc_price(package.Usage(**tokens), **whose).total_price for tokens in calls]
+        plain, output, write, read = (float(cost) * MILLION / _ASKED_TOKENS for cost in costs)
     except Exception:  # it is not installed, does not know the model, or has another interface
         return None
     version = f"genai-prices {getattr(package, '__version__', '')}".rstrip()
-    return PriceGroup({model: price}, source=version, file=version)
-
-
-def _ask_dollars(package: Any, model: str, tokens: Mapping[str, int]) -> float:
-    """Return US dollars per million tokens. A provider before the model's name is passed by itself."""
-    provider, slash, rest = model.partition("/")
-    usage_ = package.Usage(**tokens)
-    cost = package.calc_price(usage_, model_ref=rest if slash else model, provider_id=provider if slash else None)
-    return float(cost.total_price) * MILLION / _ASKED_TOKENS
+    return PriceGroup({model: Price(plain, output, write, read)}, source=version, file=version)

@@ -114,12 +114,6 @@ def find_price(table: PriceTable, model: str) -> PriceQuote | None:
     return None
 
 
-def find_model_name(table: PriceTable, model: str) -> str:
-    """Return the table's name of `model`, or the name itself if the table does not know it."""
-    quote = find_price(table, model)
-    return quote.model if quote else model.strip()
-
-
 def _list_spellings(table: PriceTable, model: str) -> Iterator[tuple[str, str]]:
     """Yield the name, then the name within each provider whose prefix it has."""
     yield model, ""
@@ -143,14 +137,6 @@ def _find_quote(table: PriceTable, name: str, provider: str) -> PriceQuote | Non
     if not groups or (provider and not any(group.provider == provider for group in groups)):
         return None
     return PriceQuote(name, groups[0].prices[name], groups[0])
-
-
-def get_age_days(table: PriceTable, today: date, model: str = "") -> int | None:
-    """Return the days since the price of `model`, or the shipped table, was looked at; None if nobody knows."""
-    if not model:
-        return _count_days(table.as_of, today)
-    quote = find_price(table, model)
-    return _count_days(quote.group.as_of, today) if quote else None
 
 
 def describe_stale_prices(table: PriceTable, today: date, models: Iterable[str] = ()) -> str:

@@ -13,16 +13,20 @@ from aigon.job.results import Result
 from aigon.model.changes import Concern, FileChange
 from aigon.model.checks import Check, Finding
 from aigon.model.criteria import Verdict
-from aigon.model.resources import Volume, find_full_volume, format_bytes
+from aigon.model.resources import find_full_volume, format_bytes
 from aigon.process.meter import Meter
 from aigon.text.fingerprints import combine_fingerprints, fingerprint
+
+CHANGED = "changed-by-checks"
+"""The rule for a file of the commit that the checks changed."""
+MAX_NAMED_PATHS = 3
 
 
 @dataclass(slots=True)
 class Snapshot:
     """What aigon's private index holds. `complaints` are git's, about paths it could not take; `notes` go to the agent.
 
-    `number` is the iteration it belongs to, 0 for the base.
+    `number` is the iteration it belongs to, 0 for the baseline.
     """
 
     number: int
@@ -47,8 +51,8 @@ class Snapshot:
             self.changes.result()
 
     def content(self) -> Content:
-        """What it holds beyond the base, asked of git once and only when something wants to know."""
-        with self._asking:  # of checks side by side each wants to know
+        """Return what it holds beyond the base, read from git once and only when something asks for it."""
+        with self._asking:  # checks that run side by side all ask
             if self._content is None:
                 self._content = self.workspace.content(self.base, self.own_files)
             return self._content
@@ -59,7 +63,7 @@ class Snapshot:
         return self._content.key() if self._content is not None else ""
 
     def forget(self) -> None:
-        """The index was changed: what was known of its content no longer holds."""
+        """Drop what was read of its content: the index was changed."""
         self._content = None
 
 
@@ -69,17 +73,11 @@ def is_baseline(base: str, workspace: Workspace, tree: str) -> bool:
     return code == 0 and out.decode().strip() == tree
 
 
-CHANGED = "changed-by-checks"
-"""The rule of a file of the commit that was another one after the checks."""
-NAMED = 3
-"""Paths that a sentence names."""
-
-
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What was found and decided on a snapshot; not `complete` when the run was stopped at once meanwhile.
+    """What was found and decided on a snapshot; not `complete` if the run was stopped at once meanwhile.
 
-    `ran` are the checks and commands of this look with their whole results. `passed_at_base` and `adds_nothing` as in
+    `ran` are its checks and commands with their whole results. `passed_at_base` and `adds_nothing` as in
     `IterationFinished`.
     """
 
@@ -94,17 +92,17 @@ class Assessment:
 
     @property
     def fingerprint(self) -> str:
-        """One name for the failing fingerprints and the criteria that are not met."""
+        """One name for the fingerprints of failures and the criteria that have not passed."""
         failing = (name for finding in self.findings for name in finding.fingerprints)
         open_ = (f"criterion {v.criterion}: {fingerprint(v.reason)}" for v in self.verdicts if v.status != "met")
         return combine_fingerprints([*failing, *open_])
 
     @property
     def score(self) -> tuple[int, ...]:
-        """Progress, the weightiest first: criteria met, checks green, tests passed."""
-        passed = sum(f.counts.passed for f in self.findings if f.counts)
-        green = sum(f.status == "pass" for f in self.findings)
-        return (sum(v.status == "met" for v in self.verdicts), green, passed)
+        """Progress, the weightiest first: criteria, checks and tests that passed."""
+        tests = sum(f.counts.passed for f in self.findings if f.counts)
+        checks = sum(f.status == "pass" for f in self.findings)
+        return (sum(v.status == "met" for v in self.verdicts), checks, tests)
 
 
 def require_untouched(look: Assessment) -> None:
@@ -120,33 +118,28 @@ def require_untouched(look: Assessment) -> None:
 
 
 def few_paths(paths: Sequence[str]) -> str:
-    return ", ".join([*paths[:NAMED], *([f"{len(paths) - NAMED} more"] if len(paths) > NAMED else [])])
+    more = len(paths) - MAX_NAMED_PATHS
+    return ", ".join([*paths[:MAX_NAMED_PATHS], *([f"{more} more"] if more > 0 else [])])
 
 
 def require_room(meter: Meter, look: Assessment) -> None:
-    """Raise AigonError (exit 7) where something is red in a look that had no room: that says nothing about the work.
+    """Raise AigonError (exit 7) if something failed while a disk was full: that says nothing about the work.
 
-    Nothing was decided then. A resume looks at the very same work anew, and pays no turn for that.
+    Nothing was decided then. A resume assesses the very same work again, and pays no turn for that.
     """
     meter.sample()
-    if not look.complete or _green(look):
+    passed = all(f.status == "pass" for f in look.findings) and all(v.status == "met" for v in look.verdicts)
+    if passed or not look.complete:
         return
     if isinstance(meter.trouble, ResourceShortage):
         raise meter.trouble
     if isinstance(meter.trouble, OSError):
         raise explain_os_error("The checks could not run, so nothing was decided", meter.trouble)
     if volume := find_full_volume(meter.least):
-        raise _broken(volume)
-
-
-def _green(look: Assessment) -> bool:
-    passed = all(finding.status == "pass" for finding in look.findings)
-    return passed and all(verdict.status == "met" for verdict in look.verdicts)
-
-
-def _broken(volume: Volume) -> ResourceShortage:
-    what, do = explain_shortage(errno.EROFS if volume.problem else errno.ENOSPC, volume.mounted)
-    least = "" if volume.problem or volume.free is None else f" (down to {format_bytes(volume.free)})"
-    said = f"Checks failed while {what}{least}, so nothing was decided"
-    again = "then run again with --resume: the work is looked at anew, and no turn is paid for that"
-    return ResourceShortage(said, where=f"{volume.place} ({volume.holds})", hint=f"{do}, {again}")
+        what, do = explain_shortage(errno.EROFS if volume.problem else errno.ENOSPC, volume.mounted)
+        least = "" if volume.problem or volume.free is None else f" (down to {format_bytes(volume.free)})"
+        raise ResourceShortage(
+            f"Checks failed while {what}{least}, so nothing was decided",
+            where=f"{volume.place} ({volume.holds})",
+            hint=f"{do}, then run again with --resume: the work is looked at anew, and no turn is paid for that",
+        )

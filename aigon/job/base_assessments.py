@@ -1,7 +1,7 @@
-"""What the loops of an arena know from one another of the base, at which all of them look: what failed there.
+"""What the loops of an arena tell one another of the baseline, which all of them assess: what failed there.
 
-Passes are remembered for everybody (`aigon.checks.passes`). A failure is one only here, for the commit that all
-have in common and as long as the arena lasts, and never for the loop that found it: it looks again when it comes back.
+Passes are remembered for everybody (`aigon.checks.passes`). A failure is shared only here, for the commit that all
+have in common and as long as the arena lasts, and never with the loop that found it: that one runs the check again.
 """
 
 import json
@@ -17,14 +17,14 @@ from aigon.process.stop import Stop
 
 
 class BaselineResults(Attendant):
-    """Kept in `folder`, which the arena empties when it begins; `label` is whose look this is."""
+    """Kept in `folder`, which the arena empties when it begins; `label` is the loop's own."""
 
     def __init__(self, folder: Path, label: str) -> None:
         self._folder, self._label = folder, label
         self._held = ExitStack()
 
     def claim(self, keys: Iterable[str], stop: Stop) -> None:
-        """Be the only one who runs the checks with these names, until `close`: whoever wants to know waits for it.
+        """Be the only one who runs the checks with these names, until `close`; other loops wait for that.
 
         All at once and in order, so that no two wait for each other. Once `stop` says now, nothing is waited for.
         """
@@ -40,33 +40,36 @@ class BaselineResults(Attendant):
             yield
 
     def close(self) -> None:
-        """Let the others look."""
+        """Let the others run the checks."""
         self._held.close()
 
     def keep(self, key: str, result: Result, root: Path) -> None:
         """Keep a failure that was found in the work tree at `root`."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        document = {**encode_result(result, root), "by": self._label}
-        write_atomic(self._folder / f"{key}.json", json.dumps(document).encode())
+        self._write(key, {**encode_result(result, root), "by": self._label})
 
     def first(self, name: str, said: Mapping[str, str]) -> dict[str, str]:
-        """What the first loop of the arena said under this name; `said`, if this is the first."""
-        file = self._folder / f"{name}.json"
+        """Return what the first loop of the arena said under this name; `said`, if this is the first."""
         try:
-            return {str(key): str(value) for key, value in json.loads(file.read_bytes()).items()}
+            return {str(key): str(value) for key, value in json.loads(self._read(name)).items()}
         except (OSError, ValueError, AttributeError, RecursionError):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            write_atomic(file, json.dumps(dict(said)).encode())
+            self._write(name, said)
             return dict(said)
 
     def failure(self, key: str, root: Path, log: Path) -> Result | None:
-        """The failure that another loop found, as if it had been found in the work tree at `root`.
+        """Return the failure that another loop found, as if it had been found in the work tree at `root`.
 
-        None where there is none, or what is there can be read in no way that is surely a failure.
+        None if there is none, or the file cannot be read as what is surely a failure.
         """
         try:
-            document = json.loads((self._folder / f"{key}.json").read_bytes())
-            found = None if document["by"] == self._label else decode_result(document, root, log)
+            document = json.loads(self._read(key))
+            result = None if document["by"] == self._label else decode_result(document, root, log)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
-        return found if found and found.finding.status == "fail" else None
+        return result if result and result.finding.status == "fail" else None
+
+    def _read(self, name: str) -> bytes:
+        return (self._folder / f"{name}.json").read_bytes()
+
+    def _write(self, name: str, document: Mapping[str, object]) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        write_atomic(self._folder / f"{name}.json", json.dumps(dict(document)).encode())

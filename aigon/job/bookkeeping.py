@@ -12,13 +12,10 @@ from aigon.git.trusted import TrustedGit
 from aigon.job import branch
 from aigon.spec.features import Feature
 
-OWN_DIRECTORY = "git-bookkeeping"
-"""Apart from a loop's own git, whose rules were read before its agent ran: an agent may call these commands too."""
-
 
 @dataclass(frozen=True, slots=True)
 class Committing:
-    """How a verb commits what it writes: not at all without `commit`, past the person's hooks without `verify`.
+    """How a verb commits what it writes: not at all without `commit`, and without the person's hooks unless `verify`.
 
     `say` tells a person of a commit before it is made.
     """
@@ -29,7 +26,7 @@ class Committing:
 
 
 def commit_taken_up(checkout: Checkout, feature: Feature, paths: Sequence[str], how: Committing) -> str:
-    """Commit aigon's own uncommitted paths as the person does; return HEAD's commit. Raises AigonError (exit 7)."""
+    """Commit aigon's own uncommitted paths as the person would; return HEAD's commit. Raises AigonError (exit 7)."""
     if paths:
         commit_as_asked(checkout, paths, branch.render_own_message(open_own_git(checkout), feature, paths).strip(), how)
     return str(checkout.head)
@@ -37,8 +34,7 @@ def commit_taken_up(checkout: Checkout, feature: Feature, paths: Sequence[str], 
 
 def commit_as_asked(checkout: Checkout, paths: Sequence[str], message: str, how: Committing) -> None:
     """Commit these paths on the branch that is checked out, and say so before. Raises AigonError (exit 7)."""
-    there = [path for path in paths if os.path.lexists(checkout.root / path)] or list(paths)
-    listed = branch.preview_paths(there)
+    listed = branch.preview_paths([path for path in paths if os.path.lexists(checkout.root / path)] or paths)
     if not how.commit:
         how.say(f"Not committed: {listed}")
     else:
@@ -47,12 +43,13 @@ def commit_as_asked(checkout: Checkout, paths: Sequence[str], message: str, how:
 
 
 def open_own_git(checkout: Checkout) -> TrustedGit:
-    """aigon's own git for this checkout."""
-    return TrustedGit(checkout, ensure_home(checkout.common_dir) / OWN_DIRECTORY)
+    """Return aigon's own git for this checkout."""
+    # Not a loop's own git, whose rules were read before its agent ran: an agent may call these commands too.
+    return TrustedGit(checkout, ensure_home(checkout.common_dir) / "git-bookkeeping")
 
 
 def require_clean(checkout: Checkout) -> None:
-    """Raise AigonError (exit 7) where anything is uncommitted."""
+    """Raise AigonError (exit 7) if anything is uncommitted."""
     if changed := checkout.changed():
         hint = 'git add -A && git commit -m "..."   or   git stash --include-untracked'
         raise environment("There are uncommitted changes", where=", ".join(changed[:5]), hint=hint)

@@ -20,22 +20,27 @@ from aigon.job.free_space import require_writable
 from aigon.spec.features import ROOT, Feature, is_named, parse_feature_path
 from aigon.text.command_marks import is_unedited_command
 
+MAX_SUBJECTS = 1000
+"""Commits whose subjects are compared with a new one."""
+SAVED_ASIDE = "refs/aigon/parked/"
+
 
 def require_sound(checkout: Checkout) -> str:
-    """The branch that is checked out. Raises AigonError (exit 7): no commits, detached HEAD, something under way,
-    a git directory that cannot be written, nobody to commit as, a kind of repository that is not supported."""
+    """Return the branch that is checked out.
+
+    Raises AigonError (exit 7): no commits, detached HEAD, a merge or the like under way, a git directory that cannot be
+    written, nobody to commit as, a kind of repository that is not supported.
+    """
+    root = str(checkout.root)
     if checkout.head is None:
-        raise environment("This repository has no commits yet", where=str(checkout.root), hint=FIRST_COMMIT)
+        raise environment("This repository has no commits yet", where=root, hint=FIRST_COMMIT)
     if doing := checkout.under_way():
-        raise environment(
-            f"A {doing} is under way in this checkout",
-            where=str(checkout.root),
-            hint=f"git {doing} --continue, or git {doing} --abort" if doing != "bisect" else "git bisect reset",
-        )
+        hint = f"git {doing} --continue, or git {doing} --abort" if doing != "bisect" else "git bisect reset"
+        raise environment(f"A {doing} is under way in this checkout", where=root, hint=hint)
     branch = checkout.branch
     if branch is None:
         hint = "git switch main (or the branch you want to build on); git switch -c NAME keeps what you have"
-        raise environment("HEAD is detached: there is no branch to build on", where=str(checkout.root), hint=hint)
+        raise environment("HEAD is detached: there is no branch to build on", where=root, hint=hint)
     remove_dead_lock(checkout.git_dir / "index.lock")
     require_committable(checkout)
     return branch
@@ -49,12 +54,8 @@ def require_committable(checkout: Checkout) -> None:
     refuse_unsupported(checkout)
 
 
-_COMMIT = 'git add -A && git commit -m "work in progress"'
-_STASH = "git stash --include-untracked"
-
-
-def _go(checkout: Checkout) -> str:
-    """What a person types first where they do not stand in the work tree that a command is for."""
+def _render_cd(checkout: Checkout) -> str:
+    """Return what a person types first if they do not stand in the work tree that a command is for."""
     inside = Path.cwd().resolve().is_relative_to(checkout.root.resolve())
     return "" if inside else f"cd {shlex.quote(str(checkout.root))} && "
 
@@ -64,17 +65,18 @@ def list_own_changes(
 ) -> list[str]:
     """Return the uncommitted paths that are aigon's to commit. Raises AigonError (exit 7) for any other.
 
-    `nobodys` are paths (folders end in `/`) that the checks of the last look left: they are let be. `elsewhere` is a
-    command for the hint, by which an agent works beside this checkout.
+    `nobodys` are paths (folders end in `/`) that the checks of the last assessment left: they are ignored. `elsewhere`
+    is a command for the hint, by which an agent works beside this checkout.
     """
     refuse_hidden_changes(checkout)
     own, others = split_changes(checkout, spec_paths, nobodys)
     if others:
-        ways = [f"{_go(checkout)}{_COMMIT}", f"{_go(checkout)}{_STASH}", *filter(None, [elsewhere])]
+        cd = _render_cd(checkout)
+        ways = [f'{cd}git add -A && git commit -m "work in progress"', f"{cd}git stash --include-untracked"]
         raise environment(
             "There are uncommitted changes, which an agent could mix with its own",
             where=preview_paths(others),
-            hint="   or   ".join(ways),
+            hint="   or   ".join(filter(None, [*ways, elsewhere])),
         )
     return own
 
@@ -83,9 +85,13 @@ def split_changes(
     checkout: Checkout, spec_paths: Sequence[str], nobodys: Sequence[str] = ()
 ) -> tuple[list[str], list[str]]:
     """Return the uncommitted paths that are aigon's to commit, and all others, untracked ones included."""
-    changed = [path for path in checkout.changed() if not any(_within(path, place) for place in nobodys)]
+    changed = [
+        path
+        for path in checkout.changed()
+        if not any(path == place or (place.endswith("/") and path.startswith(place)) for place in nobodys)
+    ]
     own = [path for path in changed if path in spec_paths or _is_own(checkout, path)]
-    own += [path for path in changed if _moved_from(checkout, path, spec_paths)]
+    own += [path for path in changed if _is_former_place(checkout, path, spec_paths)]
     return [path for path in own if not is_runtime(path)], [path for path in changed if path not in own]
 
 
@@ -95,8 +101,8 @@ def preview_paths(paths: Sequence[str], most: int = 5) -> str:
     return ", ".join(names) + (f" and {len(paths) - most} more" if len(paths) > most else "")
 
 
-def _moved_from(checkout: Checkout, path: str, spec_paths: Sequence[str]) -> bool:
-    """Whether one of the specs stood at `path`: it was moved to another stage, and that was not committed any more."""
+def _is_former_place(checkout: Checkout, path: str, spec_paths: Sequence[str]) -> bool:
+    """Return whether one of the specs was moved from `path` to another stage, and that was not committed any more."""
     gone = path.startswith(f"{ROOT}/") and not os.path.lexists(checkout.root / path)
     return gone and path not in spec_paths and Path(path).name in [Path(spec).name for spec in spec_paths]
 
@@ -112,11 +118,8 @@ def require_configuration(checkout: Checkout) -> None:
     A feature's branch would take it along, and it would be missing on every other branch.
     """
     if PROJECT_FILE in checkout.changed() and checkout.ask("cat-file", "-e", f"HEAD:{PROJECT_FILE}") is None:
-        raise environment(
-            f"aigon's configuration is not committed on {checkout.branch}, so other branches would lack it",
-            where=PROJECT_FILE,
-            hint="aigon init --commit",
-        )
+        what = f"aigon's configuration is not committed on {checkout.branch}, so other branches would lack it"
+        raise environment(what, where=PROJECT_FILE, hint="aigon init --commit")
     if (checkout.root / PROJECT_FILE).exists() or checkout.ask("check-ignore", "-q", PROJECT_FILE) is not None:
         return
     others = repository.list_feature_branches(checkout.common_dir)
@@ -125,12 +128,8 @@ def require_configuration(checkout: Checkout) -> None:
         raise environment(
             f"aigon's configuration is on {name} alone, and not on {checkout.branch}",
             where=PROJECT_FILE,
-            hint=f"{_go(checkout)}git checkout {name} -- .aigon && aigon init --commit",
+            hint=f"{_render_cd(checkout)}git checkout {name} -- .aigon && aigon init --commit",
         )
-
-
-def _within(path: str, place: str) -> bool:
-    return path == place or (place.endswith("/") and path.startswith(place))
 
 
 def _is_own(checkout: Checkout, path: str) -> bool:
@@ -146,13 +145,13 @@ def is_own_command(file: Path) -> bool:
 
 
 def has_only_own_lines(before: str, after: str) -> bool:
-    """Whether two versions of .gitignore differ by nothing but aigon's lines."""
+    """Return whether two versions of .gitignore differ by nothing but aigon's lines."""
     differing = set(before.splitlines()) ^ set(after.splitlines())
     return all(line in IGNORED_LINES or not line.strip() or line.startswith("# aigon") for line in differing)
 
 
 def enter_branch(checkout: Checkout, branch: str) -> None:
-    """Check out `branch`, making it at HEAD where it does not exist. Raises AigonError (exit 7)."""
+    """Check out `branch`, and make it at HEAD if it does not exist. Raises AigonError (exit 7)."""
     if checkout.branch == branch:
         return
     if other := checkout.checked_out_elsewhere(branch):
@@ -167,7 +166,7 @@ def enter_branch(checkout: Checkout, branch: str) -> None:
 
 @contextmanager
 def restore_branch_on_error(checkout: Checkout, before: str) -> Iterator[None]:
-    """Stand on the branch `before` again where something goes wrong in here."""
+    """Check out the branch `before` again if something goes wrong in here."""
     try:
         yield
     except BaseException:
@@ -180,13 +179,13 @@ def find_branch(checkout: Checkout, wanted: str) -> str | None:
     """Return the one branch of a feature, by its ID (padded or not), slug, title, name or the path of its spec."""
     path = wanted.removeprefix("./")
     given = parse_feature_path(path) if path.startswith(f"{ROOT}/") else None
-    found = [
+    names = [
         name
         for name in repository.list_feature_branches(checkout.common_dir)
         if (feature := parse_feature_path(f"/{name}.md"))
         and (is_named(feature, wanted) or (given and given.slug == feature.slug and given.id in ("", feature.id)))
     ]
-    return found[0] if len(found) == 1 else None
+    return names[0] if len(names) == 1 else None
 
 
 def commit_own_paths(trusted: TrustedGit, feature: Feature, paths: Sequence[str]) -> str | None:
@@ -195,37 +194,30 @@ def commit_own_paths(trusted: TrustedGit, feature: Feature, paths: Sequence[str]
 
 
 def render_own_message(trusted: TrustedGit, feature: Feature, paths: Sequence[str]) -> str:
-    """Return the message for a commit of these paths of aigon's own."""
-    name, (_, head) = feature.name_for_people, trusted.refs("rev-parse", "HEAD")
+    """Return the message for a commit of aigon's own paths. A subject that exists already gets a number."""
+    _, head = trusted.refs("rev-parse", "HEAD")
     if feature.path not in paths:
         what = "update aigon's configuration"
     elif trusted.attempt("cat-file", "-e", f"{head}:{feature.path}")[0]:
-        what = f"start feature {name}"
+        what = f"start feature {feature.name_for_people}"
     else:
         what = "update the spec"
-    return f"{_unused(trusted, head, f'docs(feature-{name}): {what}')}\n"
-
-
-_SUBJECTS = 1000
-"""Commits whose subjects are compared with a new one."""
-
-
-def _unused(trusted: TrustedGit, head: str, subject: str) -> str:
-    """Return the subject, with a number if one of the last commits up to `head` has it already."""
-    taken = trusted.run("log", "--format=%s", f"--max-count={_SUBJECTS}", head).decode(errors="replace").splitlines()
+    subject = f"docs(feature-{feature.name_for_people}): {what}"
+    log = trusted.run("log", "--format=%s", f"--max-count={MAX_SUBJECTS}", head)
+    taken = log.decode(errors="replace").splitlines()
     numbered = (f"{subject} ({number})" for number in range(2, len(taken) + 3))
-    return subject if subject not in taken else next(each for each in numbered if each not in taken)
+    return f"{subject if subject not in taken else next(each for each in numbered if each not in taken)}\n"
 
 
 def exclude_from_git(checkout: Checkout, lines: Sequence[str], whose: str) -> None:
-    """Let this clone's git ignore what these lines name, under a remark that says `whose` they are.
+    """Let this clone's git ignore what these lines name, under a comment that says `whose` they are.
 
-    The project's .gitignore is not touched: what an agent makes of that does not matter then.
+    The project's .gitignore is not touched, so what an agent does to that does not matter.
     """
     file = checkout.common_dir / "info" / "exclude"
     text = file.read_text(errors="surrogateescape") if file.exists() else ""
-    there = {line.strip() for line in text.splitlines()}
-    if missing := [line for line in lines if line not in there]:
+    known = {line.strip() for line in text.splitlines()}
+    if missing := [line for line in lines if line not in known]:
         file.parent.mkdir(exist_ok=True)
         block = "\n".join([f"# {whose}", *missing, ""])
         file.write_text(text + ("" if not text or text.endswith("\n") else "\n") + block, errors="surrogateescape")
@@ -236,15 +228,12 @@ def ignore_runtime_files(checkout: Checkout) -> None:
     exclude_from_git(checkout, IGNORED_LINES, "aigon's runtime files")
 
 
-SAVED_ASIDE = "refs/aigon/parked/"
-
-
 def list_saved_work(checkout: Checkout) -> list[dict[str, str]]:
-    """Ref, commit, time and subject of everything saved aside, oldest first."""
+    """Return ref, commit, time and subject of everything saved aside, oldest first."""
     fields = "%(refname)%00%(objectname)%00%(creatordate:iso-strict)%00%(subject)"
     out = checkout.git("for-each-ref", "--sort=creatordate", f"--format={fields}", SAVED_ASIDE)
-    rows = (line.split("\0") for line in out.splitlines() if line)
-    return [{"ref": ref, "commit": commit, "when": when, "subject": subject} for ref, commit, when, subject in rows]
+    names = ("ref", "commit", "when", "subject")
+    return [dict(zip(names, line.split("\0"), strict=True)) for line in out.splitlines() if line]
 
 
 def restore_saved_work(checkout: Checkout, wanted: str) -> str:

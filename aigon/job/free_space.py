@@ -14,7 +14,7 @@ TEMPORARY = "temporary files"
 
 
 def list_volumes(root: Path, objects: Path, home: Path, folder: Path) -> tuple[Volume, ...]:
-    """The file systems of a run's folders, by what is there. The first of several on one stands for it."""
+    """Return the file systems of a run's folders, each by the first of the folders on it."""
     places = {
         "the workspace": root,
         "git's objects": objects,
@@ -29,8 +29,7 @@ def list_volumes(root: Path, objects: Path, home: Path, folder: Path) -> tuple[V
 def require_writable(what: str, *folders: Path) -> None:
     """Raise AigonError (exit 7), beginning with `what`, if one of the folders cannot be written.
 
-    A run asks before it enters the branch: what was committed there could not be taken away again, and would be in the
-    way of the next run.
+    A run asks before it enters the branch: commits there could not be undone, and would be in the way of the next run.
     """
     for place in map(nearest_existing, folders):
         if not os.access(place, os.W_OK | os.X_OK):
@@ -39,8 +38,8 @@ def require_writable(what: str, *folders: Path) -> None:
 
 
 def measure_volumes(meter: Meter, own: Sequence[Path]) -> tuple[Volume, ...]:
-    """What they have left now; where folders of aigon's `own` are, a block is written to see that it can be."""
-    now = meter.now()
+    """Return what they have left now. A block is written into folders of aigon's `own` to see that it can be."""
+    volumes = meter.now()
     for folder in own:
-        now = tuple(probe_volume(volume, folder) for volume in now)
-    return now
+        volumes = tuple(probe_volume(volume, folder) for volume in volumes)
+    return volumes

@@ -2,12 +2,15 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
 from aigon.model.checks import Finding, Problem, TestCounts, TestResult
+
+KEPT_OUTPUT = 100_000
+"""Bytes of output kept with a result; the number of a metric is at its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +18,8 @@ class Result:
     """A finding, and the whole (capped) output it was made from.
 
     `tests` are the results of single tests by id, from reports that nobody could print, or from what a runner prints
-    itself where its parser can tell that from what tests print; `reported` says whether such a report came that could
-    be read to its end, be it of no test at all.
+    itself if its parser can tell that from what tests print; `reported` says whether such a report could be read to its
+    end, even if it names no test.
     """
 
     finding: Finding
@@ -25,12 +28,8 @@ class Result:
     reported: bool = False
 
 
-KEPT_OUTPUT = 100_000
-"""Bytes of output kept with a result; a metric's number stands at its end."""
-
-
 def encode_result(result: Result, root: Path) -> dict[str, object]:
-    """The result as it was found in the work tree at `root`."""
+    """Return the result, as it was found in the work tree at `root`, as JSON."""
     return {
         "root": str(root),
         "finding": asdict(result.finding),
@@ -41,56 +40,18 @@ def encode_result(result: Result, root: Path) -> dict[str, object]:
 
 
 def decode_result(document: Mapping[str, Any], root: Path, log: Path) -> Result:
-    """The result in a document, as cached, for the work tree at `root`.
+    """Return the result in a document, as cached, for the work tree at `root`.
 
-    Of one from another tree the paths are this tree's, and the whole output is copied to `log`: nothing leads there.
-    Raises KeyError, TypeError, ValueError or AttributeError for a document that is none.
+    If it comes from another tree, its paths become this tree's, and the whole output is copied to `log`. Raises
+    KeyError, TypeError, ValueError or AttributeError for a malformed document.
     """
     home = document.get("root", str(root))
+    source = document["finding"]["log"]
     if home != str(root):
-        document = _move_paths(document, _path_mover(home, str(root)))
-    finding = _decode_finding(document["finding"])
-    if home != str(root):
-        finding = replace(finding, log=_copy_log(document["log_there"], home, root, log))
-    output = document["output"].encode("latin-1")
-    return Result(finding, output, _decode_tests(document["tests"]), bool(document["reported"]))
-
-
-def _path_mover(old: str, new: str) -> Callable[[str], str]:
-    """Text with the path of one folder for that of another, as text or as bytes that are written as latin-1."""
-    names = {old: new, os.fsencode(old).decode("latin-1"): os.fsencode(new).decode("latin-1")}
-    found = re.compile("|".join(rf"{re.escape(name)}(?![\w.-])" for name in names))
-    return lambda text: found.sub(lambda match: names[match[0]], text)
-
-
-def _move_paths(document: Mapping[str, Any], moved: Callable[[str], str]) -> dict[str, Any]:
-    """All text of the document; where its log lies stays as `log_there`."""
-
-    def of(value: Any) -> Any:
-        if isinstance(value, str):
-            return moved(value)
-        if isinstance(value, list):
-            return [of(each) for each in value]
-        return {of(key): of(each) for key, each in value.items()} if isinstance(value, dict) else value
-
-    return {**of(dict(document)), "log_there": document["finding"]["log"]}
-
-
-def _copy_log(source: str, home: str, root: Path, log: Path) -> str:
-    """Where the output is now; "" where it is no more."""
-    try:
-        text = Path(source).read_bytes().decode("latin-1")
-        log.parent.mkdir(parents=True, exist_ok=True)
-        log.write_bytes(_path_mover(home, str(root))(text).encode("latin-1"))
-    except OSError:
-        return ""
-    return str(log)
-
-
-def _decode_finding(document: Mapping[str, Any]) -> Finding:
-    known = dict(document)
+        document = _Relocation(home, str(root)).move_paths(dict(document))
+    known = dict(document["finding"])
     counts, problems, names = known.pop("counts"), known.pop("problems"), known.pop("fingerprints")
-    return Finding(
+    finding = Finding(
         **{
             **known,
             "counts": TestCounts(**counts) if isinstance(counts, dict) else None,
@@ -99,9 +60,37 @@ def _decode_finding(document: Mapping[str, Any]) -> Finding:
             "cached": True,
         }
     )
-
-
-def _decode_tests(document: Mapping[str, TestResult]) -> dict[str, TestResult]:
-    if not set(document.values()) <= set(get_args(TestResult)):
+    if home != str(root):
+        finding = replace(finding, log=_Relocation(home, str(root)).copy_log(source, log))
+    tests = dict(document["tests"])
+    if not set(tests.values()) <= set(get_args(TestResult)):
         raise ValueError("no result of a test")
-    return dict(document)
+    return Result(finding, document["output"].encode("latin-1"), tests, bool(document["reported"]))
+
+
+class _Relocation:
+    """Replaces the path of one folder by that of another, as text or as bytes that are written as latin-1."""
+
+    def __init__(self, old: str, new: str) -> None:
+        self._names = {old: new, os.fsencode(old).decode("latin-1"): os.fsencode(new).decode("latin-1")}
+        self._pattern = re.compile("|".join(rf"{re.escape(name)}(?![\w.-])" for name in self._names))
+
+    def move_paths(self, value: Any) -> Any:
+        """Return JSON with all of its text changed."""
+        if isinstance(value, str):
+            return self._pattern.sub(lambda match: self._names[match[0]], value)
+        if isinstance(value, list):
+            return [self.move_paths(each) for each in value]
+        if isinstance(value, dict):
+            return {self.move_paths(key): self.move_paths(each) for key, each in value.items()}
+        return value
+
+    def copy_log(self, source: str, log: Path) -> str:
+        """Copy the output to `log` and return its path; "" if the output is gone."""
+        try:
+            text = Path(source).read_bytes().decode("latin-1")
+            log.parent.mkdir(parents=True, exist_ok=True)
+            log.write_bytes(self.move_paths(text).encode("latin-1"))
+        except OSError:
+            return ""
+        return str(log)

@@ -1,6 +1,6 @@
 """Where the spec of each feature is: in the work tree, or on the branch that the feature is worked on."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +22,7 @@ UNDER_WAY = ("inbox", "backlog", "in-progress", "in-evaluation")
 
 @dataclass(frozen=True, slots=True)
 class SpecLocation:
-    """A feature and where its spec is read: in the work tree at `root`, or on `branch`, where it is `content`."""
+    """A feature and where its spec is read: in the work tree at `root`, or on `branch`, which has it as `content`."""
 
     feature: Feature
     root: Path
@@ -101,11 +101,11 @@ def require_open_feature(root: Path, common_dir: Path, wanted: str) -> None:
 
 
 def find_feature_to_begin(root: Path, common_dir: Path, wanted: str) -> Feature:
-    """Like `find_here`; a feature of the inbox or the backlog without an ID has the next free one."""
-    found = find_feature_here(root, common_dir, wanted)
-    if found.id or found.stage not in UNDER_WAY[:2] or not found.path.startswith(f"{ROOT}/"):
-        return found
-    return replace(found, id=choose_next_id(root, common_dir))
+    """Like `find_feature_here`; a feature of the inbox or the backlog without an ID has the next free one."""
+    feature = find_feature_here(root, common_dir, wanted)
+    if feature.id or feature.stage not in UNDER_WAY[:2] or not feature.path.startswith(f"{ROOT}/"):
+        return feature
+    return replace(feature, id=choose_next_id(root, common_dir))
 
 
 def choose_next_id(root: Path, common_dir: Path) -> str:
@@ -133,16 +133,14 @@ def list_spec_locations(root: Path, common_dir: Path) -> list[SpecLocation]:
         return here
     head, owner = read_checked_out_branch(root), find_checked_out_feature(root)
     base = find_merge_target(common_dir, owner)
-    places = _SpecLocations(here)
+    places = list(here)
     for each in _list_on_branches(root, branches, base):
         is_own = _is_branch_of(head, each.feature) or bool(owner and _is_same(owner, each.feature))
         if is_own and each.feature.stage in UNDER_WAY:
             continue
-        if each.branch == each.feature.name:
-            places.advance(each)
-        elif each.branch == base:
-            places.replace(each)
-    return places.all
+        if each.branch in (each.feature.name, base):
+            _merge_location(places, each)
+    return places
 
 
 def find_merge_target(common_dir: Path, feature: Feature | None) -> str:
@@ -160,14 +158,14 @@ def find_merge_target(common_dir: Path, feature: Feature | None) -> str:
 
 
 def _is_same(one: Feature, other: Feature) -> bool:
-    """Whether two specs are of one feature: by ID, or by slug if one of them has no ID yet."""
+    """Return whether two specs are of one feature: by ID, or by slug if one of them has no ID yet."""
     if one.id and other.id:
         return int(one.id) == int(other.id)
     return one.slug == other.slug
 
 
 def _is_branch_of(branch: str, feature: Feature) -> bool:
-    """Whether the feature is worked on on `branch`: in the checkout, or by an agent in a worktree of its own."""
+    """Return whether `branch` is the feature's: its own, or that of an agent in a worktree."""
     of_agent = branch.startswith(f"feature-{feature.id}-") and branch.endswith(f"-{feature.slug}")
     return branch == feature.name or bool(feature.id and of_agent)
 
@@ -186,31 +184,17 @@ def _list_on_branches(root: Path, branches: Sequence[str], base: str) -> list[Sp
     ]
 
 
-class _SpecLocations:
-    """Features by ID and by slug."""
-
-    def __init__(self, places: Iterable[SpecLocation]) -> None:
-        self.all = list(places)
-
-    def _twin(self, feature: Feature) -> int | None:
-        """Return the position of the same feature, with an ID if there is one."""
-        found = [position for position, each in enumerate(self.all) if _is_same(each.feature, feature)]
-        return next((position for position in found if self.all[position].feature.id), found[0] if found else None)
-
-    def replace(self, place: SpecLocation) -> None:
-        """Take `place` for the feature, whatever is known of it."""
-        if (twin := self._twin(place.feature)) is None:
-            self.all.append(place)
-        else:
-            self.all[twin] = place
-
-    def advance(self, place: SpecLocation) -> None:
-        """Take `place` for the feature, unless it is further on where it is known."""
-        twin = self._twin(place.feature)
-        known = self.all[twin].feature.stage if twin is not None else UNDER_WAY[0]
-        if known in UNDER_WAY and (place.feature.stage not in UNDER_WAY or _get_rank(place) >= UNDER_WAY.index(known)):
-            self.replace(place)
-
-
-def _get_rank(place: SpecLocation) -> int:
-    return UNDER_WAY.index(place.feature.stage)
+def _merge_location(places: list[SpecLocation], place: SpecLocation) -> None:
+    """Take `place` for its feature; if it is on the feature's own branch, only unless another one is further on."""
+    same = [position for position, each in enumerate(places) if _is_same(each.feature, place.feature)]
+    # One with an ID goes before one without.
+    twin = next((position for position in same if places[position].feature.id), same[0] if same else None)
+    if place.branch == place.feature.name:
+        known = places[twin].feature.stage if twin is not None else UNDER_WAY[0]
+        stage = place.feature.stage
+        if known not in UNDER_WAY or (stage in UNDER_WAY and UNDER_WAY.index(stage) < UNDER_WAY.index(known)):
+            return
+    if twin is None:
+        places.append(place)
+    else:
+        places[twin] = place

@@ -25,27 +25,27 @@ SaveAside = Callable[[str, str], str]
 
 
 class Attendant:
-    """Accompanies a run and holds what changes in it. A hook does nothing unless a subclass says otherwise.
+    """Accompanies a run and holds what changes in it. A hook does nothing unless a subclass overrides it.
 
     `after_turn` and `after_checks` are called once no process of the agent or the checks is left; they return a
-    sentence for each thing that they put back.
+    sentence for each thing that they restored.
     """
 
     __slots__ = ()
 
     def before_turn(self) -> None:
-        """Take what aigon keeps as it is now for right."""
+        """Take what aigon keeps to be right as it is now."""
 
     def after_turn(self, _save_aside: SaveAside) -> tuple[str, ...]:
-        """Put back what the agent had no business to change."""
+        """Restore what the agent must not change."""
         return ()
 
     def after_checks(self, _save_aside: SaveAside) -> tuple[str, ...]:
-        """Put back what the programs of the checks had no business to change."""
+        """Restore what the programs of the checks must not change."""
         return ()
 
     def close(self) -> None:
-        """Give back what the run held."""
+        """Release what the run held."""
 
 
 A = TypeVar("A", bound=Attendant)
@@ -60,13 +60,13 @@ class OwnFiles(Attendant):
 
 @dataclass(slots=True)
 class TurnNotes(Attendant):
-    """What is to be told of the last turn: `sentences` about what was put back, and the agent's `commit_messages`."""
+    """What to report of the last turn: `sentences` about what was restored, and the agent's `commit_messages`."""
 
     sentences: list[str] = field(default_factory=list)
     commit_messages: list[str] = field(default_factory=list)
 
     def take(self) -> list[str]:
-        """Return the sentences, which are told only once."""
+        """Return the sentences, which are reported only once."""
         taken, self.sentences = self.sentences, []
         return taken
 
@@ -152,7 +152,7 @@ class World:
         return self.find(kind) or self.attend(kind())
 
     def attend(self, attendant: A) -> A:
-        """Let `attendant` join, and go before one of its class. Return it."""
+        """Let `attendant` join, and replace an earlier one of its class. Return it."""
         self.attendants.append(attendant)
         return attendant
 
@@ -173,15 +173,15 @@ class World:
         self.meter.begin()
 
     def after_turn(self, prefix: str) -> tuple[str, ...]:
-        """Put back what the agent had no business to change, under refs that begin with `prefix`; a sentence each."""
+        """Restore what the agent must not change, with refs that begin with `prefix`; return a sentence each."""
         return self._note(each.after_turn(self._save_aside(prefix)) for each in tuple(self.attendants))
 
     def after_checks(self, prefix: str) -> tuple[str, ...]:
         """Do the same for what the checks ran."""
         return self._note(each.after_checks(self._save_aside(prefix)) for each in tuple(self.attendants))
 
-    def _note(self, told: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
-        sentences = tuple(sentence for some in told for sentence in some)
+    def _note(self, restored: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+        sentences = tuple(sentence for some in restored for sentence in some)
         self.get(TurnNotes).sentences += sentences
         return sentences
 
@@ -196,7 +196,7 @@ class World:
         self.guardian.over()
 
     def close(self) -> None:
-        """Wait for what was put aside, end its thread, and let every attendant give back what it held."""
+        """Wait for what was put aside, end its thread, and let every attendant release what it held."""
         self.aside.shutdown()
         self.meter.close()
         for each in self.attendants:
@@ -204,18 +204,18 @@ class World:
 
     @staticmethod
     def now() -> str:
-        """Wall-clock time for people: ISO 8601 with offset, in milliseconds."""
+        """Return wall-clock time for people: ISO 8601 with offset, in milliseconds."""
         return datetime.now().astimezone().isoformat(timespec="milliseconds")
 
     @staticmethod
     def clock() -> float:
-        """Seconds since the epoch: usage limits end by a calendar's clock."""
+        """Return the seconds since the epoch: usage limits end by a calendar's clock."""
         return time.time()
 
     def elapsed(self) -> float:
         """Return the seconds since this invocation began, without the waiting for agents.
 
-        The clock is one that a suspended laptop or a time change does not bend.
+        Neither a suspended laptop nor a change of the time affects this clock.
         """
         return time.monotonic() - self.begun - self.get(Availability).waited_in_all
 
@@ -234,18 +234,21 @@ class World:
         )
 
     def toolchain(self) -> list[tuple[str, int]]:
-        """Return what is installed beside the tree, by modification time: `npm install` changes what a check says."""
+        """Return what is installed beside the tree, by modification time: `npm install` changes what a check says.
+
+        A link to a folder that others share has the name of its target.
+        """
         root = self.workspace.root
         places = [root / "node_modules" / ".package-lock.json", root / "node_modules"]
         places += [*root.glob(".venv/lib/*/site-packages"), *root.glob("venv/lib/*/site-packages")]
-        return [(_name_place(place, root), place.stat().st_mtime_ns) for place in places if place.exists()]
+        installed = []
+        for place in places:
+            if place.exists():
+                real = place.resolve()
+                name = place.relative_to(root) if real.is_relative_to(root.resolve()) else real
+                installed.append((str(name), place.stat().st_mtime_ns))
+        return installed
 
     def iteration_folder(self, number: int) -> Path:
         """Return where the prompt and the whole outputs of an iteration go."""
         return self.folder / f"{number:03d}"
-
-
-def _name_place(place: Path, root: Path) -> str:
-    """Return a place by its name in the work tree; if that is a link to one that others share, by where it leads."""
-    real = place.resolve()
-    return str(place.relative_to(root)) if real.is_relative_to(root.resolve()) else str(real)
