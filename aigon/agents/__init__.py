@@ -1,7 +1,7 @@
 """Agents: who works on a feature, whether it can, and how its program is started and read.
 
+anthropic_api     the Anthropic API as the built-in agent and the judge call it
 choice            choose the agent of a run that names none
-command_file      a command for people in an agent's own form, marked as aigon's
 configured        find agents and agent types by name
 credentials       the environment that an agent sees, and logins
 health            versions and readiness of every agent

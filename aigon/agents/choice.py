@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aigon.agents.adapters import load_types
 from aigon.agents.credentials import has_api_key
 from aigon.agents.obstacles import find_obstacles
 from aigon.config.models import Config
@@ -16,29 +15,24 @@ IN_ORDER = ("claude", "codex", "opencode", "gemini")
 """Who is asked first; the others follow by name."""
 LAST_IN_ORDER = "api"
 NEVER_CHOSEN = ("command", "replay")
-"""Kinds, or what reads them, that are nothing without a command or a recording of their own."""
+"""Types, or what reads them, that are nothing without a command or a recording of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateType:
-    """A kind whose program is there, and what keeps it from working."""
+    """A type whose program is there, and what keeps it from working."""
 
     kind: AgentType
     problems: tuple[str, ...]
 
 
-def find_first_ready(folders: Iterable[Path], env: Mapping[str, str], root: Path | None = None) -> AgentType | None:
-    """Return the type of the first agent that is ready. `folders` hold people's own agent types.
-
-    Nothing is run. Raises AigonError (exit 2) for a malformed kind.
-    """
-    return next((one.kind for one in list_candidates(load_types(folders), env, root) if not one.problems), None)
-
-
 def list_candidates(
     known: Mapping[str, AgentType], env: Mapping[str, str], root: Path | None = None
 ) -> tuple[CandidateType, ...]:
-    """The kinds that could be taken and whose program is there, in their order. One only read about is never taken."""
+    """Return the types that could be taken and whose program is there, in their order. Nothing is run.
+
+    One only read about is never taken, and the built-in one only with a key of the API.
+    """
     found = []
     for kind in sorted(known.values(), key=rank_type):
         if kind.source == "docs" or {kind.name, kind.reads} & {*NEVER_CHOSEN}:
@@ -51,6 +45,12 @@ def list_candidates(
     return tuple(found)
 
 
+def rank_type(kind: AgentType) -> tuple[bool, int, str]:
+    """Return the sort key of an agent type."""
+    place = IN_ORDER.index(kind.name) if kind.name in IN_ORDER else len(IN_ORDER)
+    return kind.name == LAST_IN_ORDER, place, kind.name
+
+
 def describe_choice(taken: AgentType, among: Iterable[CandidateType]) -> str:
     """Describe the choice: `agent: codex, the first that is ready (of claude, codex)`."""
     names = [one.kind.name for one in among]
@@ -60,46 +60,32 @@ def describe_choice(taken: AgentType, among: Iterable[CandidateType]) -> str:
 
 
 def explain_none_ready(among: Iterable[CandidateType]) -> str:
-    """Return why no agent is ready, as a hint: what each that is here lacks. Empty where none is here."""
+    """Return what each agent that is here lacks, as a hint; empty if none is here."""
     return "; ".join(f"{one.kind.name}: {one.problems[0]}" for one in among if one.problems)
-
-
-def rank_type(kind: AgentType) -> tuple[bool, int, str]:
-    """Return the sort key of an agent type."""
-    place = IN_ORDER.index(kind.name) if kind.name in IN_ORDER else len(IN_ORDER)
-    return kind.name == LAST_IN_ORDER, place, kind.name
 
 
 def choose_agent(
     config: Config, env: Mapping[str, str], agents: Sequence[AgentHealth], known: Mapping[str, AgentType], root: Path
 ) -> tuple[str, str]:
     """Return the name of the agent, "" for none, and the reason in words."""
-    name, why = _find_named(config, env)
-    if name:
-        return name, f"agent: {name}, {why}{_describe_unready(name, agents, known)}"
-    if why:
-        return "", why
-    among = list_candidates(known, env, root)
-    first = next((one.kind for one in among if not one.problems), None)
-    return (first.name, describe_choice(first, among)) if first else ("", "no agent is ready: install one, or log in")
-
-
-def _find_named(config: Config, env: Mapping[str, str]) -> tuple[str, str]:
-    """Return a name that somebody has given, and where; or why there is none although there could be."""
     if given := env.get("AIGON_AGENT", "").split():
-        return given[0], "named by AIGON_AGENT"
-    if config.default_agent:
-        return config.default_agent, "the defaultAgent of the configuration"
-    if len(config.agents) == 1:
-        return next(iter(config.agents)), "the only one that is configured"
-    several = "several agents are configured: name one with --agent, or as defaultAgent"
-    return "", several if config.agents else ""
-
-
-def _describe_unready(name: str, agents: Sequence[AgentHealth], known: Mapping[str, AgentType]) -> str:
-    """Return what is to be said of an agent that was named and is not ready; empty for one that is."""
+        name, why = given[0], "named by AIGON_AGENT"
+    elif config.default_agent:
+        name, why = config.default_agent, "the defaultAgent of the configuration"
+    elif len(config.agents) == 1:
+        name, why = next(iter(config.agents)), "the only one that is configured"
+    elif config.agents:
+        return "", "several agents are configured: name one with --agent, or as defaultAgent"
+    else:
+        among = list_candidates(known, env, root)
+        first = next((one.kind for one in among if not one.problems), None)
+        if first is None:
+            return "", "no agent is ready: install one, or log in"
+        return first.name, describe_choice(first, among)
     meant = next((one.name for one in known.values() if name in one.aliases), name)
-    row = next((agent for agent in agents if agent.name in (name, meant)), None)
-    if row is None:
-        return "; there is no such agent"
-    return "" if row.state == "ready" else f"; it is {row.state}"
+    health = next((agent for agent in agents if agent.name in (name, meant)), None)
+    if health is None:
+        why += "; there is no such agent"
+    elif health.state != "ready":
+        why += f"; it is {health.state}"
+    return name, f"agent: {name}, {why}"

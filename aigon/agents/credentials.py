@@ -3,9 +3,8 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
 
-from aigon.model.agent_types import AgentType, Credentials
+from aigon.model.agent_types import AgentType
 from aigon.model.turns import Agent
 from aigon.secrets.redaction import holds_secret, is_credential
 
@@ -15,7 +14,7 @@ _OFF = ("", "0", "false", "no", "off")
 _MODEL = "model:"
 _SHOWN = 8
 LARGEST_LOGIN = 1024 * 1024
-"""Bytes of such a file that are looked into."""
+"""Bytes of a file with a login that are read."""
 _EXPIRES = ("expiresAt", "expires_at", "expiry_date", "expires")
 _REFRESHES = ("refreshToken", "refresh_token", "refresh")
 
@@ -26,33 +25,39 @@ def has_api_key(env: Mapping[str, str]) -> bool:
 
 
 def filter_environment(env: Mapping[str, str], agent: Agent, kind: AgentType) -> dict[str, str]:
-    """`env` without what is kept from this agent. What `agents.NAME.env` sets is not in it."""
+    """Return `env` without what is kept from this agent. What `agents.NAME.env` sets is not in it."""
     kept = frozenset(list_withheld(env, agent, kind))
     return {name: value for name, value in env.items() if name not in kept}
 
 
 def list_withheld(env: Mapping[str, str], agent: Agent, kind: AgentType) -> tuple[str, ...]:
     """Return the names of the variables that are kept from this agent, those that hold secrets first."""
-    known = (*_own_globs(kind.credentials, {**env, **agent.env}, agent.model),)
-    kept = [name for name in env if is_credential(name) and name not in agent.passed and not _matches_any(known, name)]
+    own = tuple(_iterate_own_globs(kind, {**env, **agent.env}, agent.model))
+    kept = [name for name in env if is_credential(name) and name not in agent.passed]
+    kept = [name for name in kept if not any(fnmatchcase(name, glob) for glob in own)]
     return tuple(sorted(kept, key=lambda name: (not holds_secret(name), name)))
 
 
-def _own_globs(own: Credentials, env: Mapping[str, str], model: str) -> Iterator[str]:
-    """Globs on the names of what is this agent's own, as things are switched on."""
-    yield from own.env
-    yield from own.more
-    for when, names in own.when.items():
+def list_withheld_secrets(env: Mapping[str, str], agent: Agent, kind: AgentType) -> tuple[str, ...]:
+    """Return the names of the variables that hold secrets and are kept from this agent."""
+    return tuple(filter(holds_secret, list_withheld(env, agent, kind)))
+
+
+def describe_withheld(agent: Agent, names: Sequence[str]) -> str:
+    """Say which variables are kept from an agent, and what lets one through."""
+    return f"kept from it: {join_names(names)} (agents.{agent.name}.pass lets one through)"
+
+
+def _iterate_own_globs(kind: AgentType, env: Mapping[str, str], model: str) -> Iterator[str]:
+    """Yield globs on the names of what is this agent's own, as things are switched on."""
+    yield from (*kind.credentials.env, *kind.credentials.more)
+    for when, names in kind.credentials.when.items():
         if when.startswith(_MODEL):
             switched = fnmatchcase(model, when.removeprefix(_MODEL))
         else:
             switched = env.get(when, "").strip().lower() not in _OFF
         if switched:
             yield from (when, *names)
-
-
-def _matches_any(globs: Sequence[str], name: str) -> bool:
-    return any(fnmatchcase(name, each) for each in globs)
 
 
 def join_names(names: Sequence[str]) -> str:
@@ -64,8 +69,8 @@ def join_names(names: Sequence[str]) -> str:
 def is_login_empty(name: str, content: bytes | None) -> bool:
     """Whether a file of this name holds no login: nothing, an empty document, or no JSON where only logins are kept.
 
-    Settings, which may hold a key as well, may have comments that JSON does not know. Of a file that cannot be read
-    (None) nothing is known.
+    Settings, which may hold a key as well, may have comments that JSON does not know. Nothing is known of a file that
+    cannot be read (None).
     """
     if content is None:
         return False
@@ -79,23 +84,22 @@ def is_login_empty(name: str, content: bytes | None) -> bool:
 
 
 def is_login_expired(content: bytes, now: float) -> bool:
-    """Whether every token that says when it expires has expired by `now`, and none can be renewed without a person."""
+    """Whether every token that says when it expires has expired by `now`, and none can be renewed without a person.
+
+    Tokens are in the document or in the objects that it names; times are in seconds or in milliseconds.
+    """
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):
         return False
-    found = [(one, when) for one in _objects(document) if (when := _find_expiry(one)) is not None]
-    return bool(found) and all(when < now and not any(one.get(key) for key in _REFRESHES) for one, when in found)
-
-
-def _objects(document: object) -> Iterator[Mapping[str, Any]]:
-    """Yield the document, and the objects that it names."""
-    if isinstance(document, dict):
-        yield document
-        yield from (value for value in document.values() if isinstance(value, dict))
-
-
-def _find_expiry(one: Mapping[str, Any]) -> float | None:
-    """In seconds since the epoch, of a number of seconds or of milliseconds."""
-    value = next((one[key] for key in _EXPIRES if isinstance(one.get(key), int | float)), None)
-    return None if value is None else value / 1000 if value > 1e11 else float(value)
+    if not isinstance(document, dict):
+        return False
+    expiring = False
+    for token in (document, *(value for value in document.values() if isinstance(value, dict))):
+        expires = next((token[key] for key in _EXPIRES if isinstance(token.get(key), int | float)), None)
+        if expires is not None:
+            expiring = True
+            seconds = expires / 1000 if expires > 1e11 else expires
+            if seconds >= now or any(token.get(key) for key in _REFRESHES):
+                return False
+    return expiring

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
+from aigon.agents.adapters._program import describe_exit
 from aigon.agents.choice import NEVER_CHOSEN
-from aigon.agents.credentials import join_names, list_withheld
+from aigon.agents.credentials import describe_withheld, list_withheld_secrets
 from aigon.agents.obstacles import Obstacles, find_obstacles, is_root
 from aigon.checks.interpreters import find_node
 from aigon.errors import AigonError, Exit
@@ -22,7 +24,6 @@ from aigon.model.turns import Agent
 from aigon.process import run
 from aigon.process.run import Command, EndingSteps
 from aigon.process.stop import Stop
-from aigon.secrets.redaction import holds_secret
 from aigon.text.fingerprints import strip_escapes
 
 LONGEST_ANSWER = 60.0
@@ -39,12 +40,12 @@ _FARTHEST = 5
 """Folders above a program in which its package.json is looked for."""
 _LARGEST = 1024 * 1024
 _PLAIN = {"--version", "-version", "-V", "-v", "version"}
-"""The questions that a kind which came with the repository may put to a program: it is not to run what it likes."""
+"""The questions that a type which came with the repository may put to a program: it is not to run what it likes."""
 
 
 @dataclass(frozen=True, slots=True)
 class VersionReply:
-    """The version of a program, "" when it is not known; `problem` is why it cannot work, `remark` what is unknown."""
+    """The version of a program, "" if it is not known; `problem` is why it cannot work, `remark` what is unknown."""
 
     version: str = ""
     problem: str = ""
@@ -66,25 +67,47 @@ def ask_versions(
     if not each:
         return {}
     with closing(Stop()) as stop, stop.handling(), ThreadPoolExecutor(len(each)) as pool:
-        said = [pool.submit(_ask_version, question, cwd, {**_QUIET, **env}, stop, longest) for question in each]
-        while wait(said, timeout=0.2).not_done:
+        replies = [pool.submit(_ask_version, question, cwd, {**_QUIET, **env}, stop, longest) for question in each]
+        while wait(replies, timeout=0.2).not_done:
             if stop.asked:
                 stop.halt()
     if stop.reason:
         raise SystemExit(int(Exit.INTERRUPTED if stop.reason == "SIGINT" else Exit.TERMINATED))
-    return {question: one.result() for question, one in zip(each, said, strict=True)}
+    return {question: reply.result() for question, reply in zip(each, replies, strict=True)}
+
+
+def _ask_version(argv: VersionQuestion, cwd: Path, env: Mapping[str, str], stop: Stop, longest: float) -> VersionReply:
+    exited = run.run(Command(argv, cwd, env, deadline=longest, ladder=_OVER, merge=False), stop)
+    asked = " ".join((Path(argv[0]).name, *argv[1:]))
+    if exited.timed_out:
+        return VersionReply(remark=f"its version is not known: `{asked}` did not answer within {longest:g} s")
+    if exited.exit_code is None:
+        return VersionReply(problem=f"it does not start: {exited.start_error.partition(':')[0].lower()}")
+    if exited.exit_code:
+        how = describe_exit(exited.exit_code).replace("exited", "exits").replace("ended", "ends")
+        return VersionReply(problem=f"`{asked}` {how}")
+    return VersionReply(find_version(exited.stdout) or find_version(exited.stderr))
+
+
+def find_version(output: bytes) -> str:
+    """Return the first thing in an output that looks like a version: numbers with dots between them."""
+    lines = strip_escapes(output[:100_000].decode("utf-8", "replace")).splitlines()
+    for line in sorted(lines, key=lambda line: bool(_OFFER.search(line))):
+        if found := _VERSION.search(line):
+            return found[1][:_SHOWN]
+    return ""
 
 
 def find_installed_version(program: str) -> str:
     """Return the version that npm or pip noted beside a program; empty if neither installed it. Nothing is started."""
     try:
         place = Path(program).resolve()
-        return _npm_version(place, Path(program).name) or _pip_version(place)
+        return _read_npm_version(place, Path(program).name) or _read_pip_version(place)
     except (OSError, RuntimeError):
         return ""
 
 
-def _npm_version(place: Path, name: str) -> str:
+def _read_npm_version(place: Path, name: str) -> str:
     """Return the version in the `package.json` that has the program among its own."""
     for folder in list(place.parents)[:_FARTHEST]:
         try:
@@ -97,37 +120,12 @@ def _npm_version(place: Path, name: str) -> str:
     return ""
 
 
-def _pip_version(place: Path) -> str:
+def _read_pip_version(place: Path) -> str:
     """Return the version of the distribution in the same environment that has a command of this name."""
     command = re.compile(rf"^{re.escape(place.name)}\s*=", re.MULTILINE)
     for file in sorted(place.parent.parent.glob("lib/python3*/site-packages/*.dist-info/entry_points.txt")):
         if command.search(file.read_text("utf-8", "replace")):
             return file.parent.name.removesuffix(".dist-info").rpartition("-")[2][:_SHOWN]
-    return ""
-
-
-def _ask_version(argv: VersionQuestion, cwd: Path, env: Mapping[str, str], stop: Stop, longest: float) -> VersionReply:
-    exited = run.run(Command(argv, cwd, env, deadline=longest, ladder=_OVER, merge=False), stop)
-    asked = " ".join(Path(word).name if index == 0 else word for index, word in enumerate(argv))
-    if exited.timed_out:
-        return VersionReply(remark=f"its version is not known: `{asked}` did not answer within {longest:g} s")
-    if exited.exit_code is None:
-        return VersionReply(problem=f"it does not start: {exited.start_error.partition(':')[0].lower()}")
-    if exited.exit_code:
-        return VersionReply(problem=f"`{asked}` {_describe_exit(exited.exit_code)}")
-    return VersionReply(find_version(exited.stdout) or find_version(exited.stderr))
-
-
-def _describe_exit(code: int) -> str:
-    return f"exits with {code}" if code > 0 else f"ends by signal {-code}"
-
-
-def find_version(output: bytes) -> str:
-    """Return the first thing in an output that looks like a version: numbers with dots between them."""
-    lines = strip_escapes(output[:100_000].decode("utf-8", "replace")).splitlines()
-    for line in sorted(lines, key=lambda line: bool(_OFFER.search(line))):
-        if found := _VERSION.search(line):
-            return found[1][:_SHOWN]
     return ""
 
 
@@ -140,16 +138,14 @@ def parse_version(version: str) -> tuple[int, ...]:
 def compare_versions(version: str, tested: str) -> str:
     """Return what to remark of a version beside the tested one; empty if nothing."""
     here, there = parse_version(version), parse_version(tested)
-    width = max(len(here), len(there))
-    order = [*here, *[0] * (width - len(here))], [*there, *[0] * (width - len(there))]
-    if not here or not there or order[0] == order[1]:
-        return ""
-    return f"{'older' if order[0] < order[1] else 'newer'} than {tested}, which aigon was tried with"
+    differences = (a - b for a, b in zip_longest(here, there, fillvalue=0) if a != b)
+    difference = next(differences, 0) if here and there else 0
+    return f"{'older' if difference < 0 else 'newer'} than {tested}, which aigon was tried with" if difference else ""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentToExamine:
-    """An agent to look at; `foreign` for one whose kind came with the repository, not from aigon or the person."""
+    """An agent to examine; `foreign` for one whose type came with the repository, not from aigon or the person."""
 
     agent: Agent
     kind: AgentType
@@ -159,9 +155,7 @@ class AgentToExamine:
 
 @dataclass(frozen=True, slots=True)
 class _Examined:
-    """A patient, what stands in its way as far as can be seen, its version if that is `known` without asking for it,
-    and the command lines that tell more.
-    """
+    """An agent, what keeps it from working, its version if that is `known` without asking, and what to ask."""
 
     patient: AgentToExamine
     at: Obstacles
@@ -173,8 +167,8 @@ class _Examined:
 def examine_agents(patients: Iterable[AgentToExamine], root: Path, env: Mapping[str, str]) -> tuple[AgentHealth, ...]:
     """Return the health of every agent. All programs are asked for their versions at the same time."""
     examined = [_examine(patient, root, env) for patient in patients]
-    said = ask_versions([q for one in examined for q in (one.version, one.node) if q], root, env)
-    return tuple(_build_health(one, said, env) for one in examined)
+    replies = ask_versions([q for one in examined for q in (one.version, one.node) if q], root, env)
+    return tuple(_build_health(one, replies, env) for one in examined)
 
 
 def _examine(patient: AgentToExamine, root: Path, env: Mapping[str, str]) -> _Examined:
@@ -190,10 +184,12 @@ def _examine(patient: AgentToExamine, root: Path, env: Mapping[str, str]) -> _Ex
     return _Examined(patient, at, known, version, (place, "--version") if place else ())
 
 
-def _build_health(one: _Examined, said: Mapping[VersionQuestion, VersionReply], env: Mapping[str, str]) -> AgentHealth:
+def _build_health(
+    one: _Examined, replies: Mapping[VersionQuestion, VersionReply], env: Mapping[str, str]
+) -> AgentHealth:
     agent, kind, at = one.patient.agent, one.patient.kind, one.at
-    version = said.get(one.version, VersionReply(one.known))
-    unfit = (version.problem, _explain_node(one, said))
+    version = replies.get(one.version, VersionReply(one.known))
+    unfit = (version.problem, _explain_node(one, replies.get(one.node, VersionReply())))
     problems = (*(problem for problem in unfit if problem), *at.problems)
     there = bool(at.path) or not kind.program
     return AgentHealth(
@@ -208,7 +204,7 @@ def _build_health(one: _Examined, said: Mapping[VersionQuestion, VersionReply], 
         tested=kind.tested,
         source=kind.source,
         problems=problems,
-        remarks=tuple(remark for remark in _list_remarks(one, version, env) if remark) if there else (),
+        remarks=tuple(filter(None, _list_remarks(one, version, env))) if there else (),
         seen=at.seen,
         install=kind.install,
         login=kind.login,
@@ -216,33 +212,27 @@ def _build_health(one: _Examined, said: Mapping[VersionQuestion, VersionReply], 
     )
 
 
-def _explain_node(one: _Examined, said: Mapping[VersionQuestion, VersionReply]) -> str:
+def _explain_node(one: _Examined, node: VersionReply) -> str:
     """Return what is wrong with the Node that the program would start."""
     wanted = one.patient.kind.needs.get("node", "")
-    here = said.get(one.node, VersionReply())
-    if here.problem:
-        return f"it needs Node {wanted} or newer: {here.problem}"
-    if not here.version or parse_version(here.version) >= parse_version(wanted):
+    if node.problem:
+        return f"it needs Node {wanted} or newer: {node.problem}"
+    if not node.version or parse_version(node.version) >= parse_version(wanted):
         return ""
-    return f"it needs Node {wanted} or newer; {one.node[0]} is {here.version}"
+    return f"it needs Node {wanted} or newer; {one.node[0]} is {node.version}"
 
 
 def _list_remarks(one: _Examined, version: VersionReply, env: Mapping[str, str]) -> tuple[str, ...]:
-    kind = one.patient.kind
-    works_as_root = is_root({**env, **one.patient.agent.env}) and kind.as_root.lower().startswith("works")
+    agent, kind = one.patient.agent, one.patient.kind
+    unknown = bool(one.version) and not version.version and not version.problem
+    works_as_root = is_root({**env, **agent.env}) and kind.as_root.lower().startswith("works")
+    # A person whose program finds no key has to learn why.
+    kept = list_withheld_secrets(env, agent, kind) if kind.name == "command" else ()
     return (
         compare_versions(version.version, kind.tested),
-        version.remark or ("" if version.version or version.problem or not one.version else "its version is not known"),
+        version.remark or ("its version is not known" if unknown else ""),
         "known from its documentation alone, never run by aigon's tests" if kind.source == "docs" else "",
         f"as root: {kind.as_root}" if works_as_root and kind.as_root.lower() != "works" else "",
         kind.note if kind.name not in NEVER_CHOSEN else "",
-        _describe_withheld(one.patient, env),
+        describe_withheld(agent, kept) if kept else "",
     )
-
-
-def _describe_withheld(patient: AgentToExamine, env: Mapping[str, str]) -> str:
-    """Say which secrets are kept from a program of unknown type, so that a person knows why it finds no key."""
-    kept = [name for name in list_withheld(env, patient.agent, patient.kind) if holds_secret(name)]
-    if patient.kind.name != "command" or not kept:
-        return ""
-    return f"kept from it: {join_names(kept)} (agents.{patient.agent.name}.pass lets one through)"

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from aigon.agents.adapters import find_type, load_types
-from aigon.agents.choice import describe_choice, explain_none_ready, find_first_ready, list_candidates
+from aigon.agents.choice import describe_choice, explain_none_ready, list_candidates
 from aigon.agents.health import (
     AgentToExamine,
     ask_versions,
@@ -53,6 +53,11 @@ def _lives_in(process: psutil.Process, group: int) -> bool:
 def examined(of: AgentType, root: Path, env: dict[str, str], *, foreign: bool = False) -> AgentHealth:
     (found,) = examine_agents([AgentToExamine(Agent(of.name, of.name, kind=of), of, foreign=foreign)], root, env)
     return found
+
+
+def find_first_ready(env: dict[str, str], root: Path, *folders: Path) -> str | None:
+    """The name of the type that a run without a name takes."""
+    return next((one.kind.name for one in list_candidates(load_types(folders), env, root) if not one.problems), None)
 
 
 # versions
@@ -299,8 +304,7 @@ def test_the_first_that_is_ready_is_taken_in_a_fixed_order_without_running_anyth
     home = Path(env["HOME"])
 
     def first() -> str | None:
-        found = find_first_ready([own], env, tmp_path)
-        return found.name if found else None
+        return find_first_ready(env, tmp_path, own)
 
     assert first() is None
     for program in ("zzz", "aaa", "codex", "claude"):
@@ -329,10 +333,9 @@ def test_the_built_in_agent_is_the_last_and_only_with_a_key(tmp_path: Path, env:
         find_type("api")
     except AigonError:
         pytest.skip("there is no built-in agent")
-    assert find_first_ready([], env, tmp_path) is None
+    assert find_first_ready(env, tmp_path) is None
     with_key = env | {"ANTHROPIC_AUTH_TOKEN": KEY}
-    found = find_first_ready([], with_key, tmp_path)
-    assert found and found.name == "api"
+    assert find_first_ready(with_key, tmp_path) == "api"
     stand_in(tmp_path / "bin" / "claude", says("2.1.328"))
     assert [one.kind.name for one in list_candidates(load_types(), with_key, tmp_path)] == ["claude", "api"]
 
@@ -340,7 +343,7 @@ def test_the_built_in_agent_is_the_last_and_only_with_a_key(tmp_path: Path, env:
 def test_a_malformed_kind_is_named_where_an_agent_is_to_be_found(tmp_path: Path, env: dict[str, str]) -> None:
     (tmp_path / "bad.yaml").write_text("title: [\n")
     with pytest.raises(AigonError, match=r"bad\.yaml"):
-        find_first_ready([tmp_path], env)
+        find_first_ready(env, tmp_path, tmp_path)
 
 
 def test_a_login_that_is_only_under_a_name_of_somebody_elses_is_said(tmp_path: Path, env: dict[str, str]) -> None:

@@ -8,12 +8,14 @@ import pytest
 import yaml
 
 from aigon.agents.adapters import find_type
-from aigon.agents.command_file import (
+from aigon.agents.install_commands import (
     CommandTemplate,
+    InstallTarget,
+    install_commands,
+    load_templates,
     parse_template,
     render_command,
 )
-from aigon.agents.install_commands import InstallTarget, install_commands, load_templates
 from aigon.errors import AigonError
 from aigon.model.agent_types import AgentType, CommandFileResult, CommandFiles
 from aigon.text.command_marks import inspect_command, is_unedited_command
