@@ -15,9 +15,8 @@ from aigon.errors import AigonError
 from aigon.files.system_errors import ResourceShortage, is_shortage
 from aigon.git.trusted import TrustedGit
 from aigon.isolation import clean_room, mechanisms
-from aigon.job.base_assessments import BaselineResults
 from aigon.job.job import Job
-from aigon.job.results import Result
+from aigon.job.results import BaselineResults, Result
 from aigon.job.world import Attendant, CheckEnvironment, World
 from aigon.journal.events import CheckFinished, CheckStarted, Event
 from aigon.journal.state import State

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field, replace
 from aigon.checks.passes import build_cache_key, forget_pass, save_pass
 from aigon.checks.schedule import ChooseWorld, Schedule, choose_cache_key, open_check_copy, run_checks
 from aigon.job.assessment import CHANGED, Assessment, Snapshot, few_paths, is_baseline
-from aigon.job.base_assessments import BaselineResults
 from aigon.job.demand import require_support
 from aigon.job.job import Job
-from aigon.job.results import Result
+from aigon.job.results import BaselineResults, Result
 from aigon.job.world import Attendant, World
 from aigon.journal.events import CriterionJudged, Event, Notice
 from aigon.journal.state import State

@@ -10,9 +10,8 @@ from aigon.checks import dependencies
 from aigon.errors import AigonError, environment
 from aigon.files.atomic import write_whole
 from aigon.job.assessment import Assessment, is_baseline
-from aigon.job.base_assessments import BaselineResults
 from aigon.job.job import Job
-from aigon.job.results import Result
+from aigon.job.results import BaselineResults, Result
 from aigon.job.world import World
 from aigon.journal.events import CheckFinished, CheckStarted, Event, Notice
 from aigon.journal.state import State

@@ -8,10 +8,10 @@ from aigon.git import secret_files
 from aigon.git.refs import Rivals
 from aigon.isolation.run_sandbox import make_run_sandbox
 from aigon.job import branch
-from aigon.job.base_assessments import BaselineResults
 from aigon.job.free_space import list_volumes
 from aigon.job.job import Job
 from aigon.job.ledger import BASELINES, open_ledger
+from aigon.job.results import BaselineResults
 from aigon.job.world import OwnFiles, TurnNotes, World
 from aigon.journal import records
 from aigon.journal.durations import load_durations

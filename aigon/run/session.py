@@ -34,8 +34,8 @@ from aigon.run import invocations, resume
 from aigon.run.choices import record_choices
 from aigon.run.opening import Confirm, OpenedRun, Opening, begin_run, freeze_job
 from aigon.run.prepare import Prepared, build_job, prepare_ready
+from aigon.run.repair.journal import are_views_intact, repair_views
 from aigon.run.repair.records import require_sound_records, set_damaged_state_aside
-from aigon.run.repair.views import are_views_intact, repair_views
 from aigon.run.run_world import make_run_world
 from aigon.spec import files as specs
 

@@ -19,8 +19,8 @@ from aigon.done import checkouts
 from aigon.files.checksums import JournalFile, read_documents, read_journal_end
 from aigon.files.home import find_home
 from aigon.git.repository import RepositoryFolders
-from aigon.job.base_assessments import BaselineResults
 from aigon.job.ledger import Account, Ledger, reset_accounts
+from aigon.job.results import BaselineResults
 from aigon.journal.codec import decode, dumps
 from aigon.journal.decisions import HumanDecision
 from aigon.journal.durations import load_durations

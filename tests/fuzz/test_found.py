@@ -12,7 +12,7 @@ from aigon.checks.endpoints.schemas import parse_document
 from aigon.config.loading import parse_configuration
 from aigon.errors import AigonError, Exit, explained, usage
 from aigon.files.home import ensure_home, find_home
-from aigon.job.base_assessments import BaselineResults
+from aigon.job.results import BaselineResults
 from aigon.journal.records import Records
 from aigon.journal.state_document import parse_state
 from aigon.spec.markdown import parse_frontmatter as frontmatter

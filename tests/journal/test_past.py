@@ -15,7 +15,7 @@ from aigon.journal.replay import replay_past
 from aigon.journal.state import replay
 from aigon.journal.state_file import StateFileSink
 from aigon.journal.steps import StepSink
-from aigon.run.repair.views import are_views_intact, repair_views
+from aigon.run.repair.journal import are_views_intact, repair_views
 from tests.journal.tried import run
 from tests.views.story import story
 

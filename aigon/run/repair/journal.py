@@ -1,12 +1,14 @@
-"""Repair a damaged journal from its intact beginning. Nothing that follows is guessed."""
+"""Repair a damaged journal from its intact beginning, and rebuild what is made of it: state file, files for people."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
-from aigon.files.atomic import keep_damaged, sync_folder, write_atomic
+from aigon.files.atomic import keep_damaged, sync_folder, write_atomic, write_view
 from aigon.files.checksums import format_line, parse_lines
 from aigon.git.person import Checkout
+from aigon.journal.build_log import render_run_files
 from aigon.journal.codec import dumps
 from aigon.journal.events import (
     CommitIntended,
@@ -19,7 +21,10 @@ from aigon.journal.events import (
 )
 from aigon.journal.replay import decode_events, find_misplaced_event
 from aigon.journal.state import State, replay
-from aigon.model.diagnosis import RepairedRecord
+from aigon.journal.state_file import StateFileSink, find_last_write
+from aigon.journal.steps import StepSink
+from aigon.model.diagnosis import RepairedRecord, UnrepairedRecord
+from aigon.run.repair.records import RepairStep, inspect_state_file, keep_existing
 
 MAX_ITERATION = 100_000
 """A commit that claims a higher iteration was not made by aigon."""
@@ -108,3 +113,58 @@ def _list_committed_iterations(started: RunStarted | None, checkout: Checkout) -
     pairs = [line.split() for line in listed.splitlines() if not line.startswith("commit ")]
     own = [pair[1] for pair in pairs if len(pair) == 2 and pair[0] == started.run_id]
     return [int(number) for number in own if number.isdecimal() and len(number) <= len(str(MAX_ITERATION))]
+
+
+def repair_state_file(path: Path, events: Sequence[Event]) -> Iterator[RepairStep]:
+    """Rebuild the state file of the run with these events."""
+    how = inspect_state_file(path)
+    if how == "newer":
+        yield UnrepairedRecord("state file", str(path), "it is from a newer aigon", "Update aigon")
+        return
+    sink, state, wanted, last = StateFileSink(path), State(), None, find_last_write(events)
+    for at, event in enumerate(events):
+        state = state.apply(event)
+        sink.remember(event)
+        if at == last:
+            wanted = sink.rendered(event, state)
+    if wanted is None or (how == "whole" and path.read_bytes() == wanted):
+        return
+    kept = keep_existing(path) if how == "damaged" else ""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, wanted)
+    yield RepairedRecord("state file", str(path), kept, "made anew from the journal")
+
+
+def repair_views(
+    folder: Path, events: Callable[[], Iterable[Event]], *, behind: bool = True
+) -> Iterator[RepairedRecord]:
+    """Rebuild the files for people in a run's folder; with `behind`, also those that only lack the latest events.
+
+    `events` is called twice, so that they need not be in memory.
+    """
+    for name, text in chain(StepSink(folder).rendered(events()), render_run_files(folder, events()).items()):
+        path, wanted = folder / name, text.encode("utf-8", "replace")
+        how = _compare_view(path, wanted)
+        if how == "whole" or (how == "behind" and not behind):
+            continue
+        kept = keep_existing(path) if how == "damaged" else ""
+        write_view(path, text)
+        yield RepairedRecord("view of a run", str(path), kept, "made anew from the journal")
+
+
+def are_views_intact(folder: Path, titles: Mapping[str, str]) -> bool:
+    """Return whether all of these files exist and begin with their titles."""
+    return all(
+        _compare_view(folder / name, title.encode("utf-8", "replace")) == "behind" for name, title in titles.items()
+    )
+
+
+def _compare_view(path: Path, wanted: bytes) -> str:
+    """Return `whole`, `absent`, `behind` (an intact page with other content) or `damaged`."""
+    if not path.is_file() or path.is_symlink():
+        return "damaged" if path.is_symlink() or path.exists() else "absent"
+    content = path.read_bytes()
+    if content == wanted:
+        return "whole"
+    own = b"\0" not in content and content.endswith(b"\n")
+    return "behind" if own and content.partition(b"\n")[0] == wanted.partition(b"\n")[0] else "damaged"

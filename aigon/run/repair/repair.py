@@ -16,7 +16,7 @@ from aigon.journal.records import Records
 from aigon.model.diagnosis import RepairedRecord, RepairReport, UnrepairedRecord
 from aigon.process.running import loop_lock
 from aigon.run import invocations
-from aigon.run.repair.journal import read_journal_parts, repair_journal
+from aigon.run.repair.journal import read_journal_parts, repair_journal, repair_state_file, repair_views
 from aigon.run.repair.records import (
     RepairStep,
     inspect_state_file,
@@ -24,7 +24,6 @@ from aigon.run.repair.records import (
     repair_records,
     require_sound_records,
 )
-from aigon.run.repair.views import repair_state_file, repair_views
 from aigon.spec import files
 
 _DAMAGED_STATE = "The state file is damaged ({})"
