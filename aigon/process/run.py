@@ -198,8 +198,11 @@ def _read(fd: int, capture: Capture) -> bool | None:
 @contextmanager
 def watch_exit(process: RunningProgram) -> Iterator[int]:
     """Yield a descriptor that is readable once `process` has exited: a pidfd, or a pipe from a waiting thread."""
+    fd = -1
     if hasattr(os, "pidfd_open"):
-        fd = os.pidfd_open(process.pid)
+        with contextlib.suppress(ProcessLookupError):  # another thread has collected it: the one below notices
+            fd = os.pidfd_open(process.pid)
+    if fd >= 0:
         try:
             yield fd
         finally:
