@@ -95,7 +95,6 @@ def find_submodule_git_dir(folder: Path) -> Path | None:
 
 
 def _read_head(git_dir: Path) -> str | None:
-    """Return the commit of HEAD, without running git there; None before the first commit."""
     try:
         head = (git_dir / "HEAD").read_text().strip()
         name = head.removeprefix("ref:").strip()
@@ -136,7 +135,6 @@ _RAW = ("--raw", "--abbrev=64", "-z", "--no-renames", "--ignore-submodules=all")
 
 
 def _parse_raw(out: bytes) -> dict[str, str]:
-    """Return the new mode of each path at which git had written a file."""
     fields = out.split(b"\0")
     modes = {}
     for head, path in zip(fields[0::2], fields[1::2], strict=False):

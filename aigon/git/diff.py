@@ -36,7 +36,6 @@ class _DiffEntry:
 
     @property
     def blobs(self) -> tuple[str, ...]:
-        """The objects that hold files."""
         sides = zip(self.modes, self.objects, strict=True)
         return tuple(name for mode, name in sides if name and mode != _SUBMODULE)
 
@@ -178,7 +177,6 @@ def _read_header(section: _DiffSection, line: bytes) -> None:
 
 
 def _unquote(name: bytes) -> bytes:
-    """Remove git's C-style quotes."""
     if not (name.startswith(b'"') and name.endswith(b'"') and len(name) > 1):
         return name
     return _ESCAPE.sub(lambda match: bytes([_ESCAPED.get(match[1]) or int(match[1], 8)]), name[1:-1])

@@ -187,7 +187,6 @@ class FileProtection:
         return aside
 
     def _find_root(self, place: Path) -> Path:
-        """Return the innermost root, else the parent folder."""
         above = [root for root in self._now.roots if place.is_relative_to(root) and place != root]
         return max(above, key=lambda root: len(root.parts), default=place.parent)
 
@@ -197,7 +196,6 @@ class FileProtection:
 
 
 def _read_folder(folder: str, before: dict[str, FileState]) -> Iterator[tuple[str, FileState]]:
-    """Yield the folder and everything below it."""
     kept = read_state(folder, before.get(folder))
     yield folder, kept
     for name in kept.names:
@@ -213,7 +211,6 @@ def _read_folder_identity(folder: Path) -> tuple[int, int] | None:
 
 
 def _read_state(path: str, kept: FileState) -> FileState | None:
-    """Return the state of a path now, read whole; None if it cannot be read."""
     try:
         return reread_state(path, kept)
     except OSError:

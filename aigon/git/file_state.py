@@ -137,7 +137,6 @@ def _has_grown(before: FileState, now: Mark) -> bool:
 
 
 def _pack(known: FileState, file: BinaryIO) -> tuple[tuple[Piece, ...], bytes]:
-    """Return pieces and end of a file after reading the rest of it."""
     pieces, end = known.pieces, known.end
     while more := file.read(PIECE):
         end += more

@@ -90,7 +90,6 @@ def _link(draft: Path, lock: Path) -> None:
 
 
 def _try_link(draft: Path, lock: Path) -> bool:
-    """Return whether the lock is ours now."""
     try:
         os.link(draft, lock)
     except FileExistsError:
@@ -176,7 +175,6 @@ class GitLocks:
         return f"a git command of the turn ended without its lock {name}; nobody holds it, so it was moved to {place}"
 
     def _found(self) -> Iterator[tuple[Path, LockIdentity]]:
-        """Yield the locks that hinder git in this checkout."""
         files = [self.git_dir / name for name in _CHECKOUT_LOCKS] + [self.common_dir / name for name in _SHARED_LOCKS]
         for lock in (*files, *_find_ref_locks(self.common_dir / "refs")):
             if identity := _identify_lock(lock):

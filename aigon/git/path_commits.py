@@ -76,7 +76,6 @@ def commit_as_person(checkout: Checkout, paths: Sequence[str], message: str, *, 
 
 @contextmanager
 def _restore_index_on_error(checkout: Checkout) -> Iterator[None]:
-    """Put the checkout's index back if something fails in here."""
     index = checkout.git_dir / "index"
     kept = checkout.git_dir / f"aigon-index-before.{os.getpid()}"
     exists = copy_index(index, kept, checkout.git_dir)

@@ -189,7 +189,6 @@ class PrivateIndex:
         return gone
 
     def _staged(self, paths: Collection[str]) -> dict[str, str]:
-        """Return the blobs of those of the paths that the snapshot holds."""
         listed = self._git("ls-files", "--stage", "-z").split(b"\0") if paths else []
         entries = (os.fsdecode(line).split("\t", 1) for line in listed if line)
         return {path: head.split()[1] for head, path in entries if path in paths}

@@ -133,7 +133,6 @@ def _leads_back(gitdir: Path, content: bytes) -> bool:
 
 
 def _list_config(git: TrustedGit, text: bytes) -> tuple[tuple[str, str], ...] | None:
-    """Return the entries of a configuration without included files; None if git cannot read it."""
     code, out, _ = git.attempt("config", "--file", "-", "--no-includes", "--list", "-z", stdin=text)
     return parse_config(out) if code == 0 else None
 

@@ -127,12 +127,10 @@ class RefProtection:
         return self._read()
 
     def _list_remotes(self) -> frozenset[str]:
-        """Return the short names of remote branches."""
         _, out = self._git.refs("for-each-ref", "--format=%(refname:lstrip=2)", "refs/remotes")
         return frozenset(out.splitlines())
 
     def _judge(self, ref: str, after: str, remotes: frozenset[str]) -> Verdict:
-        """Return what becomes of a ref that has changed."""
         before, others = self._before.get(ref, ""), (self._own, *self._before)
         if not before:
             if ref.startswith("refs/replace/"):
@@ -181,7 +179,6 @@ class RefProtection:
         return said if code else ""
 
     def _set(self, ref: str, before: str, after: str) -> str:
-        """Return what git said if it failed."""
         if after and not is_hash(after):
             self._clear(ref)
         if before.startswith("ref: "):
@@ -213,7 +210,6 @@ class RefProtection:
 
 
 def _is_in_the_way(ref: str, other: str) -> bool:
-    """Whether git cannot have both refs: one would be a file and the other need a folder there."""
     return ref.startswith(f"{other}/") or other.startswith(f"{ref}/")
 
 
@@ -223,7 +219,6 @@ def _shorten(ref: str) -> str:
 
 
 def _list_checked_out_refs(git: TrustedGit) -> Iterator[str]:
-    """Yield the refs that other worktrees have checked out or are rebasing."""
     for folder in (git.common_dir, *git.common_dir.glob("worktrees/*")):
         for name, prefix in (("HEAD", "ref:"), ("rebase-merge/head-name", ""), ("rebase-apply/head-name", "")):
             with contextlib.suppress(OSError, ValueError):

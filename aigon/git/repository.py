@@ -54,7 +54,6 @@ def _find_git_dir(folder: Path) -> Path | None:
 
 
 def _find_common_dir(git_dir: Path) -> Path:
-    """Return the repository's git directory, which that of a linked worktree names."""
     file = git_dir / "commondir"
     return (git_dir / _read_text(file).strip()).resolve() if file.is_file() else git_dir
 
@@ -134,7 +133,6 @@ def _read_branch_objects(root: Path, names: Iterable[BranchPath]) -> Iterator[tu
 
 
 def _list_tree_names(tree: bytes, size: int) -> Iterator[str]:
-    """Yield the names in a tree object, whose hashes have `size` bytes."""
     start = 0
     while start < len(tree):
         end = tree.index(b"\0", start)

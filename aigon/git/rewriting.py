@@ -89,7 +89,6 @@ def _select_blocked(
 def _find_overlay(
     git: TrustedGit, commit: Commit, blocked: set[tuple[str, TreeEntry]], overlays: Mapping[str, _Overlay]
 ) -> _Overlay:
-    """Return what has to change in this commit: what it brought in, and what it has from changed parents."""
     brought = [path for path, entry in commit.brought.items() if (path, entry) in blocked]
     inherited = {path for parent in commit.parents for path in overlays.get(parent, {})}
     paths = sorted({*brought, *inherited})

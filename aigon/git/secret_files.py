@@ -76,7 +76,6 @@ def read_staged(git: TrustedGit, root: Path, parent: str) -> Iterator[tuple[str,
 
 
 def _is_blob(name: str, data: bytes) -> bool:
-    """Whether the blob of this name has exactly these bytes."""
     blob = hashlib.new("sha1" if len(name) == 40 else "sha256", b"blob %d\0" % len(data), usedforsecurity=False)
     blob.update(data)
     return blob.hexdigest() == name

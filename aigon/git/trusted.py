@@ -221,7 +221,6 @@ def _read_text(path: Path) -> str:
 
 
 def _find_global_file(checkout: Checkout, kind: str) -> Path:
-    """Return the person's global excludes or attributes file."""
     configured = checkout.config.get(f"core.{kind}file")
     if configured:
         return Path(configured).expanduser()

@@ -102,7 +102,6 @@ def fill_worktree(checkout: Checkout, path: Path, sparse: Sequence[str] = ()) ->
 
 
 def _forget_record(checkout: Checkout, record: WorktreeRecord) -> None:
-    """Remove git's record of a worktree whose folder is gone, but not its branch."""
     if record.locked:
         raise environment(
             f"The worktree {record.path} is locked and its folder is not there: {record.locked}",
@@ -141,7 +140,6 @@ def remove_worktree(checkout: Checkout, path: Path) -> None:
 
 
 def _has_unused_submodules(checkout: Checkout, path: Path) -> bool:
-    """Whether the branch names submodules of which none was checked out there."""
     record = find_record(path)
     if record is None or (record / "modules").exists():
         return False

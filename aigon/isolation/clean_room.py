@@ -95,7 +95,6 @@ def open_room(
 
 
 def _export_over(git: TrustedGit, tree: str, folder: Path) -> Export:
-    """Export the tree over an earlier export if that works, else afresh."""
     if folder.exists():
         with contextlib.suppress(AigonError):
             return export_tree(git, tree, folder)

@@ -40,7 +40,6 @@ def fingerprint_folder(folder: Path, left_out: Set[str] = frozenset(LEFT_OUT)) -
 
 
 def _describe_entries(folder: str, prefix: str, left_out: Set[str]) -> Iterator[str]:
-    """Yield a line for each entry, sorted by name."""
     try:
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)

@@ -55,7 +55,6 @@ class _Source:
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
     ) -> bytes:
-        """Run aigon's own git and return what it prints. Raises AigonError (exit 7) with git's words."""
         argv = (self.git.program, *self.settings, *arguments)
         whole = {**self.git.env, **self.objects, "GIT_WORK_TREE": str(self.worktree), **(env or {})}
         code, out, err = process.capture_output(argv, cwd=cwd or self.worktree, env=whole, stdin=stdin)

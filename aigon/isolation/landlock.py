@@ -124,7 +124,6 @@ def _list_entries(folder: Path) -> list[str]:
 
 
 def _list_rights() -> int:
-    """Return all rights to files that this kernel knows."""
     version = landlock_version()
     return sum(rights for since, rights in RIGHTS.items() if since <= version)
 

@@ -142,7 +142,6 @@ def add_git_grants(grants: Grants, git_dir: Path, common: Path) -> Grants:
 
 
 def _list_alternates(common: Path) -> list[str]:
-    """Return the folders named in objects/info/alternates."""
     try:
         lines = (common / "objects" / "info" / "alternates").read_text(errors="surrogateescape").splitlines()
     except OSError:

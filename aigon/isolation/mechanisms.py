@@ -51,7 +51,6 @@ def choose_isolation(workspace: Path, wanted: Wanted = "auto", network: Network 
 
 
 def _choose_closing(workspace: Path, wanted: Wanted) -> Isolation:
-    """Return the first of the wanted ones that works without a network. Raises AigonError (exit 7)."""
     among = [name for name in CLOSING if wanted in ("auto", name)]
     lacks = {name: find_isolation_flaw(workspace, name, closed=True) for name in among}
     if found := next((name for name in among if not lacks[name]), None):

@@ -63,7 +63,6 @@ def _mount(source: str | None, target: str, flags: int) -> None:
 
 
 def _raise_loopback() -> None:
-    """Start the loopback of a new network namespace."""
     import fcntl
     import socket
     import struct
@@ -84,7 +83,6 @@ def _unshare(more: int = 0) -> None:
 
 
 def _map_to_itself(path: str) -> str:
-    """Return a map of all users or groups that exist here to themselves."""
     with open(path) as file:  # noqa: PTH123 - without pathlib
         extents = [line.split() for line in file]
     return "".join(f"{inside} {inside} {count}\n" for inside, _, count in extents)
@@ -113,7 +111,6 @@ def _map_from_outside(maps: dict[str, str], more: int) -> bool:
 
 
 def _write_map(pid: str, name: str, text: str) -> None:
-    """Write a map in one call, as the kernel demands."""
     descriptor = os.open(f"/proc/{pid}/{name}", os.O_WRONLY)
     try:
         os.write(descriptor, text.encode())

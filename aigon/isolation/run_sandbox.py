@@ -115,19 +115,16 @@ def _make_grants(seat: Seat, config: Config, env: Mapping[str, str], folder: Pat
 
 
 def _list_hidden(seat: Seat, env: Mapping[str, str], never: tuple[str, ...]) -> tuple[str, ...]:
-    """Return other people's homes, secrets, aigon's records, and other checkouts of the repository."""
     checkouts = [str(path) for path in list_other_checkouts(seat.checkout.root)]
     rivals = [str(Path(seat.candidate.path).parent)] if seat.candidate else []
     return _list_real((*HOMES, *expand_existing(never, env), str(state_home()), *checkouts, *rivals))
 
 
 def _list_real(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the targets of links instead of links."""
     return tuple(dict.fromkeys(os.path.realpath(path) for path in paths if path and os.path.exists(path)))  # noqa: PTH110
 
 
 def _list_unreachable(grants: Grants, env: Mapping[str, str]) -> Iterator[str]:
-    """Yield variables with sockets that nobody granted."""
     granted = {*grants.read, *grants.write}
     for name in load_sandbox_data().sockets:
         place = env.get(name, "").partition("=")[2] or env.get(name, "").removeprefix("unix://")

@@ -5,7 +5,7 @@ import resource
 import select
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -43,8 +43,8 @@ def measure_free_memory() -> int | None:
 
 def measure_memory() -> Memory | None:
     """Return what is left of the machine's memory, or of the limit that leaves the least; None if unknown."""
-    known = [memory for memory in (_measure_machine(), *_measure_cgroups(), _measure_process_limit()) if memory]
-    return min(known, key=lambda memory: memory.free) if known else None
+    known = (_measure_machine(), *_measure_cgroups(), _measure_process_limit())
+    return min(filter(None, known), key=lambda memory: memory.free, default=None)
 
 
 def read_file_size_limit() -> int | None:
@@ -70,7 +70,6 @@ def _measure_process_limit() -> Memory | None:
 
 
 def _measure_cgroups() -> Iterator[Memory]:
-    """Yield what the control groups of this process leave."""
     try:
         lines = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -128,7 +127,14 @@ class CheckSlots:
     def acquire(self, stop: Stop, *, exclusive: bool = False) -> Iterator[bool]:
         """Hold a slot, or all of them with `exclusive`, as soon as possible; yield False once `stop` says now."""
         with ExitStack() as held:
-            yield self._acquire_all(stop, held) if exclusive else self._acquire_any(stop, held)
+            if exclusive:
+                with ExitStack() as passing:
+                    acquired = wait_for_lock(self._door, stop, passing) and all(
+                        wait_for_lock(slot, stop, held) for slot in self._slots
+                    )
+            else:
+                acquired = self._acquire_any(stop, held)
+            yield acquired
 
     def _acquire_any(self, stop: Stop, held: ExitStack) -> bool:
         while not stop.look():
@@ -137,12 +143,6 @@ class CheckSlots:
                     return True
             _pause(stop)
         return False
-
-    def _acquire_all(self, stop: Stop, held: ExitStack) -> bool:
-        with ExitStack() as passing:
-            return wait_for_lock(self._door, stop, passing) and all(
-                wait_for_lock(slot, stop, held) for slot in self._slots
-            )
 
 
 def wait_for_lock(path: Path, stop: Stop, held: ExitStack) -> bool:
@@ -155,16 +155,14 @@ def wait_for_lock(path: Path, stop: Stop, held: ExitStack) -> bool:
 
 
 def _take_first_lock(paths: Sequence[Path], held: ExitStack) -> bool:
-    """Hold the lock on the first free one of these paths for as long as `held` lasts; return False if none is free."""
+    """Hold the first free lock of these for as long as `held` lasts; return False if none is free."""
     from filelock import FileLock, Timeout
 
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
+        with suppress(Timeout):
             held.enter_context(FileLock(os.fspath(path), timeout=0))
-        except Timeout:
-            continue
-        return True
+            return True
     return False
 
 

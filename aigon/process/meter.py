@@ -69,8 +69,8 @@ class Meter:
         """Look once."""
         now = self.now()
         with self._lock:
-            self.lowest = tuple(map(keep_lowest, self.lowest, now)) if self.lowest else now
-            self.least = tuple(map(keep_lowest, self.least, now)) if self.least else now
+            self.lowest = tuple(map(keep_lowest, self.lowest or now, now))
+            self.least = tuple(map(keep_lowest, self.least or now, now))
         if time.monotonic() >= self._due:
             begin = time.monotonic()
             self.peak = max(self.peak, measure_memory_of_descendants())

@@ -166,7 +166,6 @@ def _find_marked(name: str, value: str, more: Iterable[int] = (), *, offspring: 
 
 
 def _read_parents() -> dict[int, int]:
-    """Return every process with its parent, by number."""
     if not Path("/proc/self/stat").exists():
         import psutil
 

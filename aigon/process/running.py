@@ -68,20 +68,18 @@ class RunningNote:
 
     def begun(self, pid: int) -> None:
         """Record a program that leads the session `pid`."""
-        if self.about is not None:
-            with self._lock:
-                self._write((*self.about.sessions, StartedProcess(pid, read_start(pid))))
+        with self._lock:
+            if self.path and self.about:
+                started = StartedProcess(pid, read_start(pid))
+                self.about = replace(self.about, sessions=(*self.about.sessions, started))
+                write_note(self.path, self.about)
 
     def over(self) -> None:
         """Record that all programs have ended and were swept."""
-        if self.about is not None and self.about.sessions:
-            with self._lock:
-                self._write(())
-
-    def _write(self, sessions: tuple[StartedProcess, ...]) -> None:
-        assert self.about is not None and self.path is not None, "both or neither"
-        self.about = replace(self.about, sessions=sessions)
-        write_note(self.path, self.about)
+        with self._lock:
+            if self.path and self.about and self.about.sessions:
+                self.about = replace(self.about, sessions=())
+                write_note(self.path, self.about)
 
 
 @contextmanager
@@ -155,14 +153,14 @@ def read_note(path: Path) -> Invocation | None:
         document: dict[str, Any] = json.loads(path.read_text())
         if document.pop("schema_version") != SCHEMA_VERSION:
             return None
-        loop, sessions = _decode_process(document.pop("loop")), tuple(map(_decode_process, document.pop("sessions")))
-        return Invocation(**{name: str(value) for name, value in document.items()}, loop=loop, sessions=sessions)
+        loop, *sessions = (
+            StartedProcess(int(process["pid"]), str(process["start"]))
+            for process in (document.pop("loop"), *document.pop("sessions"))
+        )
+        texts = {name: str(value) for name, value in document.items()}
+        return Invocation(**texts, loop=loop, sessions=tuple(sessions))
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
-
-
-def _decode_process(document: dict[str, Any]) -> StartedProcess:
-    return StartedProcess(int(document["pid"]), str(document["start"]))
 
 
 def is_on_this_machine(about: Invocation) -> bool:

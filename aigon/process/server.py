@@ -97,14 +97,9 @@ def start_server(argv: Sequence[str], cwd: Path, env: Mapping[str, str], seen: C
     Its standard input is a pipe that stays open and empty: some development servers exit when it ends.
     """
     orphans.adopt_orphans()
+    pipe, both = subprocess.PIPE, subprocess.STDOUT
     process = subprocess.Popen(
-        argv,
-        cwd=cwd,
-        env=dict(env),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
+        argv, cwd=cwd, env=dict(env), stdin=pipe, stdout=pipe, stderr=both, start_new_session=True
     )
     return Server(process, seen)
 
@@ -184,7 +179,6 @@ def list_listening_ports(pids: Iterable[int]) -> tuple[int, ...]:
 
 
 def _read_listening_port(connection: Any) -> int:
-    """Return the port of a connection of psutil's that listens, 0 for another one."""
     import psutil
 
     return int(connection.laddr.port) if connection.status == psutil.CONN_LISTEN and connection.laddr else 0

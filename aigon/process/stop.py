@@ -85,7 +85,8 @@ class Stop:
         os.write(self._write, b"!")
 
     def _signalled(self, number: int, _frame: FrameType | None) -> None:
-        name: StopReason = {signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SIGHUP"}.get(signal.Signals(number), "SIGINT")  # type: ignore[assignment]
+        names: dict[int, StopReason] = {signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SIGHUP"}
+        name = names.get(number, "SIGINT")
         if self.now:
             return
         if name == "SIGINT" and not self.reason:

@@ -104,7 +104,6 @@ def remove_safely(main: Checkout, candidate: Candidate, *, park: bool) -> str:
 
 
 def _forget_missing(main: Checkout, candidate: Candidate) -> str:
-    """Let git forget a worktree whose folder is gone."""
     path = Path(candidate.path)
     if candidate.path and os.path.lexists(path) and (not path.is_dir() or any(path.iterdir())):
         return f"{path} is there, but no worktree of this repository any more: look at it, and remove it yourself"
@@ -153,7 +152,6 @@ class _Removal:
         return ""
 
     def _find_obstacle(self) -> str:
-        """Return why it has to stay even if its work is saved aside."""
         worktree, root = self.worktree, self.worktree.root
         if Path.cwd().is_relative_to(root):
             return f"you stand in it ({root}): go to the main checkout first"
@@ -170,7 +168,6 @@ class _Removal:
         return ""
 
     def _save_uncommitted(self) -> str:
-        """Save aside what is in no commit or on no branch."""
         worktree, candidate, lost = self.worktree, self.candidate, ""
         changed, head = worktree.changed(), worktree.head
         if worktree.branch is None and head is not None:
@@ -217,7 +214,6 @@ class _Removal:
         return ""
 
     def _save_ignored(self, paths: Sequence[str]) -> None:
-        """Keep ignored files as a commit on top of HEAD."""
         head = str(self.worktree.head)
         with self._open_workspace() as workspace:
             git, index = workspace.trusted, workspace.trusted.directory / "index.ignored"

@@ -56,7 +56,6 @@ def claim_folder(root: Path, common_dir: Path) -> None:
 
 
 def _is_writable(folder: Path) -> bool:
-    """Return whether `folder` can be written or made."""
     existing = next(each for each in (folder, *folder.parents) if os.path.lexists(each))
     return existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)
 
@@ -167,7 +166,6 @@ def list_worktrees(main: Checkout) -> tuple[WorktreeStatus, ...]:
 
 
 def _is_unmerged(main: Checkout, home: Path, candidate: Candidate) -> bool:
-    """Return whether the candidate's branch exists, and is new or unmerged."""
     tip, origin = main.commit_of(f"refs/heads/{candidate.branch}"), records.candidate_records(home, candidate).origin()
     is_new = origin is None or origin.commit in ("", tip)
     return tip is not None and (is_new or not main.is_ancestor(tip, "HEAD"))

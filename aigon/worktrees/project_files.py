@@ -166,7 +166,6 @@ def _find_paths_through_links(root: Path, paths: Sequence[str]) -> Iterator[str]
 
 
 def _copy_file(source: Path, worktree: Checkout, path: str) -> str:
-    """Copy one file atomically and return its hash."""
     target = worktree.root / path
     target.parent.mkdir(parents=True, exist_ok=True)
     problem = OSError(errno.EXDEV, os.strerror(errno.EXDEV))

@@ -106,7 +106,6 @@ def _provide(main: Checkout, home: Path, candidate: Candidate, config: Config, s
 
 
 def _find_feature(main: Checkout, wanted: str) -> Feature:
-    """Return the feature, whose spec is among the others. Raises AigonError (exit 2)."""
     feature = find_feature_to_begin(main.root, main.common_dir, wanted)
     if not feature.path.startswith(f"{ROOT}/"):
         hint = f"Move it there: aigon feature-create, or git mv {feature.path} {ROOT}/01-inbox/"
@@ -119,7 +118,6 @@ def _find_feature(main: Checkout, wanted: str) -> Feature:
 
 
 def _begin(main: Checkout, feature: Feature, how: Committing) -> Origin:
-    """Commit what is aigon's to commit, with the spec in progress; return this base. Raises AigonError (exit 7)."""
     current = branch.require_sound(main)
     target = _find_target(main, feature) if current == feature.name else current
     branch.require_configuration(main)
@@ -149,7 +147,6 @@ def _find_target(main: Checkout, feature: Feature) -> str:
 
 
 def _require_free(main: Checkout, candidate: Candidate, origin: Origin) -> None:
-    """Raise AigonError (exit 7) for a branch of this name that somebody else worked on."""
     tip = main.commit_of(f"refs/heads/{candidate.branch}")
     if tip not in (None, origin.commit):
         raise environment(
