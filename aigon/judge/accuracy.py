@@ -23,12 +23,12 @@ class LabelledVerdict:
 
     @property
     def is_false_tick(self) -> bool:
-        """Said to be met, and it is not: a run could end as proven on it."""
+        """Whether it was said to be met and is not: a run could end as proven on it."""
         return self.said == "met" and self.truth == "unmet"
 
     @property
     def is_missed_tick(self) -> bool:
-        """Met, and said not to be: an agent would be sent to fix what is whole."""
+        """Whether it is met and was said not to be: an agent would be sent to fix what is whole."""
         return self.said == "unmet" and self.truth == "met"
 
 
@@ -36,7 +36,7 @@ class LabelledVerdict:
 class Calls:
     """What some calls came to. `failures` says why some brought no answer.
 
-    `cost` is in US dollars, of the calls that said it, None when none did; `unsaid` counts the others.
+    `cost` is in US dollars, of the calls that said it, None if none did; `unsaid` counts the others.
     """
 
     number: int = 0
@@ -56,7 +56,7 @@ def sum_calls(answers: Iterable[JudgeAnswer]) -> Calls:
     return Calls(
         number=len(made),
         failures=tuple(answer.failure for answer in made if answer.failure),
-        usage=Usage(sum(u.input for u in used), sum(u.output for u in used), sum(u.cached for u in used)),
+        usage=Usage.of_all(used),
         cost=sum(costs) if costs else None,
         cost_status="unknown" if len(costs) < len(made) or not made else "estimated" if estimated else "reported",
         unsaid=len(made) - len(costs),
@@ -81,8 +81,8 @@ class JudgedCase:
 
 @dataclass(frozen=True, slots=True)
 class AccuracyReport:
-    """All of it. `source` is where the changes are; not `complete` where somebody stopped it; `expected` is how many
-    judgements were due."""
+    """Every judgement. `source` is where the changes are; `complete` is False if somebody stopped it; `expected` is how
+    many judgements were due."""
 
     backend: str
     model: str
@@ -114,12 +114,12 @@ class AccuracyReport:
 
 def count_verdicts(decided: Iterable[LabelledVerdict]) -> Mapping[str, int]:
     """Return how many verdicts were right and wrong, by the way in which they were."""
-    some = tuple(decided)
+    verdicts = tuple(decided)
     return {
-        "verdicts": len(some),
-        "right": sum(one.said == one.truth for one in some),
-        "false_ticks": sum(one.is_false_tick for one in some),
-        "missed_ticks": sum(one.is_missed_tick for one in some),
-        "unclear": sum(one.said == "unclear" for one in some),
-        "unclear_though_met": sum(one.said == "unclear" and one.truth == "met" for one in some),
+        "verdicts": len(verdicts),
+        "right": sum(one.said == one.truth for one in verdicts),
+        "false_ticks": sum(one.is_false_tick for one in verdicts),
+        "missed_ticks": sum(one.is_missed_tick for one in verdicts),
+        "unclear": sum(one.said == "unclear" for one in verdicts),
+        "unclear_though_met": sum(one.said == "unclear" and one.truth == "met" for one in verdicts),
     }

@@ -26,7 +26,6 @@ from aigon.text.documents import DocumentNode, parse_yaml
 
 FILE = "case.yaml"
 TRUTHS: tuple[Truth, ...] = ("met", "unmet")
-_IDENTITY = (("user.name", "aigon judge-eval"), ("user.email", "judge-eval@example.invalid"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +44,7 @@ class LabelledCase:
 def load_cases(folder: Path) -> tuple[LabelledCase, ...]:
     """Return the cases in `folder`, by name; the folder may be one itself.
 
-    Raises AigonError (exit 2) where there are none, and for a case that is not complete.
+    Raises AigonError (exit 2) if there are none, and for a case that is not complete.
     """
     if (folder / FILE).is_file():
         return (load_case(folder),)
@@ -59,7 +58,11 @@ def load_cases(folder: Path) -> tuple[LabelledCase, ...]:
 def load_case(folder: Path) -> LabelledCase:
     """Return the case in one folder. Raises AigonError (exit 2), naming the file and the key."""
     file = folder / FILE
-    keys = parse_yaml(_read_content(file), str(file)).fields(("about", "truth", "checks", "delete"), ("about", "truth"))
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise usage(f"The case cannot be read: {error.strerror}", where=str(file)) from error
+    keys = parse_yaml(content, str(file)).fields(("about", "truth", "checks", "delete"), ("about", "truth"))
     if not any((folder / name).exists() for name in ("after", "change.diff")) and "delete" not in keys:
         raise usage("The case has no change", where=str(folder), hint="Put changed files into after/, or a change.diff")
     spec = read_spec_file(folder / "spec.md", str(folder / "spec.md"))
@@ -74,34 +77,21 @@ def load_case(folder: Path) -> LabelledCase:
     )
 
 
-def _read_content(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise usage(f"The case cannot be read: {error.strerror}", where=str(file)) from error
-
-
 def _parse_truth(spec: Spec, node: DocumentNode) -> dict[int, Truth]:
-    """By criterion. Exactly those that a judge decides have to have a label."""
+    """Return the labels by criterion: exactly those that a judge decides have to have one."""
     labels = {key: label.choice(TRUTHS) for key, label in node.pairs().items()}
     asked = {str(criterion.number) for criterion in spec.criteria if criterion.kind == "judge"}
-    if labels.keys() != asked:
-        raise _not_the_same(node, asked, set(labels))
+    if odd := ", ".join(sorted(asked ^ labels.keys())):
+        hint = "A judge decides the criteria without an annotation that no check decides: `aigon spec-show` lists them"
+        raise node.wrong(f"does not fit the criteria of spec.md that a judge decides: {odd}", hint)
     return {int(number): label for number, label in labels.items()}
-
-
-def _not_the_same(node: DocumentNode, asked: set[str], labels: set[str]) -> AigonError:
-    odd = ", ".join(sorted(asked ^ labels))
-    hint = "A judge decides the criteria without an annotation that no check decides: `aigon spec-show` lists them"
-    return node.wrong(f"does not fit the criteria of spec.md that a judge decides: {odd}", hint)
 
 
 def _parse_check(node: DocumentNode) -> ObservedCheck:
     """Return a check that passed, as every check has when a judge is asked."""
     keys = node.fields(("title", "summary", "output"), ("title",))
     title, summary, output = (keys[key].text() if key in keys else "" for key in ("title", "summary", "output"))
-    finding = Finding(title.lower(), "tests", title, "pass", summary or "ok", excerpt=output)
-    return ObservedCheck(finding, output)
+    return ObservedCheck(Finding(title.lower(), "tests", title, "pass", summary or "ok", excerpt=output), output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,68 +105,54 @@ class LabelledBench:
 @contextmanager
 def open_bench() -> Iterator[LabelledBench]:
     """Yield a repository for the length of an evaluation. Raises AigonError (exit 7) when git cannot make one."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     with tempfile.TemporaryDirectory(prefix="aigon-judge-eval-") as folder:
         root = Path(folder, "tree")
         root.mkdir()
-        _git(root, "init", "-q")
-        for key, value in _IDENTITY:
-            _git(root, "config", key, value)
+        for arguments in (
+            ("init", "-q"),
+            ("config", "user.name", "aigon judge-eval"),
+            ("config", "user.email", "judge-eval@example.invalid"),
+        ):
+            code, _, err = run.capture_output(("git", *arguments), cwd=root, env=env)
+            if code:
+                hint = err.decode(errors="replace").strip()
+                raise environment(f"git {arguments[0]} failed", where=str(root), hint=hint)
         with Checkout.open(root) as checkout:
             yield LabelledBench(checkout.root, TrustedGit(checkout, Path(folder, "git")))
 
 
-def _git(root: Path, *arguments: str) -> None:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    code, _, err = run.capture_output(("git", *arguments), cwd=root, env=env)
-    if code:
-        raise environment(f"git {arguments[0]} failed", where=str(root), hint=err.decode(errors="replace").strip())
-
-
 def diff_case(bench: LabelledBench, case: LabelledCase) -> tuple[FileDiff, ...]:
-    """What the case changes. Raises AigonError (exit 2) for a diff that does not apply, or nothing that changes."""
-    _clear(bench.root)
-    _lay(case.folder / "before", bench.root)
-    base = _tree(bench)
-    _lay(case.folder / "after", bench.root)
-    _apply(bench, case)
+    """Return what the case changes. Raises AigonError (exit 2) if its diff does not apply, or nothing changes."""
+    for entry in bench.root.iterdir():
+        if entry.name != ".git":
+            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+    _copy_files(case.folder / "before", bench.root)
+    base = _write_tree(bench)
+    _copy_files(case.folder / "after", bench.root)
+    file = case.folder / "change.diff"
+    if file.is_file():
+        try:
+            bench.git.run("apply", "--whitespace=nowarn", str(file.resolve()))
+        except AigonError as error:
+            hint = "It has to apply to before/, with the prefixes a/ and b/"
+            raise usage(f"The diff does not apply: {error.hint}", where=str(file), hint=hint) from None
     for path in case.delete:
-        _remove(bench.root, path, case)
-    diffs = diff_trees(bench.git, base, _tree(bench), frozenset())
+        try:
+            (bench.root / path).unlink()
+        except OSError as error:
+            raise usage(f"{path} cannot be deleted: {error.strerror}", where=str(case.folder / FILE)) from None
+    diffs = diff_trees(bench.git, base, _write_tree(bench), frozenset())
     if not diffs:
         raise usage("The case changes nothing", where=str(case.folder), hint="Compare its before/ with its after/")
     return diffs
 
 
-def _clear(root: Path) -> None:
-    for entry in root.iterdir():
-        if entry.name == ".git":
-            continue
-        shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
-
-
-def _lay(source: Path, root: Path) -> None:
+def _copy_files(source: Path, root: Path) -> None:
     if source.is_dir():
         shutil.copytree(source, root, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".git"))
 
 
-def _tree(bench: LabelledBench) -> str:
+def _write_tree(bench: LabelledBench) -> str:
     bench.git.run("add", "--all", "--force", ".")
     return bench.git.run("write-tree").decode().strip()
-
-
-def _apply(bench: LabelledBench, case: LabelledCase) -> None:
-    file = case.folder / "change.diff"
-    if not file.is_file():
-        return
-    try:
-        bench.git.run("apply", "--whitespace=nowarn", str(file.resolve()))
-    except AigonError as error:
-        hint = "It has to apply to before/, with the prefixes a/ and b/"
-        raise usage(f"The diff does not apply: {error.hint}", where=str(file), hint=hint) from None
-
-
-def _remove(root: Path, path: str, case: LabelledCase) -> None:
-    try:
-        (root / path).unlink()
-    except OSError as error:
-        raise usage(f"{path} cannot be deleted: {error.strerror}", where=str(case.folder / "case.yaml")) from None

@@ -18,11 +18,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aigon.agents.adapters._errors import LONGEST_DETAIL
+from aigon.agents.adapters._launch import build_environment, explain_no_interpreter
 from aigon.agents.adapters._program import (
-    build_environment,
     describe_own_ending,
     ending_from_action,
-    explain_no_interpreter,
     get_cost_status,
     last_words,
     parse_dollars,

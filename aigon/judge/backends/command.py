@@ -9,12 +9,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from aigon.agents.adapters._program import (
-    explain_no_interpreter,
-    get_cost_status,
-    parse_dollars,
-    parse_reported_usage,
-)
+from aigon.agents.adapters._launch import explain_no_interpreter
+from aigon.agents.adapters._program import get_cost_status, parse_dollars, parse_reported_usage
 from aigon.agents.obstacles import find_program
 from aigon.judge.backends._program import ask_program, describe_failure, parse_whole_object
 from aigon.judge.reply import MALFORMED
