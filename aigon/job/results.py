@@ -103,7 +103,12 @@ class _Relocation:
 
 
 class BaselineResults(Attendant):
-    """Kept in `folder`, which the arena empties when it begins; `label` is the loop's own."""
+    """What the loops of an arena tell one another of the baseline, which all of them assess: what failed there.
+
+    Passes are remembered for everybody (`aigon.checks.passes`). A failure is shared only here, for the commit that all
+    have in common and as long as the arena lasts, and never with the loop that found it: that one runs the check again.
+    The files are in `folder`, which the arena empties when it begins; `label` is the loop's own.
+    """
 
     def __init__(self, folder: Path, label: str) -> None:
         self._folder, self._label = folder, label

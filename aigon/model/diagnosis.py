@@ -102,8 +102,3 @@ class RepairReport:
     def exit_code(self) -> Exit:
         """7 if something still keeps runs from starting, else 0."""
         return Exit.ENVIRONMENT if any(each.hinders for each in self.unmended) else Exit.MET
-
-    def and_(self, other: "RepairReport") -> "RepairReport":
-        """Return both reports as one."""
-        repaired, unmended = (*self.repaired, *other.repaired), (*self.unmended, *other.unmended)
-        return RepairReport(repaired, unmended, self.ended + other.ended)

@@ -1,7 +1,8 @@
 """Around the loop: everything between a command and its first turn, and what else is done once per feature.
 
 `implement` runs a feature. Before it, `seating` finds the checkout, `prepare` and `actors` what is run and by whom,
-`choices` what a resumed run takes over, `session` opens it with `opening` (a new run) or `resume` (an old one).
-`dry_run` and `validate` show without an agent. `feature_stages` creates and sets up features, `decisions` records a
-person's word, `invocations` stops runs and ends leftovers, `repair` fixes records, `doctor` looks at the machine.
+`choices` what a resumed run continues, `session` opens it with `opening` (a new run) or `resume` (an old one, whose
+branch `run_branch` checks), and `run_world` makes its world. `dry_run` and `validate` show without an agent.
+`feature_stages` creates and sets up features, `decisions` records a person's word, `invocations` stops runs and ends
+leftovers, `repair` fixes records, `doctor` looks at the machine.
 """

@@ -1,7 +1,7 @@
 """What is in force for a run: recorded when it starts, and continued by the run that resumes it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +17,6 @@ NAMED_OPTIONS = ("profile", "validation_script", "skip_validation", "accept_pass
 """In force only if they were named for the run."""
 SHARED = ("max_cost", "max_time")
 """Limits for all agents of an arena together."""
-
-
-@dataclass(frozen=True, slots=True)
-class ContinuedOptions:
-    """Options completed by the choices of the run that is resumed, and what a person should know about that."""
-
-    options: Options
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
 
 
 def record_choices(job: Job, prepared: Prepared, options: Options) -> Choices:
@@ -45,8 +36,10 @@ def record_choices(job: Job, prepared: Prepared, options: Options) -> Choices:
     )
 
 
-def continue_choices(options: Options, started: RunStarted, main: Path, read: ReadFile) -> ContinuedOptions:
-    """Complete `options` by what was in force for the run that `started`.
+def continue_choices(
+    options: Options, started: RunStarted, main: Path, read: ReadFile
+) -> tuple[Options, tuple[str, ...], tuple[str, ...]]:
+    """Complete `options` by what was in force for the run that `started`; return also notes and warnings about that.
 
     A flag goes before that run, and the run before variables and configuration, which `read` gives as in `prepare`.
     Raises AigonError (exit 2) for a malformed configuration or an agent that does not exist.
@@ -70,7 +63,7 @@ def continue_choices(options: Options, started: RunStarted, main: Path, read: Re
         given = options if options.is_flag("model") else replace(options, model=None)
     continued = take_over(given, values)
     warnings = tuple(_warn(config, options, continued, agent, chosen))
-    return ContinuedOptions(continued, _note_differences(config, options, continued), warnings)
+    return continued, _note_differences(config, options, continued), warnings
 
 
 def take_over(options: Options, values: Mapping[str, Any]) -> Options:

@@ -112,7 +112,7 @@ def _continue_options(checkout: Checkout, options: Options) -> Options:
     started = replay(locate_records(home, name).each()).started
     if not started:
         return options
-    return continue_choices(options, started, checkout.root, open_work_tree(checkout.root)).options
+    return continue_choices(options, started, checkout.root, open_work_tree(checkout.root))[0]
 
 
 def _describe_grants(prepared: Prepared, checkout: Checkout) -> str:

@@ -8,11 +8,9 @@ import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from shlex import quote
 
 from aigon.config.loading import ReadFile, open_work_tree
-from aigon.errors import AigonError, Exit, environment
-from aigon.git.branch_ref import remove_empty_objects
+from aigon.errors import AigonError, Exit
 from aigon.git.locks import GitLocks
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
@@ -29,13 +27,10 @@ from aigon.proof.frozen import load
 from aigon.run.choices import continue_choices
 from aigon.run.opening import OpenedRun, Opening, list_earlier_attempts
 from aigon.run.prepare import prepare_ready
+from aigon.run.run_branch import require_branch, require_whole
 from aigon.spec import files as specs
 from aigon.spec.document import tick_boxes
 from aigon.spec.features import Feature
-
-_UNSTAGE = " && git reset -q"
-"""The index names what was lost as well: from there it would get into the next commit without a look at the file."""
-_AGAIN = "then run again with --resume, which judges the work tree anew"
 
 
 def resume_run(opening: Opening, records: Records, past: RunPast) -> OpenedRun:
@@ -74,12 +69,12 @@ def resume_run(opening: Opening, records: Records, past: RunPast) -> OpenedRun:
     read = open_work_tree(workspace.root)
     if suspect:
         read = _open_recorded_files(workspace, records, state.checkpoint, {feature.path: spec.raw})
-    continued = continue_choices(options, started, opening.seat.main, read)
-    prepared = prepare_ready(opening.checkout, continued.options, feature, read, main=opening.seat.main)
-    said, warned = (*continued.notes, *prepared.said), (*continued.warnings, *prepared.warned)
+    options, notes, warnings = continue_choices(options, started, opening.seat.main, read)
+    prepared = prepare_ready(opening.checkout, options, feature, read, main=opening.seat.main)
+    prepared = replace(prepared, said=(*notes, *prepared.said), warned=(*warnings, *prepared.warned))
     return OpenedRun(
-        continued.options,
-        replace(prepared, said=said, warned=warned),
+        options,
+        prepared,
         records,
         workspace,
         head,
@@ -116,61 +111,6 @@ def _enter_branch(
     if state.intended:
         workspace.ref.remove_own_lock(state.intended.commit)
     return workspace, events
-
-
-def require_branch(checkout: Checkout, state: State) -> None:
-    """Raise AigonError (exit 7), before anything is changed, for a branch that was rewritten or deleted meanwhile."""
-    assert state.started is not None
-    branch, last = state.started.branch, state.checkpoint
-    tip = checkout.commit_of(f"refs/heads/{branch}")
-    if tip is None:
-        hint = f"git branch {branch} {last}   # brings it back; then run again with --resume"
-        deleted = environment(f"The branch {branch} was deleted", where=branch, hint=hint)
-        raise describe_damaged_ref(checkout, branch, last) or deleted
-    if checkout.commit_of(last) is None:
-        hint = "Start a new run from here with --loop; the old journal is kept"
-        raise environment("The last checkpoint of this run is not there any more", where=last[:12], hint=hint)
-    if tip != last and not checkout.is_ancestor(last, tip):
-        hint = (
-            f"git reset --keep {last[:12]}   # goes back to aigon's last checkpoint; --loop starts a new run from here"
-        )
-        raise environment(f"The branch {branch} was rewritten since the run stopped", where=tip[:12], hint=hint)
-
-
-def describe_damaged_ref(checkout: Checkout, branch: str, last: str) -> AigonError | None:
-    """Return the error for a branch whose ref exists and names nothing that git can read; None without a ref."""
-    file = checkout.common_dir / "refs" / "heads" / branch
-    if not file.exists():
-        return None
-    return environment(
-        f"The branch {branch} is damaged: it names no commit that git can read",
-        where=str(file),
-        hint=f"rm {quote(str(file))} && git update-ref refs/heads/{branch} {last}{_UNSTAGE}   # {_AGAIN}",
-    )
-
-
-def require_whole(checkout: Checkout, state: State) -> None:
-    """Raise AigonError (exit 7) if the run's branch names commits whose content is lost.
-
-    Empty object files, which some file systems leave, are removed first: git takes them for objects that it has, and
-    would not write them again.
-    """
-    assert state.started is not None
-    remove_empty_objects(checkout.common_dir / "objects")
-    name, base = f"refs/heads/{state.started.branch}", state.started.base_commit
-
-    def is_whole(tip: str) -> bool:
-        return checkout.ask("rev-list", "--objects", "--quiet", tip, f"^{base}", "--") is not None
-
-    tip = checkout.commit_of(name)
-    if tip is None or is_whole(tip):
-        return
-    good = next((each for each in (state.checkpoint, base) if is_whole(each)), base)
-    raise environment(
-        f"The branch {state.started.branch} names commits that the disk has lost parts of",
-        where=tip[:12],
-        hint=f"git update-ref {name} {good}{_UNSTAGE}   # back to the last that is whole; {_AGAIN}",
-    )
 
 
 def _move_stale_locks(checkout: Checkout, records: Records) -> list[Event]:

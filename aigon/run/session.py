@@ -36,6 +36,7 @@ from aigon.run.opening import Confirm, OpenedRun, Opening, begin_run, freeze_job
 from aigon.run.prepare import Prepared, build_job, prepare_ready
 from aigon.run.repair.journal import are_views_intact, repair_views
 from aigon.run.repair.records import require_sound_records, set_damaged_state_aside
+from aigon.run.run_branch import require_branch
 from aigon.run.run_world import make_run_world
 from aigon.spec import files as specs
 
@@ -88,7 +89,7 @@ def _require_its_branch(seat: Seat, options: Options) -> None:
     name = candidate.feature if candidate else specs.resolve_name(checkout.root, options.feature, checkout.branch)
     state = replay(locate_records(ensure_home(checkout.common_dir), name, seat.label).each())
     if state.started:
-        resume.require_branch(checkout, state)
+        require_branch(checkout, state)
 
 
 def _resume(opening: Opening, own: str | None, held: ExitStack) -> OpenedRun:
