@@ -37,6 +37,8 @@ END_WORDS: Mapping[TurnEnd, str] = {
     "bad_credentials": "bad credentials",
     "refused": "refused",
 }
+LITELLM_ERROR = re.compile(r"litellm\.(?P<name>[A-Z]\w+): ")
+"""How an error of the library behind aider and mini-swe-agent begins."""
 _DEEPEST = 4
 _LONGEST_MESSAGE = 20_000
 _API_ERROR = re.compile(r"^\[API Error: (.*)\]", re.DOTALL)

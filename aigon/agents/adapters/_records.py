@@ -150,3 +150,8 @@ def describe_use(name: object, given: object = None) -> str:
         given = " ".join(map(str, given)) if isinstance(given, list | tuple) else str(given)
     used_on = given if isinstance(given, str) else ""
     return (f"{named}: {' '.join(used_on.split())}" if used_on else named)[:_LONGEST_USE]
+
+
+def describe_uses(uses: Iterable[object], name: str, given: str) -> tuple[str, ...]:
+    """Describe each use of a tool; `name` and `given` are keys, or lead into nested objects: `part.tool`."""
+    return tuple(describe_use(value_at(use, *name.split(".")), value_at(use, *given.split("."))) for use in uses)

@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from aigon.agents.adapters._errors import LONGEST_DETAIL, TURNED_AWAY, read_exception
+from aigon.agents.adapters._errors import LITELLM_ERROR, LONGEST_DETAIL, TURNED_AWAY, read_exception
 from aigon.agents.adapters._program import get_cost_status
 from aigon.agents.adapters._records import describe_use
 from aigon.model.turns import ProgramExit, TurnReport, Usage
@@ -29,7 +29,6 @@ _HEADER = re.compile(
 )
 _MODEL = re.compile(r"(?:Main model|Model): (\S+) with ")
 _EDITED = re.compile(r"Applied edit to (.+)")
-_ERROR = re.compile(r"litellm\.(?P<name>[A-Z]\w+): ")
 _ENOUGH = re.compile(r"Only \d+ reflections allowed, stopping\.|Model \S+ has hit a token limit!")
 _CRASH = "Traceback (most recent call last):"
 _COMMENT = re.compile(r"The API provider|Insufficient credits with|You need to: pip|OpenRouter or the upstream"
@@ -111,7 +110,7 @@ def _read_end(own: Sequence[str], said: str, now: float) -> TurnReport:
             return TurnReport("failed", _last_line(tail[number:]))
         if _ENOUGH.match(line):
             return TurnReport("failed", line)
-        if error := _ERROR.match(line):
+        if error := LITELLM_ERROR.match(line):
             message = tail[number:]
             ends = next((n for n, text in enumerate(message) if _COMMENT.match(text)), len(message))
             return read_exception(error["name"], " ".join(message[:ends]), now)

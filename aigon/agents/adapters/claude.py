@@ -12,7 +12,7 @@ from aigon.agents.adapters._program import get_cost_status, last_words, parse_do
 from aigon.agents.adapters._records import (
     Record,
     count_at,
-    describe_use,
+    describe_uses,
     filter_type,
     join_texts,
     list_at,
@@ -60,8 +60,7 @@ class ClaudeRecords:
             case {"type": "assistant"}:
                 blocks = objects_at(record, "message", "content")
                 self.last_text = join_texts(blocks) or self.last_text
-                uses = filter_type(blocks, "tool_use")
-                self.tools += [describe_use(use.get("name"), use.get("input")) for use in uses]
+                self.tools += describe_uses(filter_type(blocks, "tool_use"), "name", "input")
 
     @property
     def last_words(self) -> str:
@@ -82,7 +81,6 @@ def read_output(exited: ProgramExit) -> TurnReport:
         if "type" in record:
             records.add(record)
     cost = parse_dollars(records.result.get("total_cost_usd"))
-    denials = objects_at(records.result, "permission_denials")
     return replace(
         _read_end(records, exited) if records.result else _read_without_result(records, exited),
         said=records.last_words if records.any else last_words(exited.stdout),
@@ -91,7 +89,7 @@ def read_output(exited: ProgramExit) -> TurnReport:
         usage=_sum_usage(records.result),
         cost=cost,
         cost_status=get_cost_status(cost, "estimated"),
-        denied=tuple(describe_use(one.get("tool_name"), one.get("tool_input")) for one in denials),
+        denied=describe_uses(objects_at(records.result, "permission_denials"), "tool_name", "tool_input"),
         tools=tuple(records.tools),
     )
 

@@ -15,6 +15,7 @@ from aigon.agents.adapters._records import (
     Record,
     count_at,
     describe_use,
+    describe_uses,
     filter_type,
     last_record,
     list_at,
@@ -86,8 +87,8 @@ def _read_stream(events: list[Record], exited: ProgramExit) -> TurnReport:
         session=text_at(begun, "session_id"),
         usage=_stream_usage(value_at(result, "stats")),
         usage_by_model=shares,
-        denied=tuple(_describe_tool(by_id.get(text_at(one, "tool_id"), {})) for one in denied),
-        tools=tuple(map(_describe_tool, uses)),
+        denied=describe_uses((by_id.get(text_at(one, "tool_id")) for one in denied), "tool_name", "parameters"),
+        tools=describe_uses(uses, "tool_name", "parameters"),
     )
 
 
@@ -136,10 +137,6 @@ def _last_reply(events: list[Record]) -> str:
 def _is_denied(result: Record) -> bool:
     message = text_at(result, "error", "message")
     return text_at(result, "error", "type") == "policy_violation" or any(words in message for words in _NOT_ALLOWED)
-
-
-def _describe_tool(use: Record) -> str:
-    return describe_use(use.get("tool_name"), use.get("parameters"))
 
 
 def _usage_by_model(record: Record, read_usage: Callable[[object], Usage | None]) -> tuple[ModelUsage, ...]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from aigon.agents.adapters._errors import TURNED_AWAY, read_exception, read_stderr
+from aigon.agents.adapters._errors import LITELLM_ERROR, TURNED_AWAY, read_exception, read_stderr
 from aigon.agents.adapters._program import drop_free_cost, get_cost_status, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
@@ -31,7 +31,6 @@ _INFO = re.compile(r'^[ \t]*"info":[ \t]*', re.M)
 _BETWEEN = re.compile(r"[\s,]*")
 _STEP = re.compile(r"^mini-swe-agent \(step \d+, \$(\d{1,9}\.\d\d)\):$", re.M)
 _NEXT = re.compile(r"^(?:```|(?:Tool|User|Exit|System):$)", re.M)
-_ERROR = re.compile(r"litellm\.([A-Z]\w+): ")
 _LIMITS = {
     "LimitsExceeded": "its limit of steps or of cost is reached",
     "TimeExceeded": "its limit of time is reached",
@@ -125,9 +124,9 @@ def _read_screen(exited: ProgramExit) -> TurnReport:
 def _screen_end(text: str, exited: ProgramExit) -> TurnReport:
     """Tell a submission from an error by the exit code and by the word that the trajectory was saved."""
     last = text.rpartition("\nExit:\n")[2].strip() if "\nExit:\n" in text else ""
-    error = _ERROR.match(last)
+    error = LITELLM_ERROR.match(last)
     if error and (exited.exit_code or 0) > 0:
-        return read_exception(error[1], last, exited.ended)
+        return read_exception(error["name"], last, exited.ended)
     submitted, saved, _ = last.rpartition("Saved trajectory to")
     if not saved or exited.exit_code:
         return TurnReport()

@@ -15,7 +15,7 @@ from aigon.agents.adapters._program import get_cost_status, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
     count_at,
-    describe_use,
+    describe_uses,
     filter_type,
     first_text,
     is_cut,
@@ -55,8 +55,8 @@ def read_output(exited: ProgramExit) -> TurnReport:
         usage=sum_usage(counts, "input cache.write", "output reasoning", "cache.read", input_holds_cached=False),
         cost=cost,
         cost_status=get_cost_status(cost, "estimated" if partly else "reported"),
-        denied=tuple(_describe_tool(use) for use in uses if _is_rejected(use)),
-        tools=tuple(map(_describe_tool, uses)),
+        denied=describe_uses((use for use in uses if _is_rejected(use)), "part.tool", "part.state.input"),
+        tools=describe_uses(uses, "part.tool", "part.state.input"),
     )
 
 
@@ -112,7 +112,3 @@ def _read_session_error(event: Record, exited: ProgramExit) -> TurnReport:
 def _is_rejected(use: Record) -> bool:
     state = value_at(use, "part", "state")
     return text_at(state, "status") == "error" and text_at(state, "error").startswith(_REJECTED)
-
-
-def _describe_tool(use: Record) -> str:
-    return describe_use(value_at(use, "part", "tool"), value_at(use, "part", "state", "input"))

@@ -12,7 +12,7 @@ from aigon.agents.adapters._errors import LONGEST_DETAIL, read_error, read_stder
 from aigon.agents.adapters._program import drop_free_cost, get_cost_status, last_words, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
-    describe_use,
+    describe_uses,
     filter_type,
     first_text,
     is_cut,
@@ -50,7 +50,7 @@ def read_output(exited: ProgramExit) -> TurnReport:
         usage=usage,
         cost=cost,
         cost_status=get_cost_status(cost),
-        tools=tuple(describe_use(call.get("name"), call.get("arguments")) for call in calls),
+        tools=describe_uses(calls, "name", "arguments"),
     )
 
 

@@ -12,7 +12,7 @@ from aigon.agents.adapters import _launch
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._records import (
     Record,
-    describe_use,
+    describe_uses,
     filter_type,
     first_text,
     last_record,
@@ -34,7 +34,6 @@ def read_output(exited: ProgramExit) -> TurnReport:
     spoken = filter_type(records, "assistant")
     replies = [one for one in spoken if not one.get("parent_tool_use_id")]
     uses = [use for one in spoken for use in filter_type(objects_at(one, "message", "content"), "tool_use")]
-    denials = objects_at(result, "permission_denials")
     # The replies so far add up to what a session used that did not come to its end.
     counts = [value_at(result, "usage")] if result else [value_at(reply, "message", "usage") for reply in replies]
     return replace(
@@ -43,8 +42,8 @@ def read_output(exited: ProgramExit) -> TurnReport:
         model=first_text([one for one in filter_type(records, "system") if one.get("subtype") == "init"], "model"),
         session=last_text(records, "session_id"),
         usage=sum_usage(counts, "input_tokens", "output_tokens", "cache_read_input_tokens"),
-        denied=tuple(describe_use(one.get("tool_name"), one.get("tool_input")) for one in denials),
-        tools=tuple(describe_use(use.get("name"), use.get("input")) for use in uses),
+        denied=describe_uses(objects_at(result, "permission_denials"), "tool_name", "tool_input"),
+        tools=describe_uses(uses, "name", "input"),
     )
 
 
