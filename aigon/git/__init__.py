@@ -1,6 +1,7 @@
 """Git: the person's git before and after a run, aigon's own git during one, and putting back what an agent changed.
 
 person.py, worktrees.py, path_commits.py      with the person's git: checkouts, worktrees, commits of a few paths
+listings.py                                   what git prints, parsed
 repository.py, forge.py                       read from files: where checkouts are; addresses on forges, `gh`
 trusted.py, workspace.py, private_index.py    aigon's own git; the work tree of an agent and its snapshots
 objects.py, diff.py, rewriting.py             many objects at once, differences as text, commits without secrets

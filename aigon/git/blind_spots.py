@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from aigon.errors import environment
+from aigon.git.listings import NO_FILE, SUBMODULE, parse_raw, parse_stage, split_paths
 from aigon.git.person import Checkout
+from aigon.git.repository import read_git_link
 from aigon.git.trusted import is_config_on
 from aigon.process import run
 
@@ -43,8 +45,7 @@ def _list_changed(checkout: Checkout, paths: Sequence[str]) -> list[str]:
     """Return the paths whose content is not the staged one. Links are not followed, and count as unchanged."""
     if not paths:
         return []
-    entries = (entry.partition("\t") for entry in checkout.git("ls-files", "--stage", "-z").split("\0") if entry)
-    staged = {path: info.split(" ") for info, _, path in entries}
+    staged = parse_stage(checkout.git("ls-files", "--stage", "-z"))
     files = [path for path in paths if staged[path][0].startswith("100")]
     existing = [path for path in files if (checkout.root / path).is_file() and not (checkout.root / path).is_symlink()]
     names: dict[str, str] = {}
@@ -56,8 +57,7 @@ def _list_changed(checkout: Checkout, paths: Sequence[str]) -> list[str]:
 
 def list_submodules(stage: bytes) -> tuple[str, ...]:
     """Return the submodules in the output of `git ls-files --stage -z`."""
-    entries = (line.split("\t", 1) for line in stage.decode(errors="surrogateescape").split("\0") if "\t" in line)
-    return tuple(path for info, path in entries if info.startswith("160000"))
+    return tuple(path for path, (mode, _) in parse_stage(stage).items() if mode == SUBMODULE)
 
 
 def has_unfinished_work(program: str, env: Mapping[str, str], root: Path, path: str) -> bool:
@@ -87,11 +87,7 @@ def has_unfinished_work(program: str, env: Mapping[str, str], root: Path, path: 
 
 def find_submodule_git_dir(folder: Path) -> Path | None:
     """Return the git directory of a submodule; None if it is not checked out."""
-    link = folder / ".git"
-    if link.is_dir():
-        return link
-    text = link.read_text(errors="surrogateescape") if link.is_file() else ""
-    return (folder / text.removeprefix("gitdir:").strip()).resolve() if text.startswith("gitdir:") else None
+    return folder / ".git" if (folder / ".git").is_dir() else read_git_link(folder)
 
 
 def _read_head(git_dir: Path) -> str | None:
@@ -108,40 +104,31 @@ def _read_head(git_dir: Path) -> str | None:
         return None
 
 
-_FOLDERS = ("000000", "160000")
-"""Modes, in git's raw format, at which git writes no file: nothing, and a submodule."""
-
-
 def find_obstacles(git: Callable[..., bytes], root: Path, commit: str) -> tuple[str, ...]:
     """Return the outermost paths that the snapshot in the index does not hold and `commit` would overwrite.
 
     Nested repositories, ignored files and what git could not read are in no snapshot: git would delete them unasked.
     """
-    wanted = _parse_raw(git("diff-index", "--cached", *_RAW, commit))
-    gone = {path for path, new in wanted.items() if new == "000000"}
-    obstacles = {path for path, new in wanted.items() if new == "160000" and os.path.lexists(root / path)}
-    for path in _parse_raw(git("diff-files", *_RAW)):  # git removes a link, not what is behind it
+    wanted = _list_new_modes(git("diff-index", "--cached", *_RAW, commit))
+    gone = {path for path, mode in wanted.items() if mode == NO_FILE}
+    obstacles = {path for path, mode in wanted.items() if mode == SUBMODULE and os.path.lexists(root / path)}
+    for path in _list_new_modes(git("diff-files", *_RAW)):  # git removes a link, not what is behind it
         if os.path.lexists(root / path) and (root / path).parent.resolve() == (root / path).parent:
             obstacles.add(path)
     parents = _list_parents(gone)
-    for name in git("ls-files", "--others", "-z").split(b"\0"):
-        if other := os.fsdecode(name).rstrip("/"):
-            # It is above, at, or below a file that is to come back.
-            obstacles |= ({other} & parents) | ({other, *_list_parents({other})} & gone)
+    for name in split_paths(git("ls-files", "--others", "-z")):
+        other = name.rstrip("/")  # above, at, or below a file that is to come back
+        obstacles |= ({other} & parents) | ({other, *_list_parents({other})} & gone)
     return tuple(sorted(path for path in obstacles if not _list_parents({path}) & obstacles))
 
 
 _RAW = ("--raw", "--abbrev=64", "-z", "--no-renames", "--ignore-submodules=all")
 
 
-def _parse_raw(out: bytes) -> dict[str, str]:
-    fields = out.split(b"\0")
-    modes = {}
-    for head, path in zip(fields[0::2], fields[1::2], strict=False):
-        old, new = head.decode()[1:].split(" ")[:2]
-        if old not in _FOLDERS:
-            modes[os.fsdecode(path)] = new
-    return modes
+def _list_new_modes(out: bytes) -> dict[str, str]:
+    """Return the new mode of each path at which git had written a file."""
+    changes = (change for change in parse_raw(out) if change.modes[0] not in (NO_FILE, SUBMODULE))
+    return {change.path: change.modes[1] for change in changes}
 
 
 def _list_parents(paths: set[str]) -> set[str]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
+from aigon.git.listings import SUBMODULE, RawChange, parse_raw
 from aigon.git.objects import read_objects, read_sizes
 from aigon.git.trusted import TrustedGit
 from aigon.model.changes import DiffLine, FileDiff, FileStatus, Hunk
@@ -22,22 +23,6 @@ _AT_ONCE = 60_000
 """Bytes of paths on one command line: systems allow at least 128 KB for all arguments (Linux, macOS)."""
 _PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=none", "-r")
 _PATCH = (*_PLAIN, "--text", "--full-index", "--src-prefix=a/", "--dst-prefix=b/", "-U3", "--submodule=short", "-p")
-_SUBMODULE = "160000"
-
-
-@dataclass(frozen=True, slots=True)
-class _DiffEntry:
-    """One line of git's raw format; the object of a side without a file is `""`."""
-
-    path: str
-    modes: tuple[str, str]
-    objects: tuple[str, str]
-    status: FileStatus
-
-    @property
-    def blobs(self) -> tuple[str, ...]:
-        sides = zip(self.modes, self.objects, strict=True)
-        return tuple(name for mode, name in sides if name and mode != _SUBMODULE)
 
 
 def diff_trees(
@@ -47,7 +32,8 @@ def diff_trees(
 
     Paths in `without` are left out; of those that are `listed` only the name is wanted. Raises AigonError (exit 7).
     """
-    entries = [entry for entry in _list_entries(git, base, tree) if entry.path not in without]
+    listing = git.run("diff-tree", *_PLAIN, "--raw", "--no-abbrev", "-z", base, tree)
+    entries = [entry for entry in parse_raw(listing) if entry.path not in without]
     wanted = [entry for entry in entries if not listed(entry.path)]
     sizes = read_sizes(git, sorted({name for entry in wanted for name in entry.blobs}))
     small = _select_small(wanted, sizes)
@@ -58,11 +44,11 @@ def diff_trees(
         after = contents.get(entry.objects[1], b"") if entry in small and not binary else b""
         diffs[entry.path] = FileDiff(
             entry.path,
-            entry.status,
+            cast("FileStatus", entry.status[:1]),
             binary=binary,
             large=entry in wanted and entry not in small,
             listed=entry not in wanted,
-            submodule=_SUBMODULE in entry.modes,
+            submodule=SUBMODULE in entry.modes,
             content=after.decode(errors="replace").replace("\r\n", "\n"),
         )
     texts = [diffs[entry.path] for entry in small]
@@ -70,19 +56,7 @@ def diff_trees(
     return tuple(replace(d, hunks=patches[d.path].hunks) if d.path in patches else d for d in diffs.values())
 
 
-def _list_entries(git: TrustedGit, base: str, tree: str) -> Iterator[_DiffEntry]:
-    fields = git.run("diff-tree", *_PLAIN, "--raw", "--no-abbrev", "-z", base, tree).split(b"\0")
-    for raw, path in zip(fields[0::2], fields[1::2], strict=False):
-        before, after, old, new, status = raw.decode().lstrip(":").split(" ")
-        names = [name if name.strip("0") else "" for name in (old, new)]
-        yield _DiffEntry(_decode_path(path), (before, after), (names[0], names[1]), cast("FileStatus", status[:1]))
-
-
-def _decode_path(path: bytes) -> str:
-    return path.decode("utf-8", "surrogateescape")
-
-
-def _select_small(entries: Sequence[_DiffEntry], sizes: Mapping[str, tuple[str, int]]) -> set[_DiffEntry]:
+def _select_small(entries: Sequence[RawChange], sizes: Mapping[str, tuple[str, int]]) -> set[RawChange]:
     """Return the entries whose text is compared: each is small enough, and all of them together."""
     chosen, remaining = set(), TOGETHER
     for entry in entries:
@@ -133,7 +107,7 @@ def parse_diff(data: bytes) -> tuple[FileDiff, ...]:
     files: dict[bytes, FileDiff] = {}
     for section in _split_sections(data.split(b"\n")):
         lines = [line.text for hunk in section.hunks for line in hunk.lines] if section.status == "A" else []
-        path, content = _decode_path(section.path), "\n".join(lines)
+        path, content = os.fsdecode(section.path), "\n".join(lines)
         diff = FileDiff(path, section.status, section.hunks, section.binary, content=content)
         before = files.get(section.path)
         if before:  # git writes a change of type as a deletion and a creation

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from aigon.errors import AigonError, environment
 from aigon.files.system_errors import explain_git_error
+from aigon.git.listings import parse_config, split_paths
 
 if TYPE_CHECKING:
     import git
@@ -133,8 +134,7 @@ class Checkout:
     @cached_property
     def config(self) -> Mapping[str, str]:
         """The effective configuration: the last value of each name, in lower case; `true` for a name alone."""
-        entries = (entry.partition("\n") for entry in self.git("config", "--list", "-z").split("\0") if entry)
-        return {name.lower(): value if equals else "true" for name, equals, value in entries}
+        return {name.lower(): value for name, value in parse_config(self.git("config", "--list", "-z"))}
 
     @property
     def branch(self) -> str | None:
@@ -157,7 +157,7 @@ class Checkout:
     def changed(self) -> list[str]:
         """Return paths with uncommitted changes, including untracked files; renames by both names."""
         out = self.git(*NO_HOOKS, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
-        return [entry[3:] for entry in out.split("\0") if entry]
+        return [entry[3:] for entry in split_paths(out)]
 
     def identity(self) -> Identity:
         """Return who commits. Raises AigonError (exit 7) if git does not know."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from aigon.files.system_errors import explain_git_error
 from aigon.git import blind_spots
+from aigon.git.listings import parse_config, parse_raw, parse_stage, split_paths
 from aigon.git.locks import copy_index
 from aigon.git.person import UNDER_WAY, Checkout
 from aigon.git.trusted import TrustedGit
@@ -106,8 +107,7 @@ class PrivateIndex:
     def _without_submodules(self, nested: list[str]) -> list[str]:
         """Drop those that `.gitmodules` names: a new submodule is a link, whose commit a person has to review."""
         wanted = ("config", "--file", str(self.root / ".gitmodules"), "-z", "--get-regexp", r"^submodule\..*\.path$")
-        listed = self.trusted.attempt(*wanted)[1].decode(errors="surrogateescape").split("\0")
-        named = {entry.partition("\n")[2].rstrip("/") for entry in listed}
+        named = {value.rstrip("/") for _, value in parse_config(self.trusted.attempt(*wanted)[1])}
         new = [path for path in nested if path.rstrip("/") in named]
         self._submodules = tuple(dict.fromkeys((*self._submodules, *new)))
         return [path for path in nested if path not in new]
@@ -135,9 +135,8 @@ class PrivateIndex:
     def content(self, base: str, without: frozenset[str]) -> Content:
         """Return what the snapshot holds beyond the commit `base`, without aigon's own files."""
         out = self._git("diff-index", "--cached", "--raw", "--abbrev=64", "-z", "--no-renames", base)
-        fields = out.decode(errors="surrogateescape").split("\0")
-        entries = zip(fields[1::2], fields[0::2], strict=False)
-        return Content(base, {path: raw.split(" ", 1)[1] for path, raw in entries if path not in without})
+        entries = {change.path: change.fingerprint for change in parse_raw(out) if change.path not in without}
+        return Content(base, entries)
 
     def tracked(self) -> tuple[str, ...]:
         """Return the paths in the private index."""
@@ -189,15 +188,9 @@ class PrivateIndex:
         return gone
 
     def _staged(self, paths: Collection[str]) -> dict[str, str]:
-        listed = self._git("ls-files", "--stage", "-z").split(b"\0") if paths else []
-        entries = (os.fsdecode(line).split("\t", 1) for line in listed if line)
-        return {path: head.split()[1] for head, path in entries if path in paths}
+        staged = parse_stage(self._git("ls-files", "--stage", "-z")) if paths else {}
+        return {path: staged[path][1] for path in paths if path in staged}
 
     def stage(self, paths: Sequence[str]) -> None:
         """Stage these files as they are in the work tree now."""
         self._git("update-index", "--remove", "-z", "--stdin", stdin=os.fsencode("\0".join(paths)))
-
-
-def split_paths(out: bytes) -> tuple[str, ...]:
-    """Return the paths in the output of a git command with `-z`."""
-    return tuple(os.fsdecode(path) for path in out.split(b"\0") if path)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from aigon.files.home import NOTE, is_note_current
 from aigon.git.file_protection import Opinion, ProtectedPaths
+from aigon.git.listings import parse_config
 from aigon.git.trusted import TrustedGit
 
 _SHARED = (
@@ -164,12 +165,6 @@ _ANYTHING = re.compile(
 _SPARSE = re.compile(r"core\.sparsecheckout(?:cone)?|index\.sparse")
 _WORKTREE_CONFIG = ("extensions.worktreeconfig", "true")
 """What git writes to make a worktree sparse: into its own configuration, and into the shared one."""
-
-
-def parse_config(listing: bytes) -> tuple[ConfigEntry, ...]:
-    """Parse the output of `git config --list -z`; a name alone has the value `true`."""
-    lines = (line.partition("\n") for line in listing.decode(errors="surrogateescape").split("\0") if line)
-    return tuple((name, value if equals else "true") for name, equals, value in lines)
 
 
 def find_unwanted(before: Sequence[ConfigEntry], after: Sequence[ConfigEntry]) -> tuple[str, ...]:

@@ -29,7 +29,8 @@ def find_repository(start: Path) -> RepositoryFolders:
     """Return the repository around `start`. Raises AigonError (exit 7) outside of one."""
     for folder in (start, *start.parents):
         if (git_dir := _find_git_dir(folder)) is not None:
-            common = _find_common_dir(git_dir)
+            named = _read_text(git_dir / "commondir").strip()  # only a linked worktree has this file
+            common = (git_dir / named).resolve()
             root = _find_main(common, folder, git_dir).resolve()
             return RepositoryFolders(root, common, tuple(_list_worktrees(common, root)))
     raise environment(
@@ -44,18 +45,15 @@ def read_checked_out_branch(root: Path) -> str:
     return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
 
 
+def read_git_link(folder: Path) -> Path | None:
+    """Return the git directory that the file `.git` in `folder` names, whether it exists or not."""
+    text = _read_text(folder / ".git")
+    return (folder / text.removeprefix("gitdir:").strip()).resolve() if text.startswith("gitdir:") else None
+
+
 def _find_git_dir(folder: Path) -> Path | None:
-    """Return the git directory of the checkout at `folder`: the folder `.git`, or what a file `.git` names."""
-    found = folder / ".git"
-    if found.is_file():
-        named = _read_text(found)
-        found = folder / named.removeprefix("gitdir:").strip() if named.startswith("gitdir:") else found
-    return found.resolve() if (found / "HEAD").is_file() else None
-
-
-def _find_common_dir(git_dir: Path) -> Path:
-    file = git_dir / "commondir"
-    return (git_dir / _read_text(file).strip()).resolve() if file.is_file() else git_dir
+    git_dir = read_git_link(folder) or (folder / ".git").resolve()
+    return git_dir if (git_dir / "HEAD").is_file() else None
 
 
 def _find_main(common: Path, asked: Path, git_dir: Path) -> Path:
@@ -75,6 +73,8 @@ def _list_worktrees(common: Path, root: Path) -> Iterator[Path]:
 
 def _read_text(file: Path) -> str:
     try:
+        if not file.is_file():  # a pipe would block
+            return ""
         with file.open("rb") as opened:
             return opened.read(_LARGEST).decode(errors="surrogateescape")
     except OSError:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from aigon.git.listings import parse_raw
 from aigon.git.objects import read_beginnings
 from aigon.git.trusted import TrustedGit
 from aigon.model.turns import ProgramExit
@@ -58,14 +59,11 @@ def read_staged(git: TrustedGit, root: Path, parent: str) -> Iterator[tuple[str,
     into a commit by an exchange while checks run.
     """
     listed = git.run("diff-index", "--cached", "--raw", "--no-abbrev", "-z", "--no-renames", "--no-ext-diff", parent)
-    fields = iter(listed.split(b"\0"))
     rest: dict[str, list[str]] = {}
-    for head in fields:
-        if not head:
-            break
-        path, (_, mode, _, name, _) = os.fsdecode(next(fields)), head.decode().split(" ")
-        if not mode.startswith("100"):
+    for change in parse_raw(listed):
+        if not change.modes[1].startswith("100"):
             continue
+        path, name = change.path, change.objects[1]
         data = read_from_disk(root, path)
         if data is not None and _is_blob(name, data):
             yield path, data

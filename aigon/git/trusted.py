@@ -15,6 +15,7 @@ from pathlib import Path
 from aigon.errors import AigonError, environment
 from aigon.files.home import IGNORED_LINES
 from aigon.files.system_errors import explain_git_error
+from aigon.git.listings import split_paths
 from aigon.git.person import Checkout, Identity, name_command
 from aigon.process import run as process
 
@@ -124,7 +125,7 @@ class TrustedGit:
         code, out, err = process.capture_output(asked, cwd=self.root, env=env, stdin=os.fsencode("\0".join(paths)))
         if code not in (0, 1):
             raise self.failed("git check-ignore failed", err.decode(errors="replace").strip(), code)
-        return {os.fsdecode(path) for path in out.split(b"\0") if path}
+        return set(split_paths(out))
 
     def beginning(self, *arguments: str, most: int) -> bytes:
         """Return the first `most` bytes that a git command prints, and end it then."""
@@ -197,7 +198,7 @@ def _list_filters(checkout: Checkout) -> set[str]:
     """Return the filters that attributes name and the person's configuration defines; others do nothing."""
     config = checkout.config
     defined = {name[len("filter.") :].rpartition(".")[0] for name in config if name.startswith("filter.")}
-    files = [checkout.root / path for path in _list_attribute_files(checkout).split("\0") if path]
+    files = [checkout.root / path for path in split_paths(_list_attribute_files(checkout))]
     files += [checkout.common_dir / "info" / "attributes", _find_global_file(checkout, "attributes")]
     words = {word for file in files for word in _read_text(file).split() if word.startswith("filter=")}
     named = {word.removeprefix("filter=") for word in words}

@@ -18,10 +18,11 @@ from aigon.files.atomic import write_atomic, write_whole
 from aigon.files.system_errors import explain_git_error
 from aigon.git.blind_spots import find_obstacles
 from aigon.git.branch_ref import BranchRef
+from aigon.git.listings import split_paths
 from aigon.git.locks import lock_index
 from aigon.git.person import Checkout
 from aigon.git.private_index import Content as Content
-from aigon.git.private_index import PrivateIndex, split_paths
+from aigon.git.private_index import PrivateIndex
 
 _RESUME = "Run again with --resume"
 MESSAGES = 1 << 20

@@ -7,6 +7,7 @@ from shlex import quote
 
 from aigon.errors import environment
 from aigon.git.person import NO_HOOKS, Checkout
+from aigon.git.repository import read_git_link
 
 UNFINISHED = "initializing"
 """The reason of git's lock on a worktree that it is making; a killed git leaves it."""
@@ -54,14 +55,8 @@ def find_owner(folder: Path) -> Path | None:
 
 def find_record(folder: Path) -> Path | None:
     """Return git's record of the linked worktree at `folder`: `<git directory>/worktrees/<name>`."""
-    try:
-        text = (folder / ".git").read_text(errors="surrogateescape")
-    except OSError:
-        return None
-    if not text.startswith("gitdir:"):
-        return None
-    record = (folder / text.removeprefix("gitdir:").strip()).resolve()
-    return record if record.parent.name == "worktrees" else None
+    record = read_git_link(folder)
+    return record if record and record.parent.name == "worktrees" else None
 
 
 def add_worktree(checkout: Checkout, path: Path, branch: str, base: str, sparse: Sequence[str] = ()) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from aigon.errors import AigonError, environment
 from aigon.files.system_errors import ResourceShortage, explain_git_error
 from aigon.git import blind_spots
+from aigon.git.listings import SUBMODULE, parse_config, parse_stage
 from aigon.git.trusted import IMPORTED, TrustedGit, format_config
 from aigon.process import run as process
 
@@ -131,8 +132,11 @@ def _refuse_damaged(source: _Source, folder: Path, here: Mapping[str, str]) -> N
     """Raise AigonError (exit 7) for a large file that is not what its pointer says, which Git LFS does not check."""
     attribute = {**here, "GIT_LITERAL_PATHSPECS": "0"}
     stage = source.run("ls-files", "--stage", "-z", "--", ":(attr:filter=lfs)", env=attribute, cwd=folder)
-    entries = [line.split("\t", 1) for line in os.fsdecode(stage).split("\0") if line.startswith("100")]
-    pointers = {path: info.split()[1] for info, path in entries if "\n" not in path and (folder / path).exists()}
+    pointers = {
+        path: name
+        for path, (mode, name) in parse_stage(stage).items()
+        if mode.startswith("100") and "\n" not in path and (folder / path).exists()
+    }
     named = os.fsencode("".join(f"{path}\n" for path in pointers))
     true = source.run("hash-object", "--stdin-paths", stdin=named, env=here, cwd=folder).decode().split()
     for (path, pointer), name in zip(pointers.items(), true, strict=True):
@@ -150,9 +154,8 @@ def _describe(source: _Source, own: Path, commit: str) -> None:
     branch.parent.mkdir(parents=True, exist_ok=True)
     branch.write_text(commit)
     (own / "HEAD").write_text(f"ref: {BRANCH}\n")
-    listed = source.run("config", "--list", "-z").decode(errors="surrogateescape").split("\0")
-    entries = (entry.partition("\n") for entry in listed)
-    (own / "config").write_text(format_config({name: value for name, _, value in entries if name in CONVERTING}))
+    settings = parse_config(source.run("config", "--list", "-z"))
+    (own / "config").write_text(format_config({name: value for name, value in settings if name in CONVERTING}))
     (own / "info").mkdir(exist_ok=True)
     for name in ("attributes", "sparse-checkout"):
         if (rules := source.git.directory / "info" / name).exists():
@@ -162,8 +165,9 @@ def _describe(source: _Source, own: Path, commit: str) -> None:
 def _write_submodules(source: _Source, folder: Path, prefix: str) -> Iterator[str]:
     """Write every submodule below if possible, and yield those whose commit is missing."""
     stage = source.run("ls-files", "--stage", "-z", env={"GIT_INDEX_FILE": str(folder / ".git" / "index")})
-    lines = [line.split("\t", 1) for line in os.fsdecode(stage).split("\0") if line.startswith("160000")]
-    for commit, path in ((info.split()[1], path) for info, path in lines):
+    for path, (mode, commit) in parse_stage(stage).items():
+        if mode != SUBMODULE:
+            continue
         worktree, place = source.worktree / path, folder / path
         git_dir = blind_spots.find_submodule_git_dir(worktree)
         if git_dir is None:

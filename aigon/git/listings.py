@@ -1,0 +1,54 @@
+"""What git prints with `-z`, parsed: paths, entries of trees and indexes, differences, settings."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+NO_FILE, SUBMODULE = "000000", "160000"
+"""Modes at which git writes no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawChange:
+    """A line of git's raw format: modes, objects and status of a path on both sides."""
+
+    path: str
+    modes: tuple[str, str]
+    objects: tuple[str, str]
+    status: str
+
+    @property
+    def fingerprint(self) -> str:
+        """Everything but the path and the old mode: equal ones mean an equal change."""
+        return " ".join((self.modes[1], *self.objects, self.status))
+
+    @property
+    def blobs(self) -> tuple[str, ...]:
+        """The objects that hold files."""
+        sides = zip(self.modes, self.objects, strict=True)
+        return tuple(name for mode, name in sides if mode not in (NO_FILE, SUBMODULE))
+
+
+def split_paths(out: bytes | str) -> tuple[str, ...]:
+    """Return the paths, or other entries, in the output of a git command with `-z`."""
+    return tuple(entry for entry in os.fsdecode(out).split("\0") if entry)
+
+
+def parse_raw(out: bytes) -> Iterator[RawChange]:
+    """Yield the changes in the output of `diff-tree`, `diff-index` or `diff-files` with `--raw -z --no-renames`."""
+    fields = os.fsdecode(out).split("\0")
+    for head, path in zip(fields[0::2], fields[1::2], strict=False):
+        before, after, old, new, status = head.lstrip(":").split(" ")
+        yield RawChange(path, (before, after), (old, new), status)
+
+
+def parse_stage(out: bytes | str) -> dict[str, tuple[str, str]]:
+    """Return mode and object by path, from the output of `ls-files --stage -z`."""
+    entries = (entry.partition("\t") for entry in os.fsdecode(out).split("\0"))
+    return {path: (info[:6], info[7:].partition(" ")[0]) for info, tab, path in entries if tab}
+
+
+def parse_config(out: bytes | str) -> tuple[tuple[str, str], ...]:
+    """Return names and values in the output of `git config --list -z`; a name alone has the value `true`."""
+    entries = (entry.partition("\n") for entry in split_paths(out))
+    return tuple((name, value if equals else "true") for name, equals, value in entries)
