@@ -82,7 +82,7 @@ def get_cause(error: BaseException | None) -> BaseException | None:
 
 
 def find_status(error: anthropic.APIStatusError) -> int:
-    """Return the HTTP status, or the one that the error's type stands for if a stream had begun already."""
+    """Return the HTTP status, or the one that the error's type means if a stream had begun already."""
     return error.status_code if error.status_code >= 400 else _STATUS.get(error.type or "", 500)
 
 

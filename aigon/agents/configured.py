@@ -71,7 +71,7 @@ def find_agent_type(root: Path, name: str, read: ReadFile, where: str, own: Mapp
 
 
 def _read_project_type(name: str, read: ReadFile) -> AgentType | None:
-    """A kind of the project's own, as `read` has it: what an agent left in the work tree is not what was agreed on."""
+    """Return the project's own type as `read` has it: a file that an agent left in the work tree does not count."""
     for suffix in ("yaml", "yml"):
         file = f"{OWN}/{name}.{suffix}"
         content = read(file) if "/" not in name else None

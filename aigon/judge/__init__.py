@@ -2,7 +2,7 @@
 
 question, selection     what a judge is shown and asked
 reply                   its reply, read strictly
-quotes, passages        whether a quote stands where it says, and is more than words
+quotes, passages        whether a quote is at the place that it names, and more than words
 judgement               from questions and answers to verdicts
 settings, backends/     which judge, and how it is asked: one file per judge
 pairwise                which of two changes is better

@@ -41,7 +41,7 @@ _EMPTY_WORDS = frozenset(_KEYWORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """`folded` has one blank for each run of white space; `places` says where each of its characters stands."""
+    """`folded` has one blank for each run of white space; `places` has the place of each of its characters."""
 
     folded: str
     places: tuple[Position, ...]

@@ -92,7 +92,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A "met" whose quotes stand, before somebody tried to refute it; `quotes` are those that count, with places."""
+    """A "met" whose quotes hold, before somebody tried to refute it; `quotes` are those that count, with places."""
 
     criterion: Criterion
     reason: str
@@ -112,7 +112,7 @@ class Call:
 class Judgement:
     """One verdict per criterion, in their order. `calls` are all that were made; `rejected` counts quotes refused.
 
-    The method of a verdict is `judge`, `judge:unavailable` where it cannot be asked at all, or `human` where there is
+    The method of a verdict is `judge`, `judge:unavailable` if it cannot be asked at all, or `human` if there is
     nothing to ask it about.
     """
 

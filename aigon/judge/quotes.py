@@ -14,7 +14,7 @@ from aigon.model.criteria import Criterion
 from aigon.text.fingerprints import strip_escapes
 
 TOLERANCE = 3
-"""Lines by which the number of a quote may be off: models miscount; the text must stand there all the same."""
+"""Lines by which the number of a quote may be off: models miscount; the text must be there all the same."""
 MOST_QUOTES = 50
 """Quotes of one verdict."""
 _COPIED_SIGN = re.compile(r"^[ \t]*(?:\d+[ \t]+)?[+-]|^[ \t]*\d+[ \t]{2,}", re.MULTILINE)
@@ -104,7 +104,7 @@ def _check_output_quote(quote: Quote, evidence: QuotedEvidence, *, supports: boo
 
 
 def _find_near(quote: Quote, diff: FileDiff, signs: str, *, old: bool = False) -> tuple[Position, ...] | None:
-    """Return where the quote stands among the lines with these signs, at most `TOLERANCE` lines off."""
+    """Return the place of the quote among the lines with these signs, at most `TOLERANCE` lines off."""
     near = [p for p in _find_anywhere(quote, diff, signs, old=old) if abs(p[0][0] - quote.line) <= TOLERANCE]
     return min(near, key=lambda places: abs(places[0][0] - quote.line), default=None)
 

@@ -66,7 +66,7 @@ def asks_removal(criterion: str) -> bool:
 
 
 def weigh_words(criterion: str) -> Mapping[str, int]:
-    """Return the words to look for in paths and hunks, in lower case; what stands in backticks weighs most."""
+    """Return the words to look for in paths and hunks, in lower case; a word in backticks weighs most."""
     words = {word.lower() for word in _WORD.findall(criterion)}
     found = {word: _WORD_WEIGHT for word in words if len(word) > 2 and word not in _STOP}
     for quoted in _NAMED.findall(criterion):

@@ -21,7 +21,7 @@ PREFERENCE = ("agent", "anthropic")
 MODEL_VARIABLE = "AIGON_JUDGE_MODEL"
 """What tells a program that is a judge which model was configured for it."""
 _SHOWN = 60
-"""Characters of a command line that stand for a model's name."""
+"""Characters of a command line that are shown as the name of a model."""
 _EXAMPLE = '"judge": {"backend": "command", "command": ["./judge.sh"]} in .aigon/config.json'
 
 
@@ -67,7 +67,7 @@ def build_settings(
 ) -> JudgeSettings:
     """Return what the judge `name` is asked with; `agent` is who would answer as the judge `agent`, None for nobody.
 
-    A program sees no credentials but those that are `allowed`, an agent those of its kind too.
+    A program sees no credentials but those that are `allowed`, an agent those of its type too.
     """
     allowed = (*allowed, *own.pass_)
     settings = JudgeSettings(
@@ -119,7 +119,7 @@ def explain_unready(settings: JudgeSettings) -> str:
 
 
 def _find_backend(name: str) -> Backend:
-    """Return the backend of that name. Raises AigonError (exit 2) that says where the name stands."""
+    """Return the backend of that name. Raises AigonError (exit 2) that says where the name was given."""
     try:
         return find_backend(name)
     except AigonError as error:

@@ -4,7 +4,7 @@ A type is one YAML file (`templates/agents/`, a project's own in `.aigon/agents/
 The adapter module that `reads` names reads what the program prints.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -15,15 +15,11 @@ ARGUMENT_GROUPS = ("approval", "model", "effort", "budget", "session", "args")
 PLACEHOLDERS = ("prompt", "prompt_file", "output", "workspace", "model", "effort", "usd", "session")
 """Placeholders inside a word, as `{prompt_file}`."""
 CostReporting = Literal["reported", "tokens", "unknown"]
+_Readers = dict[str, Callable[[DocumentNode], object]]
 
-_KEYS = (
-    "title", "aliases", "program", "tested", "source", "version", "install", "login", "needs", "as_root", "credentials",
-    "home", "argv", "approval", "approval_as_root", "permission_flags", "own_sandbox_off",
-    "model", "effort", "budget", "session", "env",
-    "unset", "leaves", "reads", "cost", "ladder", "commands", "judge", "note",
-)  # fmt: skip
-_LISTS = ("aliases", "version", "home", "argv", "approval", "approval_as_root", "permission_flags", "own_sandbox_off",
-          "model", "effort", "budget", "session", "unset", "leaves")  # fmt: skip
+_TEXTS = ("title", "program", "tested", "install", "login", "as_root", "reads", "note")
+_LISTS = ("aliases", "version", "home", "permission_flags", "own_sandbox_off", "unset", "leaves")
+_COMMAND_LINES = ("argv", "approval", "approval_as_root", "model", "effort", "budget", "session")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,76 +140,72 @@ class AgentType:
 
 def read_agent_type(name: str, content: bytes, file: str) -> AgentType:
     """Return the type in a YAML document. Raises AigonError (exit 2) that names the file and key of an error."""
-    fields = parse_yaml(content, file).fields(_KEYS, required=("title",))
-    texts = {key: fields[key].text() for key in ("title", "program", "tested", "install", "login", "as_root", "note")
-             if key in fields}  # fmt: skip
-    lists = {key: fields[key].texts() for key in _LISTS if key in fields}
-    words: dict[str, object] = {key: read_text_mapping(fields[key]) for key in ("env", "needs") if key in fields}
-    words |= {"source": fields["source"].choice(("measured", "docs"))} if "source" in fields else {}
-    words |= {"cost": fields["cost"].choice(("reported", "tokens", "unknown"))} if "cost" in fields else {}
-    words |= {"credentials": _read_credentials(fields["credentials"])} if "credentials" in fields else {}
-    words |= {"ladder": read_escalation_steps(fields["ladder"])} if "ladder" in fields else {}
-    words |= {"commands": _read_command_files(fields["commands"])} if "commands" in fields else {}
-    words |= {"judge": _read_judge_command(fields["judge"])} if "judge" in fields else {}
-    _check_placeholders(fields)
-    reads = fields["reads"].text() if "reads" in fields else name.replace("-", "_")
-    return AgentType(name=name, reads=reads, **texts, **lists, **words)  # type: ignore[arg-type]
+    document = parse_yaml(content, file)
+    readers: _Readers = {
+        **dict.fromkeys(_TEXTS, DocumentNode.text),
+        **dict.fromkeys(_LISTS, DocumentNode.texts),
+        **dict.fromkeys(_COMMAND_LINES, _read_command_line),
+        "source": lambda node: node.choice(("measured", "docs")),
+        "needs": _read_text_mapping,
+        "credentials": _read_credentials,
+        "env": _read_text_mapping,
+        "cost": lambda node: node.choice(("reported", "tokens", "unknown")),
+        "ladder": lambda node: tuple(map(_read_escalation_step, node.items())),
+        "commands": _read_command_files,
+        "judge": _read_judge_command,
+    }
+    return AgentType(**{"name": name, "reads": name.replace("-", "_"), **document.read(readers, required=("title",))})
 
 
-def read_text_mapping(node: DocumentNode) -> dict[str, str]:
-    """Return a mapping of texts."""
+def _read_text_mapping(node: DocumentNode) -> dict[str, str]:
     return {key: value.text() for key, value in node.pairs().items()}
 
 
-def read_escalation_steps(node: DocumentNode) -> tuple[EscalationStep, ...]:
-    """Return escalation steps."""
-    return tuple(_read_escalation_step(item) for item in node.items())
-
-
-def _read_escalation_step(node: DocumentNode) -> EscalationStep:
-    fields = node.fields(("turns", "model", "effort", "digest"))
-    return EscalationStep(
-        fields["turns"].whole() if "turns" in fields else 0,
-        fields["model"].text() if "model" in fields else "",
-        fields["effort"].text() if "effort" in fields else "",
-        fields["digest"].choice(("short", "full")) if "digest" in fields else "short",
-    )
-
-
-def _read_credentials(node: DocumentNode) -> Credentials:
-    fields = node.fields(("env", "files", "more", "when"))
-    when = {name: names.texts() for name, names in fields["when"].pairs().items()} if "when" in fields else {}
-    return Credentials(**{key: node.texts() for key, node in fields.items() if key != "when"}, when=when)
-
-
-def _read_command_files(node: DocumentNode) -> CommandFiles:
-    fields = node.fields(("path", "format", "arguments", "argument", "invoked"), required=("path",))
-    texts = {key: fields[key].text() for key in ("path", "arguments", "argument", "invoked") if key in fields}
-    kind: Sequence[Literal["markdown", "toml", "skill"]] = ("markdown", "toml", "skill")
-    return CommandFiles(**texts, format=fields["format"].choice(kind) if "format" in fields else "markdown")
-
-
-def _read_judge_command(node: DocumentNode) -> JudgeCommand:
-    fields = node.fields(("argv", "env", "alone"), required=("argv",))
-    alone = "alone" in fields and fields["alone"].flag()
-    return JudgeCommand(fields["argv"].texts(), read_text_mapping(fields["env"]) if "env" in fields else {}, alone)
-
-
-def _check_placeholders(fields: Mapping[str, DocumentNode]) -> None:
-    """Refuse unknown placeholders, which would reach the program unchanged."""
+def _read_command_line(node: DocumentNode) -> tuple[str, ...]:
+    """Return the words of a command line. An unknown placeholder would reach the program as it is, so it is refused."""
     import re
 
     known = {*ARGUMENT_GROUPS, *PLACEHOLDERS}
-    for key in ("argv", "approval", "approval_as_root", "model", "effort", "budget", "session"):
-        for node in _list_words(fields[key]) if key in fields else ():
-            for name in re.findall(r"(?<!\{)\{([a-z_]+)\}", node.text()):
-                if name not in known:
-                    raise node.wrong(f"has an unknown placeholder {{{name}}}", f"Known: {', '.join(sorted(known))}")
+    for word in node.items() if isinstance(node.value, list) else (node,):
+        for name in re.findall(r"(?<!\{)\{([a-z_]+)\}", word.text()):
+            if name not in known:
+                raise word.wrong(f"has an unknown placeholder {{{name}}}", f"Known: {', '.join(sorted(known))}")
+    return node.texts()
 
 
-def _list_words(node: DocumentNode) -> Sequence[DocumentNode]:
-    """Return the words of a list; a text alone is a list of one."""
-    return node.items() if isinstance(node.value, list) else (node,)
+def _read_credentials(node: DocumentNode) -> Credentials:
+    readers: _Readers = {
+        **dict.fromkeys(("env", "files", "more"), DocumentNode.texts),
+        "when": lambda when: {name: names.texts() for name, names in when.pairs().items()},
+    }
+    return Credentials(**node.read(readers))
+
+
+def _read_escalation_step(node: DocumentNode) -> EscalationStep:
+    readers: _Readers = {
+        "turns": DocumentNode.whole,
+        "model": DocumentNode.text,
+        "effort": DocumentNode.text,
+        "digest": lambda digest: digest.choice(("short", "full")),
+    }
+    return EscalationStep(**node.read(readers))
+
+
+def _read_command_files(node: DocumentNode) -> CommandFiles:
+    readers: _Readers = {
+        **dict.fromkeys(("path", "arguments", "argument", "invoked"), DocumentNode.text),
+        "format": lambda form: form.choice(("markdown", "toml", "skill")),
+    }
+    return CommandFiles(**node.read(readers, required=("path",)))
+
+
+def _read_judge_command(node: DocumentNode) -> JudgeCommand:
+    readers: _Readers = {
+        "argv": DocumentNode.texts,
+        "env": _read_text_mapping,
+        "alone": DocumentNode.flag,
+    }
+    return JudgeCommand(**node.read(readers, required=("argv",)))
 
 
 CommandFileState = Literal["new", "updated", "unchanged", "edited", "foreign", "refused"]

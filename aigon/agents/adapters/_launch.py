@@ -26,7 +26,7 @@ def explain_unready(kind: AgentType, agent: Agent, find: FindProgram) -> str:
 
 
 def build_launch(kind: AgentType, agent: Agent, ask: TurnRequest) -> Launch:
-    """Return the command line of one turn; `agent.args` come last, or where the kind puts them, so that they win."""
+    """Return the command line of one turn. `agent.args` come last, so that they win, or where the type has `{args}`."""
     argv = kind.argv if "{args}" in kind.argv else (*kind.argv, "{args}")
     words = [word for each in argv for word in _expand(each, kind, agent, ask)]
     env = {**default_environment(kind, agent, _placeholder_values(agent, ask)), **build_environment(agent, ask)}
@@ -51,7 +51,7 @@ def build_environment(agent: Agent, ask: TurnRequest) -> dict[str, str]:
 
 
 def default_environment(kind: AgentType, agent: Agent, values: Mapping[str, str]) -> dict[str, str]:
-    """Return the kind's variables, less those that the person sets.
+    """Return the variables of the type, less those that the person sets.
 
     One with a placeholder says what was chosen for this turn: it goes before the person's, and is left out if empty.
     """

@@ -1,4 +1,4 @@
-"""Plays one recorded attempt into the working directory. What a recording is stands in `aigon.agents.adapters.replay`.
+"""Play one recorded attempt into the working directory; `aigon.agents.adapters.replay` describes a recording.
 
 Run as a script, by its path; it needs the standard library alone, because `python -I` cannot import a checkout that
 is not installed.
@@ -12,14 +12,14 @@ from pathlib import Path
 
 
 def list_attempts(recording: Path) -> list[int]:
-    """Return the numbers of the attempts in a recording, ascending; none where there is no such folder."""
+    """Return the numbers of the attempts in a recording, ascending; none if there is no such folder."""
     if not recording.is_dir():
         return []
     return sorted(int(entry.name) for entry in recording.iterdir() if entry.name.isdecimal() and entry.is_dir())
 
 
 def _play(recording: Path, number: int, workspace: Path) -> str:
-    """Bring the workspace to what attempt `number` left; returns what it says. Raises ValueError, OSError."""
+    """Bring the workspace to what attempt `number` left, and return what it says. Raises ValueError, OSError."""
     numbers = list_attempts(recording)
     if not numbers:
         raise ValueError(f"there is no recorded attempt in {recording}")
@@ -31,7 +31,7 @@ def _play(recording: Path, number: int, workspace: Path) -> str:
 
 
 def _apply(attempt: Path, workspace: Path) -> None:
-    """Everything is checked before anything is touched."""
+    """Check every path of an attempt, then delete and copy."""
     doomed = [_resolve_inside(workspace, name) for name in _read_deletions(attempt / "delete")]
     copies = [(source, _resolve_inside(workspace, name)) for source, name in _list_sources(attempt / "files")]
     for _, target in copies:
@@ -60,7 +60,7 @@ def _list_sources(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _resolve_inside(workspace: Path, name: str) -> Path:
-    """Return the path of `name` in the workspace. Raises ValueError when it leads out of it, through a link too."""
+    """Return the path of `name` in the workspace. Raises ValueError if it leads out of it, also through a link."""
     relative = Path(name)
     target = workspace / relative
     if relative.is_absolute() or ".." in relative.parts:

@@ -2,7 +2,7 @@
 
 Written against version 0.86.2. It exits with 0 on a bad key and on a rate limit, so a turn is judged by the last lines:
 after each reply of the model it prints a line of tokens, and what it says itself of an end comes after the last of
-these. An error that the model quotes never stands there, except for a failed edit that is quoted back to it; another
+these. An error that the model quotes is never among them, except for a failed edit that is quoted back to it; another
 reply, another error, or the word that there were enough of them follows that.
 
 Its history file has its own lines as quotes that end in two spaces, and what it was told as headings. The screen has no

@@ -1,7 +1,7 @@
 """What Claude Code prints in print mode: one JSON record per line.
 
 Written against version 2.1.330. How a turn ended is read from the result record (`is_error`, `terminal_reason`,
-`api_error_status`): a `subtype` of "success" stands on API errors too, and exit 0 on denied permissions.
+`api_error_status`): API errors have the `subtype` "success" too, and denied permissions exit 0.
 """
 
 import re

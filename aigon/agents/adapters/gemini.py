@@ -1,7 +1,7 @@
 """What Gemini CLI prints with `-o stream-json`: one event per line, the last a `result`.
 
 Written against version 0.61.0. With `-o json` it prints one document, that of an error on standard error. The `result`
-of an empty or a blocked reply says `error` and the program exits with 0; the reason stands in the `error` event before
+of an empty or a blocked reply says `error` and the program exits with 0; the reason is in the `error` event before
 it. An error of the API exits with its HTTP status modulo 256. `input_tokens` hold the cached ones; no dollars are told.
 """
 
@@ -41,7 +41,7 @@ def read_output(exited: ProgramExit) -> TurnReport:
     events = parse_records(exited.stdout)
     document = next((one for one in events[::-1] if "session_id" in one and "type" not in one), {})
     if not events:
-        # The document on standard error counts only if nothing stands on the other.
+        # The document on standard error counts only if there is nothing on standard output.
         told = parse_last_document(exited.stderr)
         document = told if "session_id" in told and "error" in told else {}
     return _read_document(document, exited) if document else _read_stream(events, exited)

@@ -1,9 +1,9 @@
 """What `opencode run --format json` prints: one event per line, and no record of the end.
 
 Written against version 1.18.33. A session is over with the first step that ends for another reason than `tool-calls`,
-or with an `error` event; a rejected permission ends it in the middle, with exit 0. Tokens and dollars stand at each
-step's end, cached input apart from input. Sub-agents' steps are not printed. A request that it tries again stands only
-in its log, on standard error.
+or with an `error` event; a rejected permission ends it in the middle, with exit 0. The end of each step has its
+tokens and dollars, cached input apart from input. Sub-agents' steps are not printed. A request that it tries again is
+only in its log, on standard error.
 """
 
 import re

@@ -26,7 +26,7 @@ def main() -> NoReturn:
     except SystemExit as wrong:
         _leave(int(wrong.code or 0))
     except BrokenPipeError:
-        _leave(1)  # whoever started this is gone, and so is everybody who could use an answer
+        _leave(1)  # the process that started this is gone, and nobody can use an answer
     except BaseException:
         traceback.print_exc()
         _leave(1)

@@ -1,4 +1,4 @@
-"""The tool that looks at files and changes them, in the workspace only."""
+"""The tool that shows files and changes them, in the workspace only."""
 
 import os
 from collections.abc import Callable, Mapping

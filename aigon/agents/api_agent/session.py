@@ -45,7 +45,7 @@ _OPEN = "Write to nothing outside of the workspace but $TMPDIR."
 
 @dataclass(frozen=True, slots=True)
 class SessionState:
-    """Where a session stands: what was said, how replies are to look, and how many were cut off just now."""
+    """The state of a session: what was said, the form of replies, and how many replies in a row were cut off."""
 
     conversation: Conversation
     config: Mapping[str, Any]

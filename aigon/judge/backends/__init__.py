@@ -1,4 +1,4 @@
-"""Judge backends: one module each, and those of plug-ins. What a backend is stands in `aigon.model.judging`."""
+"""Judge backends: one module each, and those of plug-ins. `aigon.model.judging` describes a backend."""
 
 from collections.abc import Mapping
 from typing import Protocol, cast
