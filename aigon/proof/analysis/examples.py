@@ -1,207 +1,113 @@
-"""Values of different languages, brought into one form so that inputs and answers can be compared."""
+"""The examples in test files: which function is called with which literals, and which answer is expected."""
 
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import islice, product
 from typing import Any
 
 from aigon.proof.analysis.folding import UNKNOWN, fold
-from aigon.proof.analysis.languages import extension, is_javascript, is_python
-from aigon.proof.analysis.python import Module, read
-from aigon.proof.analysis.text import line_at, without_comments
+from aigon.proof.analysis.python import Module, read_module
+from aigon.proof.analysis.text import without_comments
 
 Atoms = tuple[str, ...]
 """A value, flattened: `(2, "a")` is `("2", "'a")`; numbers as they count, texts with an apostrophe before them."""
+Examples = dict[str, dict[Atoms, Atoms]]
+"""By function: the expected answer for each input."""
+Env = Mapping[str, Any]
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _NUMBERS = re.compile(rf"\s*[\[({{]?\s*{_NUMBER}(?:\s*[,;|:/_x*+@&=\s]\s*{_NUMBER})*\s*[\])}}]?\s*")
 _DEEPEST = 6
 _MOST_ATOMS = 300
-
-
-def atoms(value: Any) -> Atoms:
-    """The parts of a value, in order; a dictionary's keys and values one after the other. Of many, the first."""
-    return tuple(islice(_flat(value, 0), _MOST_ATOMS))
-
-
-def _flat(value: Any, depth: int) -> Iterator[str]:
-    if isinstance(value, dict):
-        value = [part for item in islice(value.items(), _MOST_ATOMS) for part in item]
-    if isinstance(value, (list, tuple, set, frozenset)):
-        for each in value if depth < _DEEPEST else ():
-            yield from _flat(each, depth + 1)
-    else:
-        yield from _atom(value)
-
-
-def _atom(value: Any) -> Atoms:
-    if isinstance(value, (str, bytes)):
-        return _of_text(value if isinstance(value, str) else value.decode("latin-1"))
-    return (number(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value),)
-
-
-def number(value: float) -> str:
-    """A number as it counts: 2 and 2.0 are the same."""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return str(value)[:40]
-
-
-def kind(values: Iterable[str]) -> str:
-    """`numbers`, `texts` or `mixed`."""
-    kinds = {"texts" if each.startswith("'") else "numbers" for each in values}
-    return kinds.pop() if len(kinds) == 1 else "mixed"
-
-
-def _of_text(text: str) -> Atoms:
-    """A text; one that is nothing but numbers, as keys of a map are often written, stands for the numbers."""
-    if len(text) < 200 and _NUMBERS.fullmatch(text):
-        return tuple(number(float(each)) for each in re.findall(_NUMBER, text))
-    return ("'" + text[:2000],)
-
-
-_NAMES: dict[str, re.Pattern[str]] = {
-    "js": re.compile(
-        r"(?<![\w.$])(?:[xf]?(?:it|test|specify|describe|context|suite)|Deno\.test)"
-        r"(?:\.(?:only|skip|todo|fails|failing|concurrent|sequential|each|skipIf|runIf)\b(?:\([^()\n]{0,400}\))?)*"
-        r"\s*\(\s*(?:(['\"`])((?:\\.|(?!\1)[^\\\n]){1,300})\1)?"
-    ),
-    "go": re.compile(r"^func\s+(?P<name>(?:Test|Benchmark|Fuzz|Example)\w*)\s*\(", re.MULTILINE),
-    "rs": re.compile(r"#\[(?:\w+::)*test\b[^\n]*\](?:\s*#\[[^\n]*\])*\s*(?:pub\s+)?(?:async\s+)?fn\s+(?P<name>\w+)"),
-    "rb": re.compile(
-        r"^[ \t]*(?:def\s+(?P<name>test_\w+)"
-        r"|x?(?:it|specify|describe|context|test)\s*\(?\s*['\"](?P<title>[^'\"\n]{1,300}))",
-        re.MULTILINE,
-    ),
-    "php": re.compile(r"\bfunction\s+(?P<name>test\w+)\s*\("),
-    "java": re.compile(
-        r"@(?:\w*Test|Fact|Theory|TestMethod|TestCase)\b"
-        r"[^;{]{0,300}?\b(?:void|fun|Task)\s+`?(?P<name>[\w ]+?)`?\s*\("
-    ),
-}
-_LIKE = {"kt": "java", "scala": "java", "groovy": "java", "cs": "java"}
-
-
-@dataclass(frozen=True, slots=True)
-class ExampleCase:
-    """One test: its name (classes before it, dotted, in Python), first and last line, and its text without comments."""
-
-    name: str
-    start: int
-    end: int
-    text: str
-
-
-@lru_cache(maxsize=256)
-def cases(path: str, text: str) -> tuple[ExampleCase, ...]:
-    """All tests of a file, in order."""
-    if is_python(path):
-        module = read(text)
-        return tuple(_in_python(module.tree, "", text)) if module else ()
-    end = "js" if is_javascript(path) else extension(path)
-    pattern = _NAMES.get(_LIKE.get(end, end))
-    return tuple(_elsewhere(pattern, path, text)) if pattern else ()
-
-
-def _in_python(tree: ast.AST, before: str, text: str) -> Iterator[ExampleCase]:
-    lines = text.split("\n")
-    todo = [(tree, before)]
-    while todo:
-        node, prefix = todo.pop()
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)) and child.name.startswith("test"):
-                start = min([child.lineno, *(mark.lineno for mark in child.decorator_list)])
-                end = child.end_lineno or child.lineno
-                yield ExampleCase(prefix + child.name, start, end, "\n".join(lines[start - 1 : end]))
-            elif isinstance(child, ast.ClassDef):
-                todo.append((child, f"{prefix}{child.name}."))
-            elif isinstance(child, (ast.If, ast.Try, ast.With)):
-                todo.append((child, prefix))
-
-
-def _elsewhere(pattern: re.Pattern[str], path: str, text: str) -> Iterator[ExampleCase]:
-    plain = without_comments(text, path)
-    found = list(pattern.finditer(plain))
-    for match, following in zip(found, [*found[1:], None], strict=False):
-        groups = match.groupdict()
-        name = groups.get("name") or groups.get("title") or (match[2] if "name" not in groups else "") or ""
-        end = following.start() if following else len(plain)
-        if name:
-            yield ExampleCase(name, line_at(plain, match.start()), line_at(plain, end), plain[match.start() : end])
-
-
-Examples = dict[str, dict[Atoms, Atoms]]
-"""By function: the expected answer for each input."""
-
 _MOST = 2000
 """Examples of one file that are taken, and ways to go through one test."""
 _STEPS = 10_000
 """Statements of one test that are gone through."""
 
 
+def flatten(value: Any) -> Atoms:
+    """Return the parts of a value in order, of many the first. Keys and values of a dictionary alternate."""
+    return tuple(islice(_flatten(value, 0), _MOST_ATOMS))
+
+
+def _flatten(value: Any, depth: int) -> Iterator[str]:
+    if isinstance(value, dict):
+        value = [part for item in islice(value.items(), _MOST_ATOMS) for part in item]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        for each in value if depth < _DEEPEST else ():
+            yield from _flatten(each, depth + 1)
+    elif isinstance(value, (str, bytes)):
+        text = value if isinstance(value, str) else value.decode("latin-1")
+        if len(text) < 200 and _NUMBERS.fullmatch(text):  # the keys of a map are often written like this
+            yield from (_write_number(float(each)) for each in re.findall(_NUMBER, text))
+        else:
+            yield "'" + text[:2000]
+    else:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        yield _write_number(value) if is_number else str(value)
+
+
+def _write_number(value: float) -> str:
+    """Return a number as it counts: 2 and 2.0 are the same."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)[:40]
+
+
 @dataclass(frozen=True, slots=True)
-class ExampleQuestion:
+class ExampleCall:
     """A call with literal arguments, wherever its result is used."""
 
     name: str
     arguments: Atoms
 
 
-Env = Mapping[str, Any]
+def read_python_examples(source: str) -> Examples:
+    """Return the examples in a test file; none if Python cannot read it."""
+    module = read_module(source)
+    examples: Examples = {}
+    for node in module.nodes if module else ():
+        if module and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            for call, expected in islice(_walk_test(node, module), _MOST):
+                if len(examples) < _MOST:
+                    examples.setdefault(call.name, {})[call.arguments] = expected
+    return examples
 
 
-def examples(source: str) -> Examples:
-    """The examples in a test file; none where Python cannot read it."""
-    module = read(source)
-    found: Examples = {}
-    if module is None:
-        return found
-    for node in module.nodes:
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            for asked, expected in islice(_of_test(node, module), _MOST):
-                if len(found) < _MOST:
-                    found.setdefault(asked.name, {})[asked.arguments] = expected
-    return found
-
-
-def _of_test(test: ast.FunctionDef | ast.AsyncFunctionDef, module: Module) -> Iterator[tuple[ExampleQuestion, Atoms]]:
-    tables = [table for mark in test.decorator_list for table in _parametrized(mark, module.values)]
-    left = iter(range(_STEPS))
+def _walk_test(test: ast.FunctionDef | ast.AsyncFunctionDef, module: Module) -> Iterator[tuple[ExampleCall, Atoms]]:
+    tables = [table for mark in test.decorator_list for table in _read_parameters(mark, module.values)]
+    steps = iter(range(_STEPS))
     for rows in islice(product(*tables), _MOST):
         env = {**module.values, **{name: value for row in rows for name, value in row.items()}}
-        yield from islice(_of_body(test.body, env, left), _MOST)
+        yield from islice(_walk_body(test.body, env, steps), _MOST)
 
 
-def _parametrized(mark: ast.AST, env: Env) -> Iterator[list[dict[str, Any]]]:
+def _read_parameters(mark: ast.AST, env: Env) -> Iterator[list[dict[str, Any]]]:
     if isinstance(mark, ast.Call) and isinstance(mark.func, ast.Attribute) and mark.func.attr == "parametrize":
         given = [*mark.args, *(keyword.value for keyword in mark.keywords)][:2]
         names = fold(given[0], env) if len(given) == 2 else UNKNOWN
         if isinstance(names, (str, list, tuple)):
             listed = [n.strip() for n in names.split(",")] if isinstance(names, str) else list(names)
-            yield [dict(zip(listed, row, strict=False)) for row in _rows(given[1], env, len(listed))][:_MOST]
+            yield [dict(zip(listed, row, strict=False)) for row in _read_rows(given[1], env, len(listed))][:_MOST]
 
 
-def _rows(node: ast.AST, env: Env, width: int) -> Iterator[tuple[Any, ...]]:
-    items: Iterable[Any] = node.elts if isinstance(node, (ast.List, ast.Tuple, ast.Set)) else _folded(node, env)
+def _read_rows(node: ast.AST, env: Env, width: int) -> Iterator[tuple[Any, ...]]:
+    items: Iterable[Any] = node.elts if isinstance(node, (ast.List, ast.Tuple, ast.Set)) else _fold_items(node, env)
     for item in items:
-        value = _row(item, env) if isinstance(item, ast.AST) else item
+        value = item
+        if isinstance(item, ast.Call):  # pytest.param(2, 3, 6, id="small")
+            values = tuple(fold(each, env) for each in item.args)
+            is_known = values and not any(each is UNKNOWN for each in values)
+            value = UNKNOWN if not is_known else values if len(values) > 1 else values[0]
+        elif isinstance(item, ast.AST):
+            value = fold(item, env)
         if value is not UNKNOWN:
             yield value if isinstance(value, tuple) and width > 1 else tuple(value) if width > 1 else (value,)
 
 
-def _row(item: ast.AST, env: Env) -> Any:
-    if isinstance(item, ast.Call):  # pytest.param(2, 3, 6, id="small")
-        values = tuple(fold(each, env) for each in item.args)
-        if not values or any(value is UNKNOWN for value in values):
-            return UNKNOWN
-        return values if len(values) > 1 else values[0]
-    return fold(item, env)
-
-
-def _folded(node: ast.AST, env: Env) -> list[Any]:
+def _fold_items(node: ast.AST, env: Env) -> list[Any]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "items":
         value = fold(node.func.value, env)
         return list(value.items()) if isinstance(value, dict) else []
@@ -209,48 +115,50 @@ def _folded(node: ast.AST, env: Env) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple, dict)) else []
 
 
-def _of_body(body: list[ast.stmt], env: dict[str, Any], left: Iterator[int]) -> Iterator[tuple[ExampleQuestion, Atoms]]:
-    """The examples of some statements. `left` are the steps that may still be taken in this test."""
-    for statement, _ in zip(body, left, strict=False):
-        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-            env[statement.targets[0].id] = value(statement.value, env)
-        elif isinstance(statement, ast.For):
-            for row, _ in zip(_folded(statement.iter, env)[:_MOST], left, strict=False):
-                yield from _of_body(statement.body, {**env, **_bound(statement.target, row)}, left)
-        elif isinstance(statement, (ast.With, ast.AsyncWith)):
-            yield from _of_body(statement.body, env, left)
-        elif isinstance(statement, ast.Assert):
-            yield from _asserted(statement.test, env)
-        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-            yield from _called(statement.value, env)
+def _walk_body(body: list[ast.stmt], env: dict[str, Any], steps: Iterator[int]) -> Iterator[tuple[ExampleCall, Atoms]]:
+    """Yield the examples of some statements. `steps` are those that may still be taken in this test."""
+    for statement, _ in zip(body, steps, strict=False):
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name), *_]):
+                env[name] = _evaluate(statement.value, env)
+            case ast.For():
+                for row, _ in zip(_fold_items(statement.iter, env)[:_MOST], steps, strict=False):
+                    yield from _walk_body(statement.body, {**env, **_bind(statement.target, row)}, steps)
+            case ast.With() | ast.AsyncWith():
+                yield from _walk_body(statement.body, env, steps)
+            case ast.Assert():
+                yield from _read_assertion(statement.test, env)
+            case ast.Expr(value=ast.Call() as call):
+                yield from _read_unittest(call, env)
 
 
-def _bound(target: ast.AST, row: Any) -> dict[str, Any]:
+def _bind(target: ast.AST, row: Any) -> dict[str, Any]:
     if isinstance(target, ast.Name):
         return {target.id: row}
     if isinstance(target, (ast.Tuple, ast.List)) and isinstance(row, (list, tuple)):
         pairs = zip(target.elts, row, strict=False)
-        return {name: each for part, item in pairs for name, each in _bound(part, item).items()}
+        return {name: each for part, item in pairs for name, each in _bind(part, item).items()}
     return {}
 
 
-def _asserted(test: ast.AST, env: Env) -> Iterator[tuple[ExampleQuestion, Atoms]]:
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
-        for each in test.values:
-            yield from _asserted(each, env)
-    elif isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Eq, ast.Is)):
-        yield from _pair(test.left, test.comparators[0], env)
-    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        yield from _pair(test.operand, ast.Constant(False), env)
-    else:
-        yield from _pair(test, ast.Constant(True), env)
+def _read_assertion(test: ast.AST, env: Env) -> Iterator[tuple[ExampleCall, Atoms]]:
+    match test:
+        case ast.BoolOp(op=ast.And()):
+            for each in test.values:
+                yield from _read_assertion(each, env)
+        case ast.Compare(ops=[ast.Eq() | ast.Is()]):
+            yield from _pair(test.left, test.comparators[0], env)
+        case ast.UnaryOp(op=ast.Not()):
+            yield from _pair(test.operand, ast.Constant(False), env)
+        case _:
+            yield from _pair(test, ast.Constant(True), env)
 
 
 _COMPARES = re.compile(r"assert(?!.*Not)\w*(Equals?|Is)")
 _ANSWERS = {"assertTrue": True, "assertFalse": False, "assertIsNone": None}
 
 
-def _called(call: ast.Call, env: Env) -> Iterator[tuple[ExampleQuestion, Atoms]]:
+def _read_unittest(call: ast.Call, env: Env) -> Iterator[tuple[ExampleCall, Atoms]]:
     name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if name in _ANSWERS and call.args:
         yield from _pair(call.args[0], ast.Constant(_ANSWERS[name]), env)
@@ -258,47 +166,128 @@ def _called(call: ast.Call, env: Env) -> Iterator[tuple[ExampleQuestion, Atoms]]
         yield from _pair(call.args[0], call.args[1], env)
 
 
-def _pair(left: ast.AST, right: ast.AST, env: Env) -> Iterator[tuple[ExampleQuestion, Atoms]]:
-    one, other = value(left, env), value(right, env)
-    if isinstance(other, ExampleQuestion):
-        one, other = other, one
-    if (
-        isinstance(one, ExampleQuestion)
-        and one.arguments
-        and not isinstance(other, ExampleQuestion)
-        and other is not UNKNOWN
-    ):
-        yield one, atoms(other)
+def _pair(left: ast.AST, right: ast.AST, env: Env) -> Iterator[tuple[ExampleCall, Atoms]]:
+    call, answer = _evaluate(left, env), _evaluate(right, env)
+    if isinstance(answer, ExampleCall):
+        call, answer = answer, call
+    is_known = not isinstance(answer, ExampleCall) and answer is not UNKNOWN
+    if isinstance(call, ExampleCall) and call.arguments and is_known:
+        yield call, flatten(answer)
 
 
 _WRAPPERS = ("round", "approx", "list", "tuple", "sorted", "set", "dict", "str", "repr", "float", "int", "bool", "len")
 
 
-def value(node: ast.AST, env: Env, depth: int = 0) -> Any:
-    """A literal, the call that an expression is about, or UNKNOWN."""
+def _evaluate(node: ast.AST, env: Env, depth: int = 0) -> Any:
+    """Return a literal, the call that an expression is about, or UNKNOWN."""
     if depth > 20:
         return UNKNOWN
-    if isinstance(node, ast.Name) and isinstance(env.get(node.id), ExampleQuestion):
+    if isinstance(node, ast.Name) and isinstance(env.get(node.id), ExampleCall):
         return env[node.id]
     if isinstance(node, (ast.Attribute, ast.Subscript, ast.Await)):
-        inner = value(node.value, env, depth + 1)
-        return inner if isinstance(inner, ExampleQuestion) else fold(node, env)
-    if isinstance(node, ast.Call):
-        return _call(node, env, depth)
-    return fold(node, env)
-
-
-def _call(node: ast.Call, env: Env, depth: int) -> Any:
+        inner = _evaluate(node.value, env, depth + 1)
+        return inner if isinstance(inner, ExampleCall) else fold(node, env)
+    if not isinstance(node, ast.Call):
+        return fold(node, env)
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    given = [*node.args, *(keyword.value for keyword in node.keywords)]
-    values = [value(each, env, depth + 1) for each in given]
+    values = [_evaluate(e, env, depth + 1) for e in (*node.args, *(keyword.value for keyword in node.keywords))]
     if name in _WRAPPERS and values:
         return values[0]
-    owner = value(node.func.value, env, depth + 1) if isinstance(node.func, ast.Attribute) else None
+    owner = _evaluate(node.func.value, env, depth + 1) if isinstance(node.func, ast.Attribute) else None
     if any(each is UNKNOWN for each in values) or not name:
         return UNKNOWN
-    before = owner.arguments if isinstance(owner, ExampleQuestion) else ()
-    flat = tuple(
-        part for each in values for part in (each.arguments if isinstance(each, ExampleQuestion) else atoms(each))
-    )
-    return ExampleQuestion(owner.name if isinstance(owner, ExampleQuestion) and not flat else name, (*before, *flat))
+    flat = tuple(a for each in values for a in (each.arguments if isinstance(each, ExampleCall) else flatten(each)))
+    if isinstance(owner, ExampleCall):
+        return ExampleCall(name if flat else owner.name, (*owner.arguments, *flat))
+    return ExampleCall(name, flat)
+
+
+# Other languages: by their literals.
+
+_LITERAL = (
+    r"(?:\"(?:\\.|[^\"\\\n]){0,300}\"|'(?:\\.|[^'\\\n]){0,300}'|`[^`\\\n$]{0,300}`"
+    r"|(?<![\w.])-?(?:\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?)(?:[a-zA-Z]\w{0,3})?|\b(?:true|false|null"
+    r"|None|nil|undefined|True|False)\b)"
+)
+_ONE = re.compile(_LITERAL)
+_FLAT = rf"{_LITERAL}|\[[^\[\](){{}}]{{0,200}}\]"
+_CALL = re.compile(
+    rf"([A-Za-z_]\w{{0,80}})[!?]?\(\s{{0,20}}((?:{_FLAT})(?:\s{{0,20}},\s{{0,20}}"
+    rf"(?:{_FLAT})){{0,9}})\s{{0,20}},?\)"
+)
+_ROW = re.compile(r"(?<!\w)[\[({]([^\[\](){}\n]{3,300})[\])}]")
+_ASSERTS = re.compile(r"assert|expect|should|equal|\beq\b|\bis\(|want|got|!=|==|require", re.I)
+_NO_ANSWER = re.compile(r"throw|reject|raise|panic|error|\.not\b|!==?\s*nil", re.I)
+_MATCHERS = re.compile(
+    r"(to|be|not|eq|equals?|is|it|test|describe|context|assert\w*|expect|should\w*|[Ee]rrorf?"
+    r"|[Ff]atalf?|log|printf?|t|run|close)$"
+    r"|to[A-Z]\w*|assert\w*|strictEqual|deepEqual|deepStrictEqual|assert_eq"
+)
+_WORDS = {"true": "True", "false": "False", "null": "None", "nil": "None", "undefined": "None"}
+_MOST_LITERALS = 5000
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """One literal of a text and the line that it is on."""
+
+    line: int
+    atoms: Atoms
+
+
+def find_literals(path: str, text: str) -> list[Literal]:
+    """Return all literals of a text, in order, comments left out."""
+    found: list[Literal] = []
+    for number, line in enumerate(without_comments(text, path).split("\n"), 1):
+        found += [Literal(number, _parse_literal(each)) for each in _ONE.findall(line[:5000])[:500]]
+        if len(found) > 20 * _MOST_LITERALS:
+            break
+    return found
+
+
+def _parse_literal(literal: str) -> Atoms:
+    """Return what a literal stands for, whatever the language."""
+    if literal[0] in "\"'`":
+        return flatten(literal[1:-1])
+    word = _WORDS.get(literal, literal)
+    number = re.match(r"-?[\d_]+(?:\.\d+)?(?:[eE][+-]?\d+)?", word)
+    return flatten(float(number[0].replace("_", ""))) if number else (word,)
+
+
+def read_examples(path: str, text: str) -> Examples:
+    """Return, as far as it can be told, calls with literal arguments in an assertion, and rows of tables."""
+    examples: Examples = {}
+    plain = without_comments(text, path)
+    for call in _CALL.finditer(plain):
+        answer = _find_answer(plain, call)
+        if answer is not None and not _MATCHERS.fullmatch(call[1]):
+            given = tuple(atom for each in _ONE.findall(call[2]) for atom in _parse_literal(each))
+            _add(examples, call[1], given, answer)
+    for row in _find_rows(plain):
+        _add(examples, "a table of the tests", tuple(atom for each in row[:-1] for atom in each), row[-1])
+    return examples
+
+
+def _add(examples: Examples, name: str, given: Atoms, answer: Atoms) -> None:
+    if given and len(examples.setdefault(name, {})) < _MOST_LITERALS:
+        examples[name][given] = answer
+
+
+def _find_answer(text: str, call: re.Match[str]) -> Atoms | None:
+    """Return the literal that a call is compared with: the first after it in its statement, else the last before it."""
+    after = re.split(r";|\n", text[call.end() : call.end() + 300], maxsplit=1)[0]
+    before = re.split(r";|\n", text[max(call.start() - 300, 0) : call.start()])[-1]
+    if not _ASSERTS.search(before + after) or _NO_ANSWER.search(before + after):
+        return None
+    candidates = [*_ONE.findall(after)[:1], *_ONE.findall(before)[-1:]]
+    return _parse_literal(candidates[0]) if candidates else None
+
+
+def _find_rows(text: str) -> Iterator[list[Atoms]]:
+    """Yield `[2, 3, 6]`, `{2, 3, 6}`, `{a: 2, b: 3, want: 6}`, without a name for the case."""
+    for match in islice(_ROW.finditer(text), _MOST_LITERALS):
+        values = [_parse_literal(each) for each in _ONE.findall(match[1])]
+        rest = re.sub(r"\w+\s*:", "", _ONE.sub("", match[1]))
+        if len(values) > 1 and not re.search(r"\w", rest):
+            named = values[0][0].startswith("'") and len(values) > 2 and not values[1][0].startswith("'")
+            yield values[1:] if named else values

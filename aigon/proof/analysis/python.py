@@ -1,61 +1,17 @@
-"""The dotted name that an expression of Python stands for, whatever it is called here."""
+"""A file of Python with what its names stand for, whatever they are called there."""
 
 import ast
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from aigon.proof.analysis.folding import fold, text
-from aigon.proof.analysis.languages import LONGEST
+from aigon.model.changes import ConcernLevel
+from aigon.proof.analysis.folding import decode_text, fold
+from aigon.proof.analysis.languages import LONGEST, is_python
+from aigon.proof.analysis.sightings import Sighting
 from aigon.proof.analysis.text import line_of
-
-
-def dotted(node: ast.AST, aliases: Mapping[str, str], values: Mapping[str, Any], depth: int = 0) -> str:
-    """The dotted name of an expression; a call adds `()`, a subscript that is no plain name `[]`."""
-    if depth > 20:
-        return ""
-    if isinstance(node, ast.Name):
-        return aliases.get(node.id, node.id)
-    if isinstance(node, ast.Attribute):
-        owner = dotted(node.value, aliases, values, depth + 1)
-        return _tidy(f"{owner}.{node.attr}") if owner else ""
-    if isinstance(node, ast.Subscript):
-        return _item(node, aliases, values, depth)
-    return _called(node, aliases, values, depth) if isinstance(node, ast.Call) else ""
-
-
-def _called(node: ast.Call, aliases: Mapping[str, str], values: Mapping[str, Any], depth: int) -> str:
-    function = dotted(node.func, aliases, values, depth + 1)
-    arguments = [fold(each, values) for each in node.args[:2]]
-    last = function.split(".")[-1]
-    if last in ("getattr", "attrgetter") and len(arguments) == 2 and isinstance(arguments[1], str):
-        return f"{dotted(node.args[0], aliases, values, depth + 1)}.{arguments[1]}"
-    if last in ("__import__", "import_module") and arguments and isinstance(arguments[0], str):
-        return arguments[0]
-    if last == "vars" and node.args:
-        return f"{dotted(node.args[0], aliases, values, depth + 1)}.__dict__"
-    if function in ("sys.modules.get", "sys.modules.__getitem__") and arguments and isinstance(arguments[0], str):
-        return arguments[0]
-    return f"{function}()" if function else ""
-
-
-def _item(node: ast.Subscript, aliases: Mapping[str, str], values: Mapping[str, Any], depth: int) -> str:
-    owner = dotted(node.value, aliases, values, depth + 1)
-    key = fold(node.slice, values)
-    if isinstance(key, str) and owner == "sys.modules":
-        return key
-    if isinstance(key, str) and owner in ("globals()", "__builtins__"):
-        return aliases.get(key, key)
-    if isinstance(key, str) and owner.endswith(".__dict__"):
-        return f"{owner.removesuffix('.__dict__')}.{key}"
-    return f"{owner}[]" if owner else ""
-
-
-def _tidy(name: str) -> str:
-    return name.replace("posix._exit", "os._exit").replace("nt._exit", "os._exit") if name.endswith("._exit") else name
-
 
 _STARRED = {
     "sys": ("modules", "argv", "exit", "_getframe", "orig_argv"),
@@ -63,8 +19,10 @@ _STARRED = {
     "inspect": ("stack", "currentframe"),
 }
 """What `from X import *` brings of what rules ask for."""
-
 _SIMPLE = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+_MOST = 20
+"""Texts with code that are read of one file."""
+_RUNS = ("exec", "eval", "compile", "runsource", "runcode")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,61 +32,107 @@ class Module:
     tree: ast.Module
     nodes: tuple[ast.AST, ...]
     source: str
-    aliases: Mapping[str, str]
-    values: Mapping[str, Any]
+    aliases: dict[str, str]
+    values: dict[str, Any]
 
     def line(self, node: ast.AST) -> int:
-        """The line that a node begins on, from 1."""
+        """Return the line that a node begins on, from 1."""
         return getattr(node, "lineno", 1)
 
     def text(self, node: ast.AST) -> str:
-        """That line."""
+        """Return that line."""
         return line_of(self.source, self.line(node))
 
-    def name(self, node: ast.AST) -> str:
-        """`os.environ` for whatever stands for it here; "" for what is no name."""
-        return dotted(node, self.aliases, self.values)
+    def sight(self, node: ast.AST, says: str, level: ConcernLevel = "review") -> Sighting:
+        """Return what was seen at a node."""
+        return Sighting(self.line(node), self.text(node), says, level)
+
+    def fold(self, node: ast.AST | None) -> Any:
+        """Return the constant that an expression comes to, or UNKNOWN."""
+        return fold(node, self.values)
+
+    def word(self, node: ast.AST | None) -> str:
+        """Return the text that an expression comes to; "" if it comes to anything else."""
+        value = fold(node, self.values)
+        return value if isinstance(value, str) else ""
+
+    def name(self, node: ast.AST, depth: int = 0) -> str:
+        """Return `os.environ` for whatever stands for it here; "" for what is no name.
+
+        A call adds `()`, a subscript that is no plain name `[]`.
+        """
+        if depth > 20:
+            return ""
+        match node:
+            case ast.Name():
+                return self.aliases.get(node.id, node.id)
+            case ast.Attribute():
+                owner = self.name(node.value, depth + 1)
+                return _unify_exit(f"{owner}.{node.attr}") if owner else ""
+            case ast.Subscript():
+                return self._name_item(self.name(node.value, depth + 1), self.fold(node.slice))
+            case ast.Call():
+                return self._name_call(node, depth)
+        return ""
+
+    def _name_call(self, node: ast.Call, depth: int) -> str:
+        function = self.name(node.func, depth + 1)
+        arguments = [self.fold(each) for each in node.args[:2]]
+        last = function.split(".")[-1]
+        if last in ("getattr", "attrgetter") and len(arguments) == 2 and isinstance(arguments[1], str):
+            return f"{self.name(node.args[0], depth + 1)}.{arguments[1]}"
+        if last == "vars" and node.args:
+            return f"{self.name(node.args[0], depth + 1)}.__dict__"
+        imports = last in ("__import__", "import_module")
+        gets = function in ("sys.modules.get", "sys.modules.__getitem__")
+        if (imports or gets) and arguments and isinstance(arguments[0], str):
+            return arguments[0]
+        return f"{function}()" if function else ""
+
+    def _name_item(self, owner: str, key: Any) -> str:
+        if isinstance(key, str) and owner == "sys.modules":
+            return key
+        if isinstance(key, str) and owner in ("globals()", "__builtins__"):
+            return self.aliases.get(key, key)
+        if isinstance(key, str) and owner.endswith(".__dict__"):
+            return f"{owner.removesuffix('.__dict__')}.{key}"
+        return f"{owner}[]" if owner else ""
+
+    def _learn(self, node: ast.AST) -> None:
+        """Take up what an import or an assignment says about a name."""
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                top = each.name.partition(".")[0]
+                self.aliases[each.asname or top] = each.name if each.asname else top
+        elif isinstance(node, ast.ImportFrom):
+            for each in node.names:
+                if each.name == "*":
+                    starred = _STARRED.get(node.module or "", ())
+                    self.aliases.update({name: f"{node.module}.{name}" for name in starred})
+                else:
+                    self.aliases[each.asname or each.name] = f"{'.' * node.level}{node.module or ''}.{each.name}"
+        elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if isinstance(target, ast.Name):
+                    self._learn_name(target.id, node.value)
+
+    def _learn_name(self, name: str, value: ast.expr) -> None:
+        constant = self.fold(value)
+        if isinstance(constant, (str, bytes, int, float, list, tuple, dict)):
+            self.values[name] = constant
+        elif isinstance(value, _SIMPLE):
+            stands_for = self.name(value)
+            if stands_for and stands_for.split(".")[0].removesuffix("()") != name:
+                self.aliases[name] = stands_for[:200]
 
 
-@lru_cache(maxsize=256)
-def read(source: str) -> Module | None:
-    """The file, or None where this Python cannot read it: it is no Python, is newer, too long or too deep."""
-    tree = _parsed(source)
-    if tree is None:
-        return None
-    values: dict[str, Any] = {}
-    aliases: dict[str, str] = {}
-    nodes = tuple(ast.walk(tree))
-    for _ in range(2):  # a name may stand for a name that is given further down
-        for node in nodes:
-            _learn(node, aliases, values)
-    return Module(tree, nodes, source, aliases, values)
+def _unify_exit(name: str) -> str:
+    return name.replace("posix._exit", "os._exit").replace("nt._exit", "os._exit") if name.endswith("._exit") else name
 
 
-def units(source: str, depth: int = 0) -> Iterator[Module]:
-    """The file, and the code in it that is a constant given to exec, eval or compile."""
-    module = read(source)
-    if module is None:
-        return
-    yield module
-    inside = 0
-    for node in module.nodes if depth < 2 else ():
-        if inside > _MOST:
-            return
-        if isinstance(node, ast.Call) and node.args and module.name(node.func).split(".")[-1] in _RUNS:
-            inner = fold(node.args[0], module.values)
-            if isinstance(inner, (str, bytes)) and len(inner) > 3:
-                inside += 1
-                yield from units(text(inner), depth + 1)
-
-
-_MOST = 20
-"""Texts with code that are read of one file."""
-_RUNS = ("exec", "eval", "compile", "runsource", "runcode")
-
-
-def _parsed(source: str) -> ast.Module | None:
-    if len(source) > LONGEST:
+def parse_python(source: str, longest: int = LONGEST) -> ast.Module | None:
+    """Return the tree; None if it is no Python, is newer than this one, too long or too deep."""
+    if len(source) > longest:
         return None
     try:
         with warnings.catch_warnings():
@@ -138,34 +142,36 @@ def _parsed(source: str) -> ast.Module | None:
         return None
 
 
-def _learn(node: ast.AST, aliases: dict[str, str], values: dict[str, Any]) -> None:
-    if isinstance(node, ast.Import):
-        for each in node.names:
-            aliases[each.asname or each.name.partition(".")[0]] = (
-                each.name if each.asname else each.name.partition(".")[0]
-            )
-    elif isinstance(node, ast.ImportFrom):
-        _learn_from(node, aliases)
-    elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        for target in targets:
-            if isinstance(target, ast.Name):
-                _learn_name(target.id, node.value, aliases, values)
+@lru_cache(maxsize=256)
+def read_module(source: str) -> Module | None:
+    """Return the file, or None if this Python cannot read it."""
+    tree = parse_python(source)
+    if tree is None:
+        return None
+    module = Module(tree, tuple(ast.walk(tree)), source, {}, {})
+    for _ in range(2):  # a name may stand for a name that is given further down
+        for node in module.nodes:
+            module._learn(node)
+    return module
 
 
-def _learn_from(node: ast.ImportFrom, aliases: dict[str, str]) -> None:
-    for each in node.names:
-        if each.name == "*":
-            aliases.update({name: f"{node.module}.{name}" for name in _STARRED.get(node.module or "", ())})
-        else:
-            aliases[each.asname or each.name] = f"{'.' * node.level}{node.module or ''}.{each.name}"
+def can_read(path: str, text: str) -> bool:
+    """Whether it is Python that can be read by its syntax tree."""
+    return is_python(path) and read_module(text) is not None
 
 
-def _learn_name(name: str, value: ast.expr, aliases: dict[str, str], values: dict[str, Any]) -> None:
-    constant = fold(value, values)
-    if isinstance(constant, (str, bytes, int, float, list, tuple, dict)):
-        values[name] = constant
-    elif isinstance(value, _SIMPLE):
-        stands_for = dotted(value, aliases, values)
-        if stands_for and stands_for.split(".")[0].removesuffix("()") != name:
-            aliases[name] = stands_for[:200]
+def read_units(source: str, depth: int = 0) -> Iterator[Module]:
+    """Yield the file, and the code in it that is a constant given to exec, eval or compile."""
+    module = read_module(source)
+    if module is None:
+        return
+    yield module
+    inside = 0
+    for node in module.nodes if depth < 2 else ():
+        if inside > _MOST:
+            return
+        if isinstance(node, ast.Call) and node.args and module.name(node.func).split(".")[-1] in _RUNS:
+            inner = module.fold(node.args[0])
+            if isinstance(inner, (str, bytes)) and len(inner) > 3:
+                inside += 1
+                yield from read_units(decode_text(inner), depth + 1)

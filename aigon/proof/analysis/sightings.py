@@ -1,14 +1,22 @@
-"""What a rule saw, told apart by whether the change brought it, and put into words."""
+"""What a rule saw in a text: find it, tell whether the change brought it, and put it into words."""
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from aigon.model.changes import Concern, ConcernLevel, Edit, hash_change
+from aigon.proof.analysis.text import line_at, line_of
 from aigon.text.quoting import code_span, fold
 
 _SHOWN = 5
-"""Sightings of one file that are shown; the others are counted."""
+"""Sightings of one file that are shown. The others are counted."""
+_LONGEST_LINE = 2000
+
+Pattern = tuple[str, str, ConcernLevel]
+"""What is looked for, what it does (as in "it ... "), and how bad that is."""
+Verdict = tuple[str, ConcernLevel] | None
+"""What a piece of code does and how bad that is; None for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,62 +30,77 @@ class Sighting:
 
     @property
     def name(self) -> tuple[str, str]:
-        """What it is, independently of where it stands."""
+        """What it is, independently of its line."""
         return " ".join(self.text.split()), self.says
+
+
+def sight(text: str, offset: int, says: str, level: ConcernLevel = "review") -> Sighting:
+    """Return what was seen at an offset of the text."""
+    line = line_at(text, offset)
+    return Sighting(line, line_of(text, line), says, level)
+
+
+def scan_lines(text: str, plain: str, judge: Callable[[str], Verdict]) -> Iterator[Sighting]:
+    """Yield what `judge` says of each line of `plain`, which is `text` without its comments."""
+    for number, line in enumerate(plain.split("\n"), 1):
+        if verdict := judge(line[:_LONGEST_LINE]):
+            yield Sighting(number, line_of(text, number), *verdict)
+
+
+def match_first(patterns: Sequence[Pattern], line: str) -> Verdict:
+    """Return what the first of the patterns that is found in `line` says."""
+    return next(((says, level) for pattern, says, level in patterns if re.search(pattern, line)), None)
 
 
 Look = Callable[[str, str], Iterable[Sighting]]
 """What can be seen in a text, given its path and the text."""
 
 
-def fresh(edits: Iterable[Edit], look: Look) -> Iterator[tuple[Edit, list[Sighting]]]:
-    """What the change brought, by file. What stood in the base, there or in a file that lost it, is nothing new."""
+def find_new(edits: Iterable[Edit], look: Look) -> Iterator[tuple[Edit, list[Sighting]]]:
+    """Yield what the change brought, by file. What the base had, there or in a file that lost it, is not new."""
     now = [(edit, list(look(edit.path, edit.after or ""))) for edit in edits]
-    if not any(seen for _, seen in now):
+    if not any(sightings for _, sightings in now):
         return
     lost: Counter[tuple[str, str]] = Counter()
-    found = []
-    for edit, seen in now:
+    candidates = []
+    for edit, sightings in now:
         before = Counter(each.name for each in look(edit.path, edit.before or ""))
-        found.append((edit, list(_beyond(seen, before))))
+        candidates.append((edit, list(_subtract(sightings, before))))
         lost += before
-    for edit, new in found:
-        left = list(_beyond(new, lost))
-        if left:
-            yield edit, left
+    for edit, sightings in candidates:
+        if new := list(_subtract(sightings, lost)):
+            yield edit, new
 
 
-def _beyond(seen: Iterable[Sighting], known: Counter[tuple[str, str]]) -> Iterator[Sighting]:
-    for each in sorted(seen, key=lambda sighting: sighting.line):
+def _subtract(sightings: Iterable[Sighting], known: Counter[tuple[str, str]]) -> Iterator[Sighting]:
+    for each in sorted(sightings, key=lambda sighting: sighting.line):
         if known[each.name] > 0:
             known[each.name] -= 1
         else:
             yield each
 
 
-def reported(rule: str, found: Iterable[tuple[Edit, list[Sighting]]], why: str) -> Iterator[Concern]:
-    """One concern for each file and level. `why` says what is wrong with it and what to do."""
+def report(rule: str, found: Iterable[tuple[Edit, list[Sighting]]], why: str) -> Iterator[Concern]:
+    """Yield one concern for each file and level. `why` says what is wrong with it and what to do."""
+    levels: tuple[ConcernLevel, ...] = ("review", "note")
     for edit, sightings in found:
-        levels: tuple[ConcernLevel, ...] = ("review", "note")
         for level in levels:
-            here = [each for each in sightings if each.level == level]
-            if here:
-                yield _concern(rule, level, edit, here, why)
+            if chosen := [each for each in sightings if each.level == level]:
+                yield report_file(rule, level, f"{describe_sightings(edit.path, chosen)} {why}", edit)
 
 
-def _concern(rule: str, level: ConcernLevel, edit: Edit, sightings: list[Sighting], why: str) -> Concern:
-    # The whole text is in the key: an approval is for this file as it is, not for a line that others can move around.
-    return Concern(rule, level, f"{told(edit.path, sightings)} {why}", (edit.path,), key(rule, edit))
-
-
-def told(path: str, sightings: list[Sighting]) -> str:
-    """The sightings of one file as a sentence each."""
+def describe_sightings(path: str, sightings: list[Sighting]) -> str:
+    """Return the sightings of one file, a sentence each."""
     lines = [f"{fold(path)}:{each.line} {each.says}: {code_span(each.text, 160)}." for each in sightings[:_SHOWN]]
     more = len(sightings) - _SHOWN
     return " ".join(lines) + (f" There are {more} more in this file." if more > 0 else "")
 
 
-def key(rule: str, edit: Edit) -> str:
-    """A name for what a rule says about one file, which no later change of the file shares."""
-    gone = edit.after is None
-    return hash_change([rule, edit.path, edit.mode, edit.base_mode, str(gone), edit.before or "", edit.after or ""])
+def report_file(rule: str, level: ConcernLevel, what: str, edit: Edit) -> Concern:
+    """Return a concern about one file.
+
+    The whole text is in its key: an approval is for this file as it is, not for a line that others can move around.
+    """
+    gone = str(edit.after is None)
+    parts = [rule, edit.path, edit.mode, edit.base_mode, gone, edit.before or "", edit.after or ""]
+    return Concern(rule, level, what, (edit.path,), hash_change(parts))

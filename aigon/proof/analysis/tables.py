@@ -1,47 +1,58 @@
-"""Literal answers in a Python file: tables, chains of comparisons, registrations; whatever maps input to answer."""
+"""Literal answers in product code: tables, chains of comparisons, registrations; whatever maps input to answer."""
 
 import ast
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-from aigon.model.changes import ConcernLevel
-from aigon.proof.analysis.examples import Atoms, atoms
-from aigon.proof.analysis.folding import UNKNOWN, fold
-from aigon.proof.analysis.folding import text as as_text
-from aigon.proof.analysis.languages import is_python
-from aigon.proof.analysis.literals import Literal, Table, branches, find_literals
-from aigon.proof.analysis.python import Module, read, units
-from aigon.proof.analysis.sightings import Sighting
-from aigon.proof.analysis.text import line_of
+from aigon.proof.analysis.examples import Atoms, flatten
+from aigon.proof.analysis.folding import UNKNOWN, decode_text
+from aigon.proof.analysis.python import Module, read_units
 
 _DECODES = re.compile(r"(b\d\ddecode|decode|fromhex|unhexlify)$")
-_ROWS = 5000
-"""Rows of a table that are looked at. One that has more than the tests have examples is no table of them."""
+_MOST_ROWS = 5000
+"""Rows of a table that are read. One that has more than the tests have examples is no table of them."""
 
 
-def tables(source: str) -> Iterator[Table]:
-    """All of them."""
-    for module in units(source):
+@dataclass(slots=True)
+class Table:
+    """Input and answer, one after the other, for every row. `line` is where it begins."""
+
+    line: int
+    text: str
+    rows: set[Atoms] = field(default_factory=set)
+    size: int = 0
+
+    def add(self, *values: Any) -> None:
+        """Add one row; what is not known from the text counts towards the size alone."""
+        self.size += 1
+        if not any(value is UNKNOWN for value in values):
+            self.rows.add(tuple(part for value in values for part in flatten(value)))
+
+    def fill(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Add the first of these rows."""
+        for row in list(rows)[:_MOST_ROWS]:
+            self.add(*row)
+
+
+def list_tables(source: str) -> Iterator[Table]:
+    """Yield every table of a Python file."""
+    for module in read_units(source):
         docs = {id(n.value) for n in module.nodes if isinstance(n, ast.Expr)}
         for node in module.nodes:
             if id(node) not in docs:
-                yield from _of(node, module)
+                yield from (table for table in _list_tables_of(node, module) if table.rows)
 
 
-def defaults(source: str) -> set[Atoms]:
-    """What the file answers where no table has anything: the literals that are returned, or given to `get`."""
-    found = set()
-    for module in units(source):
-        for node in module.nodes:
-            answer = fold(_last(node), module.values)
-            found |= {atoms(answer)} if answer is not UNKNOWN else set()
-    return found
+def list_defaults(source: str) -> set[Atoms]:
+    """Return what the file answers if no table has anything: the literals that are returned, or given to `get`."""
+    answers = (module.fold(_find_default(node)) for module in read_units(source) for node in module.nodes)
+    return {flatten(answer) for answer in answers if answer is not UNKNOWN}
 
 
-def _last(node: ast.AST) -> ast.expr | None:
+def _find_default(node: ast.AST) -> ast.expr | None:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and len(node.args) == 2:
         return node.args[1] if node.func.attr in ("get", "pop", "setdefault") else None
     value = node.value if isinstance(node, ast.Return) else node.body if isinstance(node, ast.Lambda) else None
@@ -50,183 +61,123 @@ def _last(node: ast.AST) -> ast.expr | None:
     return value
 
 
-def _of(node: ast.AST, module: Module) -> Iterator[Table]:
+def _list_tables_of(node: ast.AST, module: Module) -> Iterator[Table]:
     table = Table(module.line(node), module.text(node))
-    if isinstance(node, ast.Dict):
-        _dictionary(node, (), table, module)
-    elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-        _listed(node, table, module)
-    elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "zip":
-        columns = [fold(each, module.values) for each in node.args]
-        if len(columns) > 1 and all(isinstance(each, (list, tuple)) for each in columns):
-            _fill(table, zip(*columns, strict=False))
-    elif isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-        body: list[ast.stmt] = node.body if isinstance(node.body, list) else [ast.Return(node.body)]
-        branches(body, (), table, module)
-        yield from _registered(body, module)
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-        yield from _written(node, node.value, module)
-    elif isinstance(node, ast.Call) and _DECODES.search(module.name(node.func)):
-        decoded = fold(node, module.values)
-        if isinstance(decoded, (str, bytes)):
-            yield from _written(node, as_text(decoded), module)
-    if table.rows:
-        yield table
+    match node:
+        case ast.Dict():
+            _read_dictionary(node, (), table, module)
+        case ast.List() | ast.Tuple() | ast.Set():
+            _read_list(node, table, module)
+        case ast.Call(func=ast.Name(id="zip")):
+            columns = [module.fold(each) for each in node.args]
+            if len(columns) > 1 and all(isinstance(each, (list, tuple)) for each in columns):
+                table.fill(zip(*columns, strict=False))
+        case ast.Module() | ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+            body: list[ast.stmt] = node.body if isinstance(node.body, list) else [ast.Return(node.body)]
+            _read_branches(body, (), table, module)
+            yield from _list_registrations(body, module)
+        case ast.Constant(value=str() as text):
+            table.fill(_split_text(text))
+        case ast.Call() if _DECODES.search(module.name(node.func)):
+            decoded = module.fold(node)
+            if isinstance(decoded, (str, bytes)):
+                table.fill(_split_text(decode_text(decoded)))
+    yield table
 
 
-def _fill(table: Table, rows: Iterable[tuple[Any, ...]]) -> None:
-    for row in list(rows)[:_ROWS]:
-        table.add(*row)
-
-
-def _dictionary(node: ast.Dict, before: tuple[Any, ...], table: Table, module: Module) -> None:
-    for key, value in list(zip(node.keys, node.values, strict=True))[:_ROWS]:
-        keys = (*before, fold(key, module.values))
+def _read_dictionary(node: ast.Dict, before: tuple[Any, ...], table: Table, module: Module) -> None:
+    for key, value in list(zip(node.keys, node.values, strict=True))[:_MOST_ROWS]:
+        keys = (*before, module.fold(key))
         if isinstance(value, ast.Dict) and len(before) < 5:
-            _dictionary(value, keys, table, module)
+            _read_dictionary(value, keys, table, module)
         else:
-            table.add(*keys, fold(value.body if isinstance(value, ast.Lambda) else value, module.values))
+            table.add(*keys, module.fold(value.body if isinstance(value, ast.Lambda) else value))
 
 
-def _listed(node: ast.List | ast.Tuple | ast.Set, table: Table, module: Module) -> None:
-    for each in node.elts[:_ROWS]:
-        if isinstance(each, (ast.Tuple, ast.List)) and len(each.elts) > 1:
-            table.add(*(fold(part, module.values) for part in each.elts))
-        elif isinstance(each, ast.Call) and len(each.args) + len(each.keywords) > 1:
-            table.add(*(fold(part, module.values) for part in [*each.args, *(k.value for k in each.keywords)]))
+def _read_list(node: ast.List | ast.Tuple | ast.Set, table: Table, module: Module) -> None:
+    for each in node.elts[:_MOST_ROWS]:
+        parts: list[ast.expr] = []
+        if isinstance(each, (ast.Tuple, ast.List)):
+            parts = each.elts
+        elif isinstance(each, ast.Call):
+            parts = [*each.args, *(keyword.value for keyword in each.keywords)]
+        if len(parts) > 1:
+            table.add(*(module.fold(part) for part in parts))
 
 
-def _registered(body: list[ast.stmt], module: Module) -> Iterator[Table]:
-    """`TABLE[2, 3] = 6`, `learn((2, 3), 6)`, line by line: a table for each name."""
-    found: dict[str, Table] = {}
-    for statement in body[:_ROWS]:
+def _list_registrations(body: list[ast.stmt], module: Module) -> Iterator[Table]:
+    """Yield a table for each name in `TABLE[2, 3] = 6`, `learn((2, 3), 6)`, line by line."""
+    tables: dict[str, Table] = {}
+    for statement in body[:_MOST_ROWS]:
         name, values = "", []
-        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
-            target = statement.targets[0]
-            name, values = module.name(target.value), [target.slice, statement.value]
-        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-            name, values = module.name(statement.value.func), statement.value.args
+        match statement:
+            case ast.Assign(targets=[ast.Subscript() as target, *_]):
+                name, values = module.name(target.value), [target.slice, statement.value]
+            case ast.Expr(value=ast.Call() as call):
+                name, values = module.name(call.func), call.args
         if name and len(values) > 1:
-            table = found.setdefault(name, Table(module.line(statement), module.text(statement)))
-            table.add(*(fold(each, module.values) for each in values))
-    yield from found.values()
+            table = tables.setdefault(name, Table(module.line(statement), module.text(statement)))
+            table.add(*(module.fold(each) for each in values))
+    yield from tables.values()
 
 
-def _written(node: ast.AST, text: str, module: Module) -> Iterator[Table]:
-    """A text that is read as a table: JSON, or `"2,3=6;4,5=20"`."""
+def _split_text(text: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a text that is read as a table: JSON, or `"2,3=6;4,5=20"`."""
     text = text[:20_000]
     if text.lstrip()[:1] in ("{", "["):
-        rows = _json(text)
-    else:
-        parts = [re.split(r"[;\n|]", text), text.split(" "), text.split(",")]
-        split = [[atoms(re.sub(r"[=>]+", ",", part)) for part in each if part.strip()] for each in parts]
-        rows = next((each for each in split if len(each) > 1 and all(len(row) > 1 for row in each)), [])
-    table = Table(module.line(node), module.text(node))
-    _fill(table, rows)
-    if table.rows:
-        yield table
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return []
+        items = value.items() if isinstance(value, dict) else value if isinstance(value, list) else []
+        return [tuple(item) for item in items if isinstance(item, (list, tuple)) and len(item) > 1]
+    for parts in (re.split(r"[;\n|]", text), text.split(" "), text.split(",")):
+        rows: list[tuple[Any, ...]] = [flatten(re.sub(r"[=>]+", ",", part)) for part in parts if part.strip()]
+        if len(rows) > 1 and all(len(row) > 1 for row in rows):
+            return rows
+    return []
 
 
-def _json(text: str) -> list[tuple[Any, ...]]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return []
-    items = value.items() if isinstance(value, dict) else value if isinstance(value, list) else []
-    return [tuple(item) for item in items if isinstance(item, (list, tuple)) and len(item) > 1]
+def _read_branches(body: list[ast.stmt], before: tuple[Any, ...], table: Table, module: Module) -> None:
+    """Add comparisons with literals that lead to a literal."""
+    for statement in body:
+        if isinstance(statement, ast.If) and len(before) < 20:
+            if keys := _list_compared(statement.test, module):
+                _read_branches(statement.body, (*before, *keys), table, module)
+            _read_branches(statement.orelse, before, table, module)
+        elif isinstance(statement, ast.Match):
+            for case in statement.cases:
+                if keys := _list_matched(case.pattern, module):
+                    _read_branches(case.body, (*before, *keys), table, module)
+        elif isinstance(statement, (ast.Return, ast.Assign)) and statement.value is not None:
+            node = statement.value
+            while isinstance(node, ast.IfExp):
+                if keys := _list_compared(node.test, module):
+                    table.add(*before, *keys, module.fold(node.body))
+                node = node.orelse
+            if before:
+                table.add(*before, module.fold(node))
+        elif isinstance(statement, (ast.Try, ast.With, ast.For, ast.While)):
+            _read_branches(statement.body, before, table, module)
 
 
-_NEARLY_ALL = 0.8
-"""Of the examples that a table covers, and of a table that consists of examples."""
+def _list_compared(test: ast.AST, module: Module) -> tuple[Any, ...]:
+    """Return the literals that a condition wants something to be equal to; none if it wants anything else."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        return tuple(key for each in test.values for key in _list_compared(each, module))
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], (ast.Eq, ast.Is, ast.In)):
+        sides = (test.left, test.comparators[0])
+        known = [value for side in sides if (value := module.fold(side)) is not UNKNOWN]
+        computed = any(isinstance(n, ast.BinOp) for side in sides for n in ast.walk(side))
+        return tuple(known) if len(known) == 1 and not computed else ()
+    return ()
 
 
-@dataclass(frozen=True, slots=True)
-class CopiedQuestion:
-    """One function as the tests ask for it: every example as one row of input and answer, and the level of a table."""
-
-    name: str
-    rows: frozenset[Atoms]
-    answers: Mapping[Atoms, Atoms]
-    enough: int
-    level: ConcernLevel
-
-
-def answered(path: str, text: str, asked: list[CopiedQuestion]) -> Iterator[Sighting]:
-    if is_python(path) and read(text) is not None:
-        found = _in_python(text, asked)
-    else:
-        literals = find_literals(path, text)
-        known = {atom for literal in literals for atom in literal.atoms}
-        possible = [each for each in asked if _share(each.rows, known) >= _NEARLY_ALL]
-        found = ((each, _run(each, literals, text)) for each in possible[:_MOST])
-    for each, table in found:
-        if table:
-            says = f"answers what the tests ask of {each.name}, and hardly anything else"
-            yield Sighting(table.line, table.text, says, each.level)
-
-
-def _in_python(text: str, asked: list[CopiedQuestion]) -> Iterator[tuple[CopiedQuestion, Table | None]]:
-    every = frozenset(row for each in asked for row in each.rows)
-    held = [t for t in tables(text) if t.rows & every and len(t.rows & every) >= _NEARLY_ALL * t.size][:_MOST]
-    rows = frozenset(row for table in held for row in table.rows)
-    fallback = defaults(text) if held else set()
-    for each in [each for each in asked if len(each.rows & rows) >= each.enough][:_MOST]:
-        yield each, _copied(each, held, fallback)
-
-
-def _share(rows: frozenset[Atoms], known: set[str]) -> float:
-    """How many of the rows consist of what the text holds."""
-    return sum(known.issuperset(row) for row in rows) / max(len(rows), 1)
-
-
-def _copied(asked: CopiedQuestion, held: list[Table], fallback: set[Atoms]) -> Table | None:
-    """The first of the tables that, together, were copied."""
-    mine = [t for t in held if len(t.rows & asked.rows) >= _NEARLY_ALL * t.size and t.rows & asked.rows]
-    hits = frozenset(row for table in mine for row in table.rows & asked.rows)
-    if len(hits) < asked.enough:
-        return None
-    covered = len(hits) + sum(asked.answers[row] in fallback for row in asked.rows - hits)
-    return mine[0] if covered >= _NEARLY_ALL * len(asked.rows) else None
-
-
-def _run(asked: CopiedQuestion, found: list[Literal], text: str) -> Table | None:
-    """The same where only literals are known: rows that stand close together, with little else among them."""
-    longest = min(max(len(row) for row in asked.rows), _WIDEST)
-    hits: set[Atoms] = set()
-    others, at, last, first = 0, 0, -10, 0
-    while at < len(found):
-        if found[at].line - last > _FAR and len(hits) < asked.enough:
-            hits, others, first = set(), 0, found[at].line
-        elif found[at].line - last > _FAR:
-            break
-        last = found[at].line
-        taken = _row(asked, found, at, longest)
-        others += not taken
-        if taken:
-            hits.add(_joined(found[at : at + taken]))
-            last = found[at + taken - 1].line
-        at += taken or 1
-    pure = len(hits) >= _NEARLY_ALL * (len(hits) + others / longest)
-    if len(hits) >= asked.enough and pure and len(hits) >= _NEARLY_ALL * len(asked.rows):
-        return Table(first, line_of(text, first))
-    return None
-
-
-_FAR = 3
-"""Lines between two literals that no longer belong to one table."""
-_WIDEST = 30
-"""Literals of a row that are compared, in languages that are read by their literals."""
-_MOST = 300
-"""Functions, and tables that look copied, that are compared with each other."""
-
-
-def _row(asked: CopiedQuestion, found: list[Literal], at: int, longest: int) -> int:
-    """How many literals, from this one, are an example; 0 for none."""
-    for length in range(1, longest + 1):
-        if _joined(found[at : at + length]) in asked.rows:
-            return length
-    return 0
-
-
-def _joined(found: list[Literal]) -> Atoms:
-    return tuple(atom for literal in found for atom in literal.atoms)
+def _list_matched(pattern: ast.pattern, module: Module) -> tuple[Any, ...]:
+    if isinstance(pattern, ast.MatchValue):
+        return (module.fold(pattern.value),)
+    if isinstance(pattern, ast.MatchSingleton):
+        return (pattern.value,)
+    if isinstance(pattern, ast.MatchSequence):
+        return tuple(key for each in pattern.patterns for key in _list_matched(each, module))
+    return ()

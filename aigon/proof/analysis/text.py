@@ -6,68 +6,54 @@ its line ends with it, and every pattern that may look far consumes what it look
 """
 
 import re
-import unicodedata
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cache, lru_cache
-from typing import Literal
 
-from aigon.model.changes import Edit
-from aigon.proof.analysis.languages import LONGEST, Family, extension, family
-
-Kind = Literal["comment", "string"]
+from aigon.proof.analysis.languages import LONGEST, extension, family
 
 _QUOTED = r'"(?:\\.|[^"\\\n])*"?|\'(?:\\.|[^\'\\\n])*\'?'
 _BLOCK = r"/\*.*?(?:\*/|\Z)"
 _REGEX = (
     r"(?:(?<=[=(,:;!&|?{}\[\n])|(?<=[=(,:;!&|?{}\[] )|(?<=return ))/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/"
 )
-_PATTERNS: dict[Family, str] = {
+_PATTERNS = {
     "python": rf"(?P<string>(?P<q>\"\"\"|''')(?:\\.|[^\\])*?(?:(?P=q)|\Z)|{_QUOTED})|(?P<comment>\#[^\n]*)",
     "c": rf"(?P<string>{_QUOTED}|`(?:\\.|[^`\\])*`?|{_REGEX})|(?P<comment>//[^\n]*|{_BLOCK})",
     "hash": rf"(?P<string>{_QUOTED})|(?P<comment>(?<!\S)\#[^\n]*)",
     "dash": rf"(?P<string>{_QUOTED})|(?P<comment>--[^\n]*|{_BLOCK})",
     "markup": r"(?P<string>(?!))|(?P<comment><!--.*?(?:-->|\Z))",
     "text": r"(?P<string>(?!))|(?P<comment>(?!))",
+    "rs": rf"(?P<string>\"(?:\\.|[^\"\\])*\"?|'(?:\\.|[^'\\\n])')|(?P<comment>//[^\n]*|{_BLOCK})",
+    "php": rf"(?P<string>{_QUOTED})|(?P<comment>//[^\n]*|\#(?!\[)[^\n]*|{_BLOCK})",
 }
-_RUST = rf"(?P<string>\"(?:\\.|[^\"\\])*\"?|'(?:\\.|[^'\\\n])')|(?P<comment>//[^\n]*|{_BLOCK})"
-_PHP = rf"(?P<string>{_QUOTED})|(?P<comment>//[^\n]*|\#(?!\[)[^\n]*|{_BLOCK})"
-
-
-@lru_cache(maxsize=256)
-def pieces(text: str, path: str) -> tuple[tuple[Kind, int, int], ...]:
-    """The comments and strings of a text: kind, where it begins, where it ends."""
-    found = _pattern(path).finditer(text[:LONGEST])
-    return tuple(("comment" if m["comment"] is not None else "string", *m.span()) for m in found)
+"""By family, and by extension for languages that differ from theirs."""
 
 
 def without_comments(text: str, path: str) -> str:
-    """The text with blanks for its comments; every line and column stays where it was."""
-    return _blanked(text, path, ("comment",))
+    """Return the text with blanks for its comments. Every line and column stays where it was."""
+    return _blank(text, path, strings=False)
 
 
 def bare(text: str, path: str) -> str:
-    """The text with blanks for its comments and strings."""
-    return _blanked(text, path, ("comment", "string"))
+    """Return the text with blanks for its comments and strings."""
+    return _blank(text, path, strings=True)
 
 
 def comments(text: str, path: str) -> Iterator[tuple[int, str]]:
-    """Line (from 1) and text of each line of each comment."""
-    for kind, start, end in pieces(text, path):
-        if kind == "comment":
-            first = line_at(text, start)
-            yield from enumerate(text[start:end].split("\n"), first)
+    """Yield line (from 1) and text of each line of each comment."""
+    for is_comment, start, end in _pieces(text, path):
+        if is_comment:
+            yield from enumerate(text[start:end].split("\n"), line_at(text, start))
 
 
 def line_at(text: str, offset: int) -> int:
-    """The number of the line, from 1, that a character is on."""
+    """Return the number of the line, from 1, that a character is on."""
     return bisect_right(_starts(text), offset)
 
 
 def line_of(text: str, number: int) -> str:
-    """One line without its indentation; "" where there is none."""
+    """Return one line without its indentation; "" if there is no such line."""
     starts = _starts(text)
     if not 1 <= number <= len(starts):
         return ""
@@ -80,92 +66,23 @@ def _starts(text: str) -> tuple[int, ...]:
     return (0, *(m.end() for m in re.finditer("\n", text)))
 
 
-def _blanked(text: str, path: str, kinds: tuple[Kind, ...]) -> str:
-    parts, at = [], 0
-    for kind, start, end in pieces(text, path):
-        if kind in kinds:
-            parts += [text[at:start], re.sub(r"[^\n]", " ", text[start:end])]
-            at = end
-    return "".join([*parts, text[at:LONGEST]])
+@lru_cache(maxsize=256)
+def _pieces(text: str, path: str) -> tuple[tuple[bool, int, int], ...]:
+    """Return the comments and strings of a text: whether it is a comment, where it begins, where it ends."""
+    end = extension(path)
+    found = _compile(end if end in ("rs", "php") else family(path)).finditer(text[:LONGEST])
+    return tuple((m["comment"] is not None, *m.span()) for m in found)
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.DOTALL)
+def _compile(name: str) -> re.Pattern[str]:
+    return re.compile(_PATTERNS[name], re.DOTALL)
 
 
-def _pattern(path: str) -> re.Pattern[str]:
-    special = {"rs": _RUST, "php": _PHP}.get(extension(path))
-    return _compiled(special or _PATTERNS[family(path)])
-
-
-_MOST = 300_000
-"""Characters of one file that are read."""
-_MARKS = re.compile(r"^(?:<!--|[\s#*/;%!>|\-\"'`+])+")
-_UNSEEN = re.compile("[\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u00ad\U000e0000-\U000e007f]")
-_ALIKE = str.maketrans("АВЕКМНОРСТХІЅЈаеорсухіјѕԁɡΑΒΕΖΗΙΚΜΝΟΡΤΥΧοιν", "ABEKMHOPCTXISJaeopcyxijsdgABEZHIKMNOPTYXoiv")
-
-
-@dataclass(frozen=True, slots=True)
-class Prose:
-    """Added text: `words` on one line, `starts` the offset in it at which each of the `lines` (numbers) begins."""
-
-    path: str
-    words: str
-    raw: str
-    starts: tuple[int, ...] = ()
-    lines: tuple[int, ...] = ()
-
-    def line(self, offset: int) -> int:
-        """The number of the line that a word is on; 0 for what is no line of a file."""
-        return next((n for s, n in zip(reversed(self.starts), reversed(self.lines), strict=True) if s <= offset), 0)
-
-
-def added(edits: Sequence[Edit]) -> list[Prose]:
-    """What each file has more of than before; lines that only moved from one file to another are left out."""
-    lost: Counter[str] = Counter()
-    for edit in edits:
-        lost += Counter(_lines(edit.before)) - Counter(_lines(edit.after))
-    return [_of(edit, lost) for edit in edits if edit.after]
-
-
-def plain(path: str, text: str) -> Prose:
-    """A text that is no file: a name, a message."""
-    return Prose(path, _joined([text]), text)
-
-
-def read(text: str) -> str:
-    """A text as words on one line."""
-    return _joined(_lines(text))
-
-
-def _of(edit: Edit, lost: Counter[str]) -> Prose:
-    known = Counter(_lines(edit.before)) + lost
-    taken, lines = [], []
-    for number, line in enumerate(_lines(edit.after), 1):
-        if known[line] > 0:
-            known[line] -= 1
-        elif line:
-            taken.append(line)
-            lines.append(number)
-    starts, at = [], 0
-    words = [_joined([line]) for line in taken]
-    for each in words:
-        starts.append(at)
-        at += len(each) + 1
-    return Prose(edit.path, " ".join(words), "\n".join(taken), tuple(starts), tuple(lines))
-
-
-def _lines(text: str | None) -> list[str]:
-    return [line.strip() for line in (text or "")[:_MOST].split("\n")]
-
-
-def _joined(lines: Iterable[str]) -> str:
-    return " ".join(" ".join(_seen(_MARKS.sub("", line)).split()) for line in lines)
-
-
-@lru_cache(maxsize=4096)
-def _seen(line: str) -> str:
-    if line.isascii():
-        return line
-    return unicodedata.normalize("NFKC", _UNSEEN.sub("", line)).translate(_ALIKE)
+def _blank(text: str, path: str, *, strings: bool) -> str:
+    parts, at = [], 0
+    for is_comment, start, end in _pieces(text, path):
+        if is_comment or strings:
+            parts += [text[at:start], re.sub(r"[^\n]", " ", text[start:end])]
+            at = end
+    return "".join([*parts, text[at:LONGEST]])

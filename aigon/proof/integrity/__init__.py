@@ -1,9 +1,8 @@
 """Integrity rules: what the checks cannot see about how a tree came about. One module per rule, and those of plug-ins.
 
 A rule module has two public names: `RULE`, its name for people, and `look(edits: Edits) -> Iterator[Concern]`. It is
-pure, and about what the change added: what stood in the base already is no concern, wherever it stands now. Texts are
-chosen by an agent, so every rule is bounded in time and survives anything. What rules share is in
-`aigon.proof.analysis`.
+pure, and about what the change added: what the base had already is no concern, wherever it is now. Texts are chosen by
+an agent, so every rule is bounded in time and survives anything. What rules share is in `aigon.proof.analysis`.
 
 `review` is kept for what an honest change hardly ever needs; everything that ordinary work brings along is a `note`.
 """
@@ -16,17 +15,17 @@ RULES = Registry("aigon.rules", __name__, "integrity rule")
 
 
 def names() -> tuple[str, ...]:
-    """The names of all rules, sorted, as their concerns carry them."""
+    """Return the names of all rules, sorted, as their concerns carry them."""
     return tuple(sorted(RULES.load(name).RULE for name in RULES.names()))
 
 
 def concerns(edits: Edits) -> tuple[Concern, ...]:
-    """What all rules see in a change: what needs a person first. Never raises."""
-    seen = [concern for name in RULES.names() for concern in _seen(name, edits)]
-    return tuple(sorted(seen, key=lambda concern: concern.level != "review"))
+    """Return what all rules see in a change: what needs a person first. Never raises."""
+    found = [concern for name in RULES.names() for concern in _apply(name, edits)]
+    return tuple(sorted(found, key=lambda concern: concern.level != "review"))
 
 
-def _seen(name: str, edits: Edits) -> tuple[Concern, ...]:
+def _apply(name: str, edits: Edits) -> tuple[Concern, ...]:
     rule = name.replace("_", "-")
     try:
         module = RULES.load(name)
@@ -35,16 +34,11 @@ def _seen(name: str, edits: Edits) -> tuple[Concern, ...]:
     except Exception as error:
         # The one place where this is right: a rule reads what an agent wrote. A fault in it must not end a run, and
         # it must not pass for "nothing found" either.
-        return (_unseen(rule, edits, error),)
-
-
-def _unseen(name: str, edits: Edits, error: Exception) -> Concern:
-    why = error.what if isinstance(error, AigonError) else type(error).__name__
+        why = error.what if isinstance(error, AigonError) else type(error).__name__
     what = (
-        f"The rule {name} could not be looked at ({why}), so this change was not examined for it. "
+        f"The rule {rule} could not be looked at ({why}), so this change was not examined for it. "
         "Read the change with that in mind before approving it."
     )
     parts = (part for edit in edits.files for part in (edit.path, edit.after or "", edit.mode))
-    return Concern(
-        name, "review", what, tuple(edit.path for edit in edits.files)[:20], hash_change([name, *map(ascii, parts)])
-    )
+    paths = tuple(edit.path for edit in edits.files)[:20]
+    return (Concern(rule, "review", what, paths, hash_change([rule, *map(ascii, parts)])),)

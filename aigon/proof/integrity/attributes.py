@@ -1,6 +1,6 @@
 """.gitattributes lines that change what git does with source files: run programs on them, hide them, leave them out.
 
-`review` where a pattern reaches source code: `filter` and `diff` name programs that git runs, `binary`, `-diff` and
+`review` if a pattern reaches source code: `filter` and `diff` name programs that git runs, `binary`, `-diff` and
 `linguist-generated` keep reviewers from seeing lines, `export-ignore` keeps files out of an archive,
 `working-tree-encoding` makes the checked-out bytes others than the committed ones. For data, lock files, generated and
 vendored files these are ordinary, as are line endings, the drivers that are part of git, and leaving tests or
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from aigon.model.changes import Concern, Edits
 from aigon.proof.analysis.languages import extension, is_code, words
-from aigon.proof.analysis.sightings import Sighting, fresh, reported
+from aigon.proof.analysis.sightings import Sighting, find_new, report
 from aigon.proof.analysis.text import line_of
 
 RULE = "attributes"
@@ -34,29 +34,29 @@ _ORDINARY = re.compile(
 
 
 def look(edits: Edits) -> Iterator[Concern]:
-    """Every .gitattributes that brings such a line."""
+    """Report every .gitattributes that brings such a line."""
     files = [edit for edit in edits.files if posixpath.basename(edit.path) == ".gitattributes"]
-    yield from reported(RULE, fresh(files, _see), _WHY)
+    yield from report(RULE, find_new(files, _see), _WHY)
 
 
 def _see(_: str, text: str) -> Iterable[Sighting]:
     for number in range(1, min(text.count("\n") + 2, 2000)):
-        told = line_of(text, number)[:1000]
-        split = re.match(r'"([^"]*)"(.*)|(\S+)(.*)', told)
+        line = line_of(text, number)[:1000]
+        split = re.match(r'"([^"]*)"(.*)|(\S+)(.*)', line)
         pattern, rest = ((split[1] or split[3] or ""), (split[2] or split[4] or "")) if split else ("", "")
-        found = [name for name in _ATTRIBUTE.findall(rest) if not _harmless(name, pattern)]
-        if found and not pattern.startswith("#") and _is_source(pattern):
-            yield Sighting(number, told, f"sets {', '.join(found[:3])} for source files")
+        attributes = [name for name in _ATTRIBUTE.findall(rest) if not _is_harmless(name, pattern)]
+        if attributes and not pattern.startswith("#") and _can_reach_source(pattern):
+            yield Sighting(number, line, f"sets {', '.join(attributes[:3])} for source files")
 
 
-def _harmless(attribute: str, pattern: str) -> bool:
+def _is_harmless(attribute: str, pattern: str) -> bool:
     name, _, value = attribute.partition("=")
     if name in ("diff", "merge"):
         return value in _OF_GIT
     return name == "export-ignore" and _LEFT_OUT.match(pattern) is not None
 
 
-def _is_source(pattern: str) -> bool:
+def _can_reach_source(pattern: str) -> bool:
     """Whether a pattern can mean source code: it names such files, a folder, or everything."""
     if pattern.startswith("[attr]"):
         return True

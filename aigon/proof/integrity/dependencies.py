@@ -1,26 +1,25 @@
 """Changed dependencies.
 
-A `note`, as features need libraries and upgrades are ordinary work. `review` where a tool that decides (a test runner,
-a linter, a type checker) is taken from a file, a folder or an address instead of its registry, or under another name,
-and where the registry itself changes: then what is called pytest need not be pytest.
+A `note`, as features need libraries and upgrades are ordinary work. `review` if a tool that decides (a test runner, a
+linter, a type checker) is taken from a file, a folder or an address instead of its registry, or under another name, and
+if the registry itself changes: then what is called pytest need not be pytest.
 """
 
 import posixpath
 import re
 from collections.abc import Iterator
 
-from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
-from aigon.proof.analysis.manifests import Wants, dependencies
-from aigon.proof.analysis.sightings import key
+from aigon.model.changes import Concern, Edits
+from aigon.proof.analysis.manifests import read_dependencies
+from aigon.proof.analysis.sightings import report_file
 from aigon.text.quoting import fold
 
 RULE = "dependencies"
 _TOOLS = re.compile(
     r"(_?pytest\b|pytest-|pluggy|iniconfig|unittest2|nose|tox\b|nox\b|coverage|hypothesis|ruff|mypy"
-    r"|pyright|flake8|pylint|black"
-    r"|jest|@jest/|vitest|@vitest/|mocha|chai|ava$|tap$|jasmine|karma|cypress|playwright|@playwright/"
-    r"|eslint|typescript$|tsc$"
-    r"|ts-jest|github\.com/stretchr/testify|rspec|minitest|rubocop|junit|phpunit|phpunit/phpunit)",
+    r"|pyright|flake8|pylint|black|jest|@jest/|vitest|@vitest/|mocha|chai|ava$|tap$|jasmine|karma|cypress|playwright"
+    r"|@playwright/|eslint|typescript$|tsc$|ts-jest|github\.com/stretchr/testify|rspec|minitest|rubocop|junit|phpunit"
+    r"|phpunit/phpunit)",
     re.IGNORECASE,
 )
 _ELSEWHERE = re.compile(
@@ -34,26 +33,21 @@ _REGISTRY = re.compile(
 
 
 def look(edits: Edits) -> Iterator[Concern]:
-    """One concern for each manifest that asks for something else."""
+    """Report each manifest that asks for something else."""
     for edit in edits.files:
-        before, after = dependencies(edit.path, edit.before), dependencies(edit.path, edit.after)
-        if before != after:
-            yield _concern(edit, before, after)
-
-
-def _concern(edit: Edit, before: Wants, after: Wants) -> Concern:
-    new = [name for name in after if after[name] != before.get(name)]
-    gone = [name for name in before if name not in after]
-    strange = [after[name] for name in new if _is_strange(name, after[name])]
-    level: ConcernLevel = "review" if strange else "note"
-    parts = [f"wants {', '.join(new[:12])}" if new else "", f"no longer wants {', '.join(gone[:12])}" if gone else ""]
-    told = f"{fold(edit.path)} {' and '.join(filter(None, parts))}."
-    why = (
-        f"What decides would come from elsewhere: {fold(', '.join(strange), 200)}. Take it from the registry."
-        if strange
-        else "See that the feature needs it and that it is what its name says."
-    )
-    return Concern(RULE, level, f"{fold(told, 500)} {why}", (edit.path,), key(RULE, edit))
+        before, after = read_dependencies(edit.path, edit.before), read_dependencies(edit.path, edit.after)
+        if before == after:
+            continue
+        new = [name for name in after if after[name] != before.get(name)]
+        gone = [name for name in before if name not in after]
+        strange = [after[name] for name in new if _is_strange(name, after[name])]
+        parts = [f"wants {', '.join(new[:12])}"] if new else []
+        parts += [f"no longer wants {', '.join(gone[:12])}"] if gone else []
+        why = "See that the feature needs it and that it is what its name says."
+        if strange:
+            why = f"What decides would come from elsewhere: {fold(', '.join(strange), 200)}. Take it from the registry."
+        what = fold(f"{fold(edit.path)} {' and '.join(parts)}.", 500)
+        yield report_file(RULE, "review" if strange else "note", f"{what} {why}", edit)
 
 
 def _is_strange(name: str, wanted: str) -> bool:

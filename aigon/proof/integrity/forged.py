@@ -2,55 +2,50 @@
 
 aigon reads none of these from the agent's commits, but people read them and believe them. `review` for a trailer in a
 commit message of the agent, and for a log or state file that claims results; a file that only has such a name is a
-`note`. New specs are ordinary where a feature writes one for the inbox.
+`note`. New specs are ordinary if a feature writes one for the inbox.
 """
 
 import re
 from collections.abc import Iterator
 
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits, hash_change
-from aigon.proof.analysis.sightings import key
+from aigon.proof.analysis.sightings import report_file
 from aigon.spec.features import ROOT
 from aigon.text.quoting import code_span, fold
 
 RULE = "forged"
 _TRAILER = re.compile(r"^\s{0,8}(Aigon-[A-Za-z]{1,40})\s*:.*$", re.MULTILINE | re.IGNORECASE)
 _LOG = re.compile(
-    r"(^|/)feature-[^/]{1,200}-log\.md$|(^|/)loop-state[^/]{0,200}\.json$|(^|/)(journal"
-    r"|decisions)[^/]{0,80}\.jsonl$"
+    r"(^|/)feature-[^/]{1,200}-log\.md$|(^|/)loop-state[^/]{0,200}\.json$|(^|/)(journal|decisions)[^/]{0,80}\.jsonl$"
 )
 _SPEC = re.compile(r"(^|/)feature-(\d+-)?[^/]{1,200}\.md$")
 _RESULTS = re.compile(
     r"^#+ (?:Iteration \d+|Iteration log|Validation Results|Acceptance Criteria Status)|\bAigon-\w+:"
-    r"|\bcriteria (?:proven|passed)\b"
-    r"|\"(?:verdicts?|status|outcome)\"\s*:\s*\"?(?:met|Met|proven)|\"kind\"\s*:\s*\"(?:RunEnded"
-    r"|IterationFinished)",
+    r"|\bcriteria proven\b|\"(?:verdicts?|status|outcome)\"\s*:\s*\"?(?:met|Met|proven)"
+    r"|\"kind\"\s*:\s*\"(?:RunEnded|IterationFinished)",
     re.MULTILINE,
 )
+_TICKED = re.compile(r"^[ \t]{0,20}[-*] \[[xX]\]", re.MULTILINE)
+_CRITERIA = re.compile(r"^#+ Acceptance Criteria", re.MULTILINE)
 _WHY = "Only aigon says what was proven, from its own journal. Take it out."
 
 
 def look(edits: Edits) -> Iterator[Concern]:
-    """One concern for each message and each file."""
+    """Report each message and each file."""
     for message in edits.messages:
-        found = _TRAILER.search(message)
-        if found:
-            what = f"A commit of the agent has a trailer of aigon's: {code_span(found[0].strip(), 120)}. {_WHY}"
+        if trailer := _TRAILER.search(message):
+            what = f"A commit of the agent has a trailer of aigon's: {code_span(trailer[0].strip(), 120)}. {_WHY}"
             yield Concern(RULE, "review", what, (), hash_change([RULE, message]))
     for edit in edits.files:
-        level = _level(edit)
-        if level:
-            what = f"{fold(edit.path)} looks like a record that aigon keeps. {_WHY}"
-            yield Concern(RULE, level, what, (edit.path,), key(RULE, edit))
+        if level := _choose_level(edit):
+            yield report_file(RULE, level, f"{fold(edit.path)} looks like a record that aigon keeps. {_WHY}", edit)
 
 
-def _level(edit: Edit) -> ConcernLevel | None:
+def _choose_level(edit: Edit) -> ConcernLevel | None:
     if edit.after is None or edit.after == edit.before:
         return None
     if _LOG.search(edit.path):
         return "review" if _RESULTS.search(edit.after) else "note"
-    copy = edit.before is None and _SPEC.search(edit.path) and not edit.path.startswith(f"{ROOT}/")
-    ticked = re.search(r"^[ \t]{0,20}[-*] \[[xX]\]", edit.after, re.MULTILINE) is not None
-    if copy and ticked and re.search(r"^#+ Acceptance Criteria", edit.after, re.MULTILINE):
-        return "review"
-    return "note" if copy else None
+    if edit.before is None and _SPEC.search(edit.path) and not edit.path.startswith(f"{ROOT}/"):
+        return "review" if _TICKED.search(edit.after) and _CRITERIA.search(edit.after) else "note"
+    return None

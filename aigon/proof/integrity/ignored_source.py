@@ -1,19 +1,20 @@
 """.gitignore lines that keep source code out of the commit: it works here and is missing everywhere else.
 
-`review` where a new line reaches what product code of this change imports, a folder that it changes files in, a file
-that it takes out of the repository, or every file of a language. Ordinary lines (build results, caches, environments)
-reach none of these and are nothing. The clean room finds out in any case; this says why.
+`review` if a new line reaches what product code of this change imports, a folder that it changes files in, a file that
+it takes out of the repository, or every file of a language. Ordinary lines (build results, caches, environments) reach
+none of these and are nothing. The clean room finds out in any case; this says why.
 """
 
 import ast
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from aigon.model.changes import Concern, Edit, Edits
-from aigon.proof.analysis.languages import is_javascript, is_python, product, reaches
-from aigon.proof.analysis.python import read
-from aigon.proof.analysis.sightings import Sighting, fresh, reported
+from aigon.proof.analysis.languages import is_javascript, is_python, list_product
+from aigon.proof.analysis.python import read_module
+from aigon.proof.analysis.sightings import Sighting, find_new, report
 from aigon.proof.analysis.text import without_comments
 
 RULE = "ignored-source"
@@ -25,61 +26,88 @@ _WHOLE = re.compile(r"\*+|(\*\*/)?\*\.(py|js|jsx|ts|tsx|go|rs|rb|java|kt|c|cc|cp
 _IMPORT = re.compile(r"(?:\bfrom|\brequire\(|\bimport\(?)\s*['\"](\.{1,2}/[^'\"\n]{1,300})['\"]")
 _SUFFIXES = ("", ".js", ".ts", ".mjs", ".cjs", ".jsx", ".tsx", "/index.js", "/index.ts")
 _MOST = 3000
+_TOKENS = re.compile(r"\*\*/|/\*\*|\*+|\?|\[(?:\\.|[^\]\\]){1,60}\]|\\.|.", re.DOTALL)
+_WILD = {"**/": "(?:.*/)?", "/**": "(?:/.*)?", "*": "[^/]*", "**": ".*", "?": "[^/]"}
 
 
 def look(edits: Edits) -> Iterator[Concern]:
-    """Every .gitignore that brings such a line."""
+    """Report every .gitignore that brings such a line."""
     files = [edit for edit in edits.files if posixpath.basename(edit.path) == ".gitignore"]
-    if not files:
-        return
-    needed = list(dict.fromkeys(_needed(edits)))[:_MOST]
-    yield from reported(RULE, fresh(files, lambda path, text: _see(path, text, needed)), _WHY)
+    needed = list(dict.fromkeys(_list_needed(edits)))[:_MOST] if files else []
+
+    def see(file: str, text: str) -> Iterable[Sighting]:
+        for number, line in enumerate(text.split("\n")[:500], 1):
+            pattern = line.strip()
+            if pattern and not pattern.startswith(("#", "!")):
+                hit = next((says for path, says in needed if _is_ignored(pattern, file, path)), "")
+                if hit or _WHOLE.fullmatch(pattern):
+                    yield Sighting(number, pattern, f"ignores {hit or 'all source code of a kind'}")
+
+    yield from report(RULE, find_new(files, see), _WHY)
 
 
-def _see(file: str, text: str, needed: list[tuple[str, str]]) -> Iterable[Sighting]:
-    for number, line in enumerate(text.split("\n")[:500], 1):
-        pattern = line.strip()
-        if not pattern or pattern.startswith(("#", "!")):
-            continue
-        hit = next((says for path, says in needed if reaches(pattern, file, path)), "")
-        if hit or _WHOLE.fullmatch(pattern):
-            yield Sighting(number, pattern, f"ignores {hit or 'all source code of a kind'}")
+def _is_ignored(pattern: str, file: str, path: str) -> bool:
+    """Whether `pattern`, a line of the file `file`, means `path` or a folder that it is in."""
+    folder = posixpath.dirname(file)
+    if folder and not path.startswith(f"{folder}/"):
+        return False
+    parts = (path[len(folder) + 1 :] if folder else path).split("/")
+    last = len(parts) + (0 if pattern.endswith("/") else 1)
+    compiled = _compile(pattern.rstrip("/"))
+    return any(compiled.fullmatch("/".join(parts[:n])) for n in range(1, last))
 
 
-def _needed(edits: Edits) -> Iterator[tuple[str, str]]:
-    """Paths that the code needs, and what they are to it."""
+@lru_cache(maxsize=512)
+def _compile(pattern: str) -> re.Pattern[str]:
+    body = re.sub(r"\*{3,}", "**", pattern.strip("/")[:300])
+    regex = "".join(_translate(token) for token in _TOKENS.findall(body)[:120])
+    try:
+        return re.compile(regex if "/" in pattern else rf"(?:[^\n]*/)?{regex}", re.DOTALL)
+    except re.error:
+        return re.compile(re.escape(pattern))
+
+
+def _translate(token: str) -> str:
+    if token in _WILD:
+        return _WILD[token]
+    if token.startswith("[") and len(token) > 2:
+        inside = token[1:-1].replace("!", "^", 1) if token[1] == "!" else token[1:-1]
+        return f"[{inside.replace('[', chr(92) + '[')}]"
+    return re.escape(token[1:] if token.startswith("\\") and len(token) > 1 else token)
+
+
+def _list_needed(edits: Edits) -> Iterator[tuple[str, str]]:
+    """Yield paths that the code needs, and what they are to it."""
     there = {edit.path for edit in edits.files if edit.after is not None}
-    for edit in product(edits):
+    for edit in list_product(edits):
         if edit.after is None and edit.before:
             yield edit.path, f"{edit.path}, which this change takes out of the repository"
         elif edit.after is not None:
             yield edit.path, f"where {edit.path} is"
-            yield from ((path, f"{path}, which {edit.path} imports") for path in _imports(edit) if path not in there)
+            imported = _list_imports(edit, edit.after)
+            yield from ((path, f"{path}, which {edit.path} imports") for path in imported if path not in there)
 
 
-def _imports(edit: Edit) -> Iterator[str]:
-    text = edit.after or ""
+def _list_imports(edit: Edit, text: str) -> Iterator[str]:
+    folder = posixpath.dirname(edit.path)
     if is_python(edit.path):
-        module = read(text)
+        module = read_module(text)
         for node in module.nodes if module else ():
-            yield from _python_imports(node, edit.path)
+            for name in _list_modules(node, folder):
+                if name and not name.startswith(".."):
+                    yield from (f"{root}{name}{end}" for root in ("", "src/") for end in (".py", "/__init__.py"))
     elif is_javascript(edit.path):
         for match in _IMPORT.finditer(without_comments(text, edit.path)):
-            target = posixpath.normpath(posixpath.join(posixpath.dirname(edit.path), match[1]))
+            target = posixpath.normpath(posixpath.join(folder, match[1]))
             yield from (target + suffix for suffix in _SUFFIXES)
 
 
-def _python_imports(node: ast.AST, path: str) -> Iterator[str]:
-    modules: list[str] = []
+def _list_modules(node: ast.AST, folder: str) -> list[str]:
+    """Return the modules that a statement imports, as paths without suffix."""
     if isinstance(node, ast.Import):
-        modules = [each.name.replace(".", "/") for each in node.names]
-    elif isinstance(node, ast.ImportFrom):
-        base = (node.module or "").replace(".", "/")
-        folder = (
-            posixpath.normpath(posixpath.join(posixpath.dirname(path), "../" * (node.level - 1))) if node.level else ""
-        )
-        start = posixpath.join(folder.removeprefix("."), base).strip("/")
-        modules = [start, *(f"{start}/{each.name}".strip("/") for each in node.names)]
-    for module in modules:
-        if module and not module.startswith(".."):
-            yield from (f"{root}{module}{end}" for root in ("", "src/") for end in (".py", "/__init__.py"))
+        return [each.name.replace(".", "/") for each in node.names]
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    above = posixpath.normpath(posixpath.join(folder, "../" * (node.level - 1))) if node.level else ""
+    start = posixpath.join(above.removeprefix("."), (node.module or "").replace(".", "/")).strip("/")
+    return [start, *(f"{start}/{each.name}".strip("/") for each in node.names)]

@@ -7,9 +7,9 @@ with husky and its like is ordinary and a `note`, as are build hooks that only w
 import re
 from collections.abc import Iterator
 
-from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
-from aigon.proof.analysis.manifests import scripts
-from aigon.proof.analysis.sightings import key
+from aigon.model.changes import Concern, Edits
+from aigon.proof.analysis.manifests import read_scripts
+from aigon.proof.analysis.sightings import report_file
 from aigon.text.quoting import code_span, fold
 
 RULE = "install-scripts"
@@ -19,22 +19,15 @@ _ORDINARY = re.compile(
     r"|prisma\s+generate|(npm|yarn|pnpm)\s+run\s+build|tsc(\s+-p\s+[\w./-]+)?"
     r"|electron-builder\s+install-app-deps)\s*(\|\|\s*true)?\s*"
 )
+_WHY = "That runs before any check. Let the code do its work when it is used, or let a person look at this."
 
 
 def look(edits: Edits) -> Iterator[Concern]:
-    """One concern for each manifest that brings or changes one."""
+    """Report each manifest that brings or changes one."""
     for edit in edits.files:
-        before, after = scripts(edit.path, edit.before), scripts(edit.path, edit.after)
-        new = {name: after[name] for name in after if after[name] != before.get(name)}
-        if new:
-            yield _concern(edit, new)
-
-
-def _concern(edit: Edit, new: dict[str, str]) -> Concern:
-    level: ConcernLevel = "note" if all(_ORDINARY.fullmatch(command) for command in new.values()) else "review"
-    shown = ", ".join(f"{fold(name, 60)}: {code_span(command, 80)}" for name, command in list(new.items())[:5])
-    what = (
-        f"{fold(edit.path)} runs something when the package is installed or built: {shown}. "
-        "That runs before any check. Let the code do its work when it is used, or let a person look at this."
-    )
-    return Concern(RULE, level, what, (edit.path,), key(RULE, edit))
+        before, after = read_scripts(edit.path, edit.before), read_scripts(edit.path, edit.after)
+        if new := {name: command for name, command in after.items() if command != before.get(name)}:
+            is_ordinary = all(map(_ORDINARY.fullmatch, new.values()))
+            shown = ", ".join(f"{fold(name, 60)}: {code_span(command, 80)}" for name, command in list(new.items())[:5])
+            what = f"{fold(edit.path)} runs something when the package is installed or built: {shown}. {_WHY}"
+            yield report_file(RULE, "note" if is_ordinary else "review", what, edit)

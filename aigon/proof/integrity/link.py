@@ -1,4 +1,4 @@
-"""Symbolic links that lead out of the tree, or stand where the base had a file.
+"""Symbolic links that lead out of the tree, or replace a file of the base.
 
 `review`: what such a link shows depends on the machine, so the tree that was proven is not the code that runs; a link
 over a file hides what became of it. A relative link that stays in the tree is nothing. A target that goes up after it
@@ -9,34 +9,29 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from aigon.model.changes import Concern, Edit, Edits
-from aigon.proof.analysis.sightings import key
+from aigon.model.changes import Concern, Edits
+from aigon.proof.analysis.sightings import report_file
 from aigon.text.quoting import code_span, fold
 
 RULE = "link"
-LINK = "120000"
+_LINK = "120000"
 
 
 def look(edits: Edits) -> Iterator[Concern]:
-    """One concern for each link that is new or leads elsewhere now."""
+    """Report each link that is new or leads elsewhere now."""
     for edit in edits.files:
-        if edit.mode == LINK and edit.after is not None and edit.after != (edit.before if _was_link(edit) else None):
-            reason = _reason(edit.path, edit.after)
-            if reason or (edit.before is not None and not _was_link(edit)):
-                what = (
-                    f"{fold(edit.path)} is a symbolic link to {code_span(edit.after) or 'nothing'}: "
-                    f"{reason or 'it stands where the base has a file'}. What is behind it was not proven. "
-                    "Put the file itself there, or link within the repository."
-                )
-                yield Concern(RULE, "review", what, (edit.path,), key(RULE, edit))
+        was_link = edit.base_mode == _LINK
+        if edit.mode != _LINK or edit.after is None or (was_link and edit.after == edit.before):
+            continue
+        replaces = "" if edit.before is None or was_link else "it stands where the base has a file"
+        if reason := _find_danger(edit.path, edit.after) or replaces:
+            what = f"{fold(edit.path)} is a symbolic link to {code_span(edit.after) or 'nothing'}: {reason}."
+            hint = "What is behind it was not proven. Put the file itself there, or link within the repository."
+            yield report_file(RULE, "review", f"{what} {hint}", edit)
 
 
-def _was_link(edit: Edit) -> bool:
-    return edit.base_mode == LINK
-
-
-def _reason(path: str, target: str) -> str:
-    """Why a link is one that nobody can follow safely; "" for one that can be."""
+def _find_danger(path: str, target: str) -> str:
+    """Return why a link is one that nobody can follow safely; "" for one that can be."""
     if not target or "\0" in target:
         return "it leads nowhere"
     if posixpath.isabs(target) or re.match(r"[A-Za-z]:|\\|~", target):

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from aigon.model.changes import Concern, Edits
-from aigon.proof.analysis.languages import is_code, product
-from aigon.proof.analysis.sightings import Sighting, fresh, reported
+from aigon.proof.analysis.languages import is_code, list_product
+from aigon.proof.analysis.sightings import Sighting, find_new, report
 from aigon.proof.analysis.text import without_comments
 
 RULE = "outside"
@@ -25,6 +25,7 @@ _PLACE = re.compile(
     r"[\"'`]~/|\bexpanduser\b|\bgettempdir\b|\bmkdtemp\b|\btmpdir\s*\(|\bhomedir\s*\(|\bPath\s*\.\s*home\b|"
     r"[\"'](?:HOME|TMPDIR|TEMP|TMP|XDG_\w+)[\"']|\benv\s*\.\s*(?:HOME|TMPDIR|TEMP)\b"
 )
+_SIGNS = {"loads code": _LOADS, "names a place outside of the repository": _PLACE}
 _WHY = (
     "Code outside of the repository is in no commit, so nobody else has it. Put it into the repository, or make it a "
     "dependency that the project declares."
@@ -32,16 +33,13 @@ _WHY = (
 
 
 def look(edits: Edits) -> Iterator[Concern]:
-    """One concern for each file that loads code and names such a place, both of them new."""
-    code_files = [edit for edit in product(edits) if is_code(edit.path)]
-    found = ((edit, seen) for edit, seen in fresh(code_files, _seen) if len({each.says for each in seen}) > 1)
-    yield from reported(RULE, found, _WHY)
+    """Report each file that loads code and names such a place, both of them new."""
+    new = find_new([edit for edit in list_product(edits) if is_code(edit.path)], _see)
+    yield from report(RULE, (each for each in new if len({sighting.says for sighting in each[1]}) > 1), _WHY)
 
 
-def _seen(path: str, text: str) -> Iterable[Sighting]:
-    plain = without_comments(text, path)
-    for number, line in enumerate(plain.split("\n"), 1):
-        if _LOADS.search(line[:2000]):
-            yield Sighting(number, line.strip()[:200], "loads code")
-        if _PLACE.search(line[:2000]):
-            yield Sighting(number, line.strip()[:200], "names a place outside of the repository")
+def _see(path: str, text: str) -> Iterable[Sighting]:
+    for number, line in enumerate(without_comments(text, path).split("\n"), 1):
+        for says, pattern in _SIGNS.items():
+            if pattern.search(line[:2000]):
+                yield Sighting(number, line.strip()[:200], says)
