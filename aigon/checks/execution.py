@@ -74,7 +74,7 @@ class _Execution:
     def _run_placing(self) -> tuple[ProgramExit, Evidence]:
         """Run a check that places its reports itself, somewhere in its folder."""
         check, place = self._check, self._world.checks_run_in
-        folder = (place.lies_at or place.root) / check.cwd
+        folder = (place.host_path or place.root) / check.cwd
         with reports.set_reports_aside(folder, check.reports, self._scratch):
             exited = self._run(check.env)
             contents = list(reports.read_placed(folder, check.reports))
@@ -103,8 +103,8 @@ class _Execution:
         # Words of a shell are read by the system's own: one that an agent put on PATH says yes to everything.
         shell = find_system_shell(argv[0]) if argv and argv[0] in ("bash", "sh") else None
         command = process.Command(
-            place.enclosed([shell, *argv[1:]] if shell else argv, folder),
-            cwd=place.outside or folder,
+            place.wrap_command([shell, *argv[1:]] if shell else argv, folder),
+            cwd=place.start_in or folder,
             env=hidden.env(env) if hidden else env,
             deadline=check.timeout,
             log=self._log,

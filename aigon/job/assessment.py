@@ -105,9 +105,9 @@ class Assessment:
         return (sum(v.status == "met" for v in self.verdicts), checks, tests)
 
 
-def require_untouched(look: Assessment) -> None:
+def require_untouched(assessment: Assessment) -> None:
     """Raise AigonError (exit 7) if the checks changed files of the base: no turn of an agent can help there."""
-    finding = next((f for f in look.findings if f.role == "git" and f.status == "fail"), None)
+    finding = next((f for f in assessment.findings if f.role == "git" and f.status == "fail"), None)
     if changed := [problem.file for problem in finding.problems if problem.rule == CHANGED] if finding else []:
         raise environment(
             "The checks change files that git holds, so what they pass on is never what is committed",
@@ -122,14 +122,16 @@ def few_paths(paths: Sequence[str]) -> str:
     return ", ".join([*paths[:MAX_NAMED_PATHS], *([f"{more} more"] if more > 0 else [])])
 
 
-def require_room(meter: Meter, look: Assessment) -> None:
+def require_room(meter: Meter, assessment: Assessment) -> None:
     """Raise AigonError (exit 7) if something failed while a disk was full: that says nothing about the work.
 
     Nothing was decided then. A resume assesses the very same work again, and pays no turn for that.
     """
     meter.sample()
-    passed = all(f.status == "pass" for f in look.findings) and all(v.status == "met" for v in look.verdicts)
-    if passed or not look.complete:
+    passed = all(f.status == "pass" for f in assessment.findings) and all(
+        v.status == "met" for v in assessment.verdicts
+    )
+    if passed or not assessment.complete:
         return
     if isinstance(meter.trouble, ResourceShortage):
         raise meter.trouble

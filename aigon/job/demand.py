@@ -52,17 +52,17 @@ def find_proof(demand: Demand, findings: Sequence[Finding], verdicts: Sequence[V
     )
 
 
-def is_hollow(demand: Demand, look: "Assessment | IterationFinished") -> bool:
+def is_hollow(demand: Demand, assessment: "Assessment | IterationFinished") -> bool:
     """Return whether every criterion passed at the base and the tree adds nothing to it: a pass proves nothing then."""
-    return look.adds_nothing and _all_passed_at_base(demand, look)
+    return assessment.adds_nothing and _all_passed_at_base(demand, assessment)
 
 
-def _all_passed_at_base(demand: Demand, look: "Assessment | IterationFinished") -> bool:
-    return {criterion.number for criterion in demand.criteria} <= set(look.passed_at_base)
+def _all_passed_at_base(demand: Demand, assessment: "Assessment | IterationFinished") -> bool:
+    return {criterion.number for criterion in demand.criteria} <= set(assessment.passed_at_base)
 
 
-def with_acceptance(demand: Demand, look: "Assessment | IterationFinished", proven: Met) -> Met:
-    accepted = demand.accept_passing and _all_passed_at_base(demand, look)
+def with_acceptance(demand: Demand, assessment: "Assessment | IterationFinished", proven: Met) -> Met:
+    accepted = demand.accept_passing and _all_passed_at_base(demand, assessment)
     return Met((ACCEPTED, *proven.caveats)) if accepted else proven
 
 

@@ -97,15 +97,15 @@ class Availability(Attendant):
 class CheckEnvironment:
     """Where checks run: `root` is the folder as they see it, `env` what they get.
 
-    `enclosed` returns the command line that runs another one inside the enclosure; `outside` is the folder that it is
-    started in, and `lies_at` where the files really are, if elsewhere.
+    `wrap_command(argv, cwd)` returns the command line that runs `argv` inside the clean room; `start_in` is the folder
+    that it is started in, and `host_path` where the files really are, if elsewhere.
     """
 
     root: Path
     env: Mapping[str, str]
-    enclosed: Callable[[Sequence[str], Path], Sequence[str]] = field(default=lambda argv, _cwd: argv)
-    outside: Path | None = None
-    lies_at: Path | None = None
+    wrap_command: Callable[[Sequence[str], Path], Sequence[str]] = field(default=lambda argv, _cwd: argv)
+    start_in: Path | None = None
+    host_path: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def opened(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[Wo
 def _online(inside: World, room: CleanRoom) -> World:
     """The same with a network, for what fetches dependencies."""
     assert inside.place is not None, "a room is a place"
-    return replace(inside, place=replace(inside.place, enclosed=room.enclosed))
+    return replace(inside, place=replace(inside.place, wrap_command=room.enclosed))
 
 
 def _folder(job: Job, world: World) -> Path:

@@ -146,17 +146,17 @@ def _require_decidable(spec: Spec, number: int, where: str, name: str) -> None:
         )
 
 
-def _list_items(spec: Spec, look: IterationFinished, what: str) -> list[DecisionItem]:
+def _list_items(spec: Spec, assessment: IterationFinished, what: str) -> list[DecisionItem]:
     """Return the criterion, or the findings of a rule that wait for a person.
 
     Raises AigonError (exit 2) if the rule has no such finding.
     """
     if what.isdecimal():
         criterion = next(each for each in spec.criteria if each.number == int(what))
-        verdict = next((each for each in look.verdicts if each.criterion == criterion.number), None)
+        verdict = next((each for each in assessment.verdicts if each.criterion == criterion.number), None)
         known = f"{verdict.status}: {fold(verdict.reason or verdict.evidence, 500)}" if verdict else "not looked at yet"
-        return [DecisionItem(criterion.number, "", criterion.text, look.content, known)]
-    waiting = [concern for concern in look.concerns if concern.level == "review"]
+        return [DecisionItem(criterion.number, "", criterion.text, assessment.content, known)]
+    waiting = [concern for concern in assessment.concerns if concern.level == "review"]
     items = []
     for concern in waiting:
         if concern.rule == what:
@@ -190,15 +190,15 @@ def render_evidence(checkout: Checkout, case: DecisionCase) -> str:
 
 
 def _list_evidence(checkout: Checkout, case: DecisionCase) -> Iterator[str]:
-    state, look = case.state, case.state.last
-    assert look is not None
+    state, assessment = case.state, case.state.last
+    assert assessment is not None
     assert state.started is not None
     base, commit = state.started.base_commit, state.checkpoint
-    yield f"Feature {case.feature}, iteration {look.number}, commit {commit[:12]} on {state.started.branch}"
+    yield f"Feature {case.feature}, iteration {assessment.number}, commit {commit[:12]} on {state.started.branch}"
     for item in case.items:
         yield f"  {f'Criterion {item.number}' if item.number else item.rule}: {fold(item.text, 500)}"
         yield f"    {item.known}"
-    checks = ", ".join(f"{each.title}: {fold(each.summary, 80)}" for each in look.findings)
+    checks = ", ".join(f"{each.title}: {fold(each.summary, 80)}" for each in assessment.findings)
     yield f"  Checks: {checks or 'none ran'}"
     options = ("--no-ext-diff", f"--stat=100,80,{MAX_FILES}")
     stat = (checkout.ask("diff", *options, base, commit, "--", ":/", *NOT_AIGONS) or "").splitlines()

@@ -126,8 +126,8 @@ def _list_notices(session: Session) -> Iterator[Notice]:
     ):
         yield Notice(now, text, "warning")
     yield from _announce_judge(session, now)
-    yield from (Notice(now, text) for text in prepared.said)
-    yield from (Notice(now, text, "warning") for text in prepared.warned)
+    yield from (Notice(now, text) for text in prepared.notes)
+    yield from (Notice(now, text, "warning") for text in prepared.warnings)
     tokens = estimate_tokens(render_prompt(job, world, session.state, session.state.last_number + 1))
     if text := warn_of_old_prices(job, date.today()):
         yield Notice(now, text, "warning")

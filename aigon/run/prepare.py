@@ -44,7 +44,7 @@ from aigon.spec.features import Feature
 class Prepared:
     """Everything decided before a run. `agent` is None for verbs that need none (`feature-validate`).
 
-    `fallback` are the agents that stand in for it; `said` and `warned` is what a person should know of these choices.
+    `fallback` are the agents that stand in for it; `notes` and `warnings` tell a person about these choices.
     """
 
     config: Config
@@ -59,8 +59,8 @@ class Prepared:
     proof: ProofPlan
     fallback: tuple[Agent, ...] = ()
     prices: PriceTable = NO_PRICES
-    said: tuple[str, ...] = ()
-    warned: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def agents(self) -> tuple[Agent, ...]:
@@ -102,15 +102,15 @@ def prepare(
     }
     agent: Agent | None = None
     fallback: tuple[Agent, ...] = ()
-    said: tuple[str, ...] = ()
-    warned: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     if with_agent:
         agent, choice = actors.choose_agent(main, config, options, env, read)
-        fallback, warned = actors.list_fallback_agents(main, config, options, env, read, agent)
+        fallback, warnings = actors.list_fallback_agents(main, config, options, env, read, agent)
         withheld = actors.describe_withheld_secrets((agent, *fallback), env, config, main)
         again = build_loop_command(main, feature.name_for_people, options.agents)
         one_turn = "" if options.loop else f"this is one turn; to go on until everything is proven: {again}"
-        said = tuple(filter(None, (choice, withheld, one_turn)))
+        notes = tuple(filter(None, (choice, withheld, one_turn)))
     checks = resolve_checks(root, config, spec, options, env)
     spec = _bind_criteria(spec, checks)
     require_named(spec, feature.path, checks.checks)
@@ -127,8 +127,8 @@ def prepare(
         proof=protection.proof_of(root, config),
         fallback=fallback,
         prices=price_tables.load_prices(read) if agent else NO_PRICES,
-        said=said,
-        warned=warned,
+        notes=notes,
+        warnings=warnings,
     )
 
 

@@ -71,7 +71,7 @@ def resume_run(opening: Opening, records: Records, past: RunPast) -> OpenedRun:
         read = _open_recorded_files(workspace, records, state.checkpoint, {feature.path: spec.raw})
     options, notes, warnings = continue_choices(options, started, opening.seat.main, read)
     prepared = prepare_ready(opening.checkout, options, feature, read, main=opening.seat.main)
-    prepared = replace(prepared, said=(*notes, *prepared.said), warned=(*warnings, *prepared.warned))
+    prepared = replace(prepared, notes=(*notes, *prepared.notes), warnings=(*warnings, *prepared.warnings))
     return OpenedRun(
         options,
         prepared,

@@ -48,7 +48,7 @@ class ValidationReport:
     """What a validation found."""
 
     plan: ValidationPlan
-    look: Assessment
+    assessment: Assessment
     outcome: Outcome
 
 
@@ -70,12 +70,12 @@ def validate(
     with tempfile.TemporaryDirectory(prefix="aigon-validate-") as folder, Stop(patient=False).handling() as stop:
         world, job, snapshot = _open_world(checkout, prepared, options, Path(folder), stop)
         try:
-            look = assess_once(job, world, snapshot, Recorder((), observers))
-            outcome = _decide_outcome(job, look, world)
+            assessment = assess_once(job, world, snapshot, Recorder((), observers))
+            outcome = _decide_outcome(job, assessment, world)
         finally:
             world.close()
             orphans.sweep()  # what a command in the clean room left running
-    return ValidationReport(plan, look, outcome)
+    return ValidationReport(plan, assessment, outcome)
 
 
 def _open_world(
@@ -121,23 +121,31 @@ def _find_baseline(checkout: Checkout, workspace: Workspace, prepared: Prepared,
 def assess_once(job: Job, world: World, snapshot: Snapshot, recorder: Recorder) -> Assessment:
     """Assess a snapshot and, if every criterion passed, run the proof. `recorder` shows their events."""
     state = State(human_ticks=find_human_ticks(job.spec.criteria, job.decisions))
-    look = run_to_end(assess(job, world, snapshot, state), state, recorder.show)
-    return run_to_end(prove(job, world, snapshot, look, state), state, recorder.show)
+    assessment = run_to_end(assess(job, world, snapshot, state), state, recorder.show)
+    return run_to_end(prove(job, world, snapshot, assessment, state), state, recorder.show)
 
 
-def _decide_outcome(job: Job, look: Assessment, world: World) -> Outcome:
-    finished = replace(
-        IterationFinished(
-            world.now(), 1, "", "", look.findings, look.verdicts, (), look.fingerprint, look.score, "", look.content
-        ),
-        concerns=look.concerns,
-        passed_at_base=look.passed_at_base,
-        adds_nothing=look.adds_nothing,
+def _decide_outcome(job: Job, assessment: Assessment, world: World) -> Outcome:
+    finished = IterationFinished(
+        at=world.now(),
+        number=1,
+        started_at="",
+        checkpoint="",
+        findings=assessment.findings,
+        verdicts=assessment.verdicts,
+        changes=(),
+        fingerprint=assessment.fingerprint,
+        score=assessment.score,
+        feedback="",
+        content=assessment.content,
+        concerns=assessment.concerns,
+        passed_at_base=assessment.passed_at_base,
+        adds_nothing=assessment.adds_nothing,
     )
     state = State(finished=1, last=finished)
     if stopped := decide.interrupted(job.limits, state, world.probe()):
         return stopped
-    proven = find_proof(job.demand, look.findings, look.verdicts)
+    proven = find_proof(job.demand, assessment.findings, assessment.verdicts)
     if proven and is_hollow(job.demand, finished) and not job.demand.accept_passing:
         return describe_nothing_built(job.demand)
     waiting = unavailable(job.limits, state, world.probe()) or decide.needs_human(job.demand, state, patient=False)

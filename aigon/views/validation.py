@@ -178,11 +178,11 @@ def build_report_document(report: ValidationReport) -> dict[str, object]:
         **build_plan_document(report.plan),
         "outcome": get_status(report.outcome),
         "exit_code": int(get_exit_code(report.outcome)),
-        "checks": [build_check_document(row) for row in list_rows(report.plan, report.look.findings)],
+        "checks": [build_check_document(row) for row in list_rows(report.plan, report.assessment.findings)],
         "criteria": [
             {"number": v.criterion, "text": texts[v.criterion], "verdict": v.status, "method": v.method,
              "evidence": v.evidence, "reason": v.reason}
-            for v in report.look.verdicts
+            for v in report.assessment.verdicts
         ],
     }  # fmt: skip
 
@@ -213,15 +213,17 @@ def render_plan(plan: ValidationPlan, width: int) -> str:
 
 def render_report(report: ValidationReport, width: int = 0) -> str:
     """Return the outcome; with a width, a table of the checks comes first."""
-    look = report.look
-    lines = [*render_check_table(list_rows(report.plan, look.findings), width), ""] if width else []
-    for finding in look.findings:
+    assessment = report.assessment
+    lines = [*render_check_table(list_rows(report.plan, assessment.findings), width), ""] if width else []
+    for finding in assessment.findings:
         if finding.status in ("fail", "error") and finding.problems:  # nothing keeps its log
             lines += [f"{finding.title}:", *(f"  {line}" for line in describe_first_problems(finding, NAMED)), ""]
-    passed = look.passed_at_base if look.adds_nothing else ()
+    passed = assessment.passed_at_base if assessment.adds_nothing else ()
     lines += describe_passing(report.plan.prepared.spec.criteria, passed)
-    proven = sum(v.status == "met" for v in look.verdicts)
-    return "\n".join([*lines, f"{proven} of {len(look.verdicts)} criteria passed. {_describe_end(report.outcome)}."])
+    proven = sum(v.status == "met" for v in assessment.verdicts)
+    return "\n".join(
+        [*lines, f"{proven} of {len(assessment.verdicts)} criteria passed. {_describe_end(report.outcome)}."]
+    )
 
 
 def _describe_end(outcome: Outcome) -> str:

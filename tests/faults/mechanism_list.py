@@ -68,7 +68,7 @@ KILLED = (
     ),
     Mechanism(
         "kill -9 of the loop", "a resume takes over what its run was started with", "aigon/run/choices.py",
-        "for name, value in taken.items() if", "for name, value in () if",
+        "for name, value in values.items() if", "for name, value in () if",
         "tests/loop/test_resumed_choices.py::"
         "test_after_a_kill_the_recorded_agent_continues_under_the_limits_of_the_run",
     ),
@@ -123,12 +123,12 @@ POWER = (
         "test_a_branch_that_names_lost_objects_is_refused_with_a_command_that_helps[a blob gone]",
     ),
     Mechanism(
-        "power cut", "objects without a byte go", "aigon/run/resume.py",
+        "power cut", "objects without a byte go", "aigon/run/run_branch.py",
         '    remove_empty_objects(checkout.common_dir / "objects")\n', "",
         f"{ROWS}/test_power_cut.py::test_before_the_branch_moved_the_work_tree_is_judged_again[objects empty]",
     ),
     Mechanism(
-        "power cut", "a branch that cannot be read is not called new", "aigon/run/resume.py",
+        "power cut", "a branch that cannot be read is not called new", "aigon/run/run_branch.py",
         "raise describe_damaged_ref(checkout, branch, last) or deleted", "raise deleted",
         f"{ROWS}/test_power_cut.py::"
         "test_a_branch_that_names_lost_objects_is_refused_with_a_command_that_helps[ref empty]",
@@ -223,7 +223,7 @@ MEANWHILE = (
     ),
     Mechanism(
         "spec edited by a person", "an edit waits for a word", "aigon/run/resume.py",
-        "    if accepted or confirm(", "    if True or confirm(",
+        "    if not (opening.options.accept_spec or opening.confirm(question)):", "    if False:",
         f"{RESUME}::test_a_spec_that_a_person_edited_is_shown_and_waits_for_a_word",
     ),
     Mechanism(
@@ -242,7 +242,7 @@ MEANWHILE = (
 )  # fmt: skip
 RECORDS = (
     Mechanism(
-        "damaged state file", "it is kept as .corrupt", "aigon/run/opening.py",
+        "damaged state file", "it is kept as .corrupt", "aigon/run/repair/records.py",
         "kept = keep_damaged(path)", "kept = path",
         f'{REPAIR}::test_a_resume_keeps_a_damaged_state_file_and_writes_all_iterations_anew'
         '[{"schema_version": 1, "feature]',
@@ -252,8 +252,9 @@ RECORDS = (
         "    kept = keep_damaged(path)\n", "    kept = path\n", DAMAGED,
     ),
     Mechanism(
-        "damaged journal", "the journal says that a part of it is lost", "aigon/run/repair/records.py",
-        "for event in (*published, mark))", "for event in published)", DAMAGED,
+        "damaged journal", "the journal says that a part of it is lost", "aigon/run/repair/journal.py",
+        "for event in (*_list_published(state, checkout), mark))", "for event in _list_published(state, checkout))",
+        DAMAGED,
     ),
     Mechanism(
         "damaged journal", "no number of an iteration is given twice", "aigon/journal/state.py",
@@ -269,7 +270,7 @@ RECORDS = (
         f"{REPAIR}::test_a_repaired_run_is_proven_only_by_a_look_of_its_own",
     ),
     Mechanism(
-        "newer version", "its state file is refused", "aigon/run/opening.py",
+        "newer version", "its state file is refused", "aigon/run/repair/records.py",
         'if inspect_state_file(state_file) == "newer":', "if False:",
         f"{REPAIR}::test_a_state_file_of_a_newer_version_is_refused_before_anything_is_written[False-arguments1]",
     ),
