@@ -52,3 +52,17 @@ def parse_config(out: bytes | str) -> tuple[tuple[str, str], ...]:
     """Return names and values in the output of `git config --list -z`; a name alone has the value `true`."""
     entries = (entry.partition("\n") for entry in split_paths(out))
     return tuple((name, value if equals else "true") for name, equals, value in entries)
+
+
+def parse_batch(out: bytes) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """Yield name, kind and content in the output of `cat-file --batch`; all are empty for an object that is missing."""
+    start = 0
+    while start < len(out):
+        end = out.index(b"\n", start)
+        words = out[start:end].rsplit(b" ", 2)  # what was asked for may have spaces if it is missing
+        start = end + 1
+        if len(words) == 3 and words[2].isdigit():
+            yield words[0], words[1], out[start : start + int(words[2])]
+            start += int(words[2]) + 1
+        else:
+            yield b"", b"", b""

@@ -29,7 +29,19 @@ def lock_index(index: Path, new: Path | None = None) -> Iterator[Path]:
     belongs to somebody else. Raises AigonError (exit 7) if another git holds it for longer than LOCK_SECONDS.
     """
     lock = index.with_name("index.lock")
-    with _take_lock(lock, new):
+    draft = _name_draft(lock)
+    # The system's lock on the file lasts as long as this process: without it, a killed aigon left the file.
+    with draft.open("wb") as held:
+        try:
+            held.write(new.read_bytes() if new else MARK)
+            held.flush()
+            if new:
+                _copy_times(new, draft)
+            with suppress(OSError):  # a file system without locks: what a kill leaves there stays
+                fcntl.flock(held, fcntl.LOCK_EX)
+            _link(draft, lock)
+        finally:
+            draft.unlink()
         try:
             yield lock
         except BaseException:
@@ -45,27 +57,6 @@ def replace_index(index: Path, new: Path) -> None:
     index.with_name("index.lock").unlink()
 
 
-@contextmanager
-def _take_lock(lock: Path, new: Path | None) -> Iterator[None]:
-    """Link a complete file to the lock's name, which fails like O_EXCL if the name is taken.
-
-    The system's lock on the file lasts as long as this process: without it, a killed aigon left the file.
-    """
-    draft = _name_draft(lock)
-    with draft.open("wb") as held:
-        try:
-            held.write(new.read_bytes() if new else MARK)
-            held.flush()
-            if new:
-                _copy_times(new, draft)
-            with suppress(OSError):  # a file system without locks: what a kill leaves there stays
-                fcntl.flock(held, fcntl.LOCK_EX)
-            _link(draft, lock)
-        finally:
-            draft.unlink()
-        yield
-
-
 def _name_draft(index: Path) -> Path:
     return index.with_name(f"aigon-index.{os.getpid()}")
 
@@ -79,6 +70,7 @@ def remove_dead_lock(lock: Path) -> None:
 
 
 def _link(draft: Path, lock: Path) -> None:
+    """Link a complete file to the lock's name, which fails like O_EXCL if the name is taken."""
     limit = time.monotonic() + LOCK_SECONDS
     while not _try_link(draft, lock):
         if time.monotonic() > limit:
@@ -152,7 +144,7 @@ class GitLocks:
 
     def remember(self) -> None:
         """Remember the existing locks: they belong to somebody else."""
-        self._known = dict(self._found())
+        self._known = dict(self._list_locks())
 
     def move_stale(self, since: int = 0) -> tuple[str, ...]:
         """Move aside the locks that came since `remember` and after `since` (ns), unless a process may hold them.
@@ -161,7 +153,7 @@ class GitLocks:
         """
         return tuple(
             self._settle(lock, identity)
-            for lock, identity in self._found()
+            for lock, identity in self._list_locks()
             if self._known.get(lock) != identity and identity[2] >= since
         )
 
@@ -174,9 +166,11 @@ class GitLocks:
         place = move_aside(lock, self.displaced)
         return f"a git command of the turn ended without its lock {name}; nobody holds it, so it was moved to {place}"
 
-    def _found(self) -> Iterator[tuple[Path, LockIdentity]]:
-        files = [self.git_dir / name for name in _CHECKOUT_LOCKS] + [self.common_dir / name for name in _SHARED_LOCKS]
-        for lock in (*files, *_find_ref_locks(self.common_dir / "refs")):
+    def _list_locks(self) -> Iterator[tuple[Path, LockIdentity]]:
+        locks = [self.git_dir / name for name in _CHECKOUT_LOCKS] + [self.common_dir / name for name in _SHARED_LOCKS]
+        for folder, _, names in os.walk(self.common_dir / "refs"):
+            locks += [Path(folder, name) for name in names if name.endswith(".lock")]
+        for lock in locks:
             if identity := _identify_lock(lock):
                 yield lock, identity
 
@@ -185,11 +179,6 @@ class GitLocks:
         repository = find_repository(self.root)
         places = {str(path) for path in (self.root, self.common_dir, repository.root, *repository.worktrees)}
         return next((f"pid {pid} ({read_command_line(pid)})" for pid in list_pids() if _is_git_in(pid, places)), "")
-
-
-def _find_ref_locks(folder: Path) -> Iterator[Path]:
-    for path, _, names in os.walk(folder):
-        yield from (Path(path, name) for name in names if name.endswith(".lock"))
 
 
 def _identify_lock(lock: Path) -> LockIdentity | None:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from aigon.git.listings import parse_batch
 from aigon.git.trusted import TrustedGit
 
 LARGEST_BLOB = 2 * 1024 * 1024
@@ -54,12 +55,8 @@ def read_sizes(git: TrustedGit, names: Iterable[str]) -> dict[str, tuple[str, in
 def read_objects(git: TrustedGit, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
     """Yield name and raw bytes of objects, which have to exist."""
     stdin = _join_lines(names)
-    out, at = git.run("cat-file", "--batch", stdin=stdin) if stdin else b"", 0
-    while at < len(out):
-        end = out.index(b"\n", at)
-        name, _, size = out[at:end].decode().split(" ")
-        yield name, out[end + 1 : end + 1 + int(size)]
-        at = end + 1 + int(size) + 1
+    out = git.run("cat-file", "--batch", stdin=stdin) if stdin else b""
+    yield from ((name.decode(), data) for name, _, data in parse_batch(out))
 
 
 def _join_lines(names: Iterable[str]) -> bytes:

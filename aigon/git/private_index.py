@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,21 +88,21 @@ class PrivateIndex:
             raise self.trusted.failed(what, "\n".join(lines), code)
         if code and (lack := explain_git_error(what, "\n".join(lines), self.trusted.places)):
             raise lack  # git left it out for lack of space
-        self._leave_out([path for path, blob in self._staged(self._left).items() if blob == self._left[path]])
+        staged = parse_stage(self._git("ls-files", "--stage", "-z")) if self._left else {}
+        self._leave_out([path for path, blob in self._left.items() if staged.get(path, ("", ""))[1] == blob])
         nested = [line.removeprefix(_NESTED) for line in lines if line.startswith(_NESTED)]
         nested = self._without_submodules(nested) if nested else []
         if nested:  # kept out, so that the next snapshot sees it again: a link to it would hold none of its files
             self._git("update-index", "--force-remove", "-z", "--stdin", stdin="\0".join(nested).encode())
-        return (
-            *(line for line in lines if line.startswith("error:")),
-            *(f"{path} is a repository of its own, whose files no commit here can hold" for path in nested),
-            *(f"the submodule {path} has work that no commit of its own holds" for path in self._list_unfinished()),
-            *(
-                f"a {operation} was left unfinished: finish it, or git {operation} --abort"
-                for mark, operation in UNDER_WAY.items()
-                if (self._head_file.parent / mark).exists()
-            ),
-        )
+        complaints = [line for line in lines if line.startswith("error:")]
+        complaints += [f"{path} is a repository of its own, whose files no commit here can hold" for path in nested]
+        for path in self._submodules:
+            if blind_spots.has_unfinished_work(self.trusted.program, self.trusted.env, self.root, path):
+                complaints.append(f"the submodule {path} has work that no commit of its own holds")
+        for mark, operation in UNDER_WAY.items():
+            if (self._head_file.parent / mark).exists():
+                complaints.append(f"a {operation} was left unfinished: finish it, or git {operation} --abort")
+        return tuple(complaints)
 
     def _without_submodules(self, nested: list[str]) -> list[str]:
         """Drop those that `.gitmodules` names: a new submodule is a link, whose commit a person has to review."""
@@ -111,11 +111,6 @@ class PrivateIndex:
         new = [path for path in nested if path.rstrip("/") in named]
         self._submodules = tuple(dict.fromkeys((*self._submodules, *new)))
         return [path for path in nested if path not in new]
-
-    def _list_unfinished(self) -> Iterator[str]:
-        for path in self._submodules:
-            if blind_spots.has_unfinished_work(self.trusted.program, self.trusted.env, self.root, path):
-                yield path
 
     def empty_tree(self) -> str:
         """Return the empty tree, with which a repository without commits is compared."""
@@ -162,14 +157,11 @@ class PrivateIndex:
         others = split_paths(self._git("ls-files", "-z", "--others", "--exclude-standard")) if within else ()
         wanted = {path for path in within if not path.endswith("/")}
         folders = tuple(path for path in within if path.endswith("/"))
-        files = [path for path in others if (path in wanted or path.startswith(folders)) and self._is_plain(path)]
-        named = os.fsencode("".join(f"{path}\n" for path in files))
-        blobs = self._git("hash-object", "--stdin-paths", stdin=named).decode().split() if files else []
+        named = [path for path in others if (path in wanted or path.startswith(folders)) and "\n" not in path]
+        files = [path for path in named if (self.root / path).is_file() and not (self.root / path).is_symlink()]
+        stdin = os.fsencode("".join(f"{path}\n" for path in files))
+        blobs = self._git("hash-object", "--stdin-paths", stdin=stdin).decode().split() if files else []
         self._left = dict(zip(files, blobs, strict=True))
-
-    def _is_plain(self, path: str) -> bool:
-        target = self.root / path
-        return "\n" not in path and target.is_file() and not target.is_symlink()
 
     def leave_out_rewritten(self, changed: Collection[str]) -> tuple[str, ...]:
         """Leave out those of the changed paths that checks had left before; return them.
@@ -186,10 +178,6 @@ class PrivateIndex:
         if gone:
             self._git("update-index", "--force-remove", "-z", "--stdin", stdin=os.fsencode("\0".join(gone)))
         return gone
-
-    def _staged(self, paths: Collection[str]) -> dict[str, str]:
-        staged = parse_stage(self._git("ls-files", "--stage", "-z")) if paths else {}
-        return {path: staged[path][1] for path in paths if path in staged}
 
     def stage(self, paths: Sequence[str]) -> None:
         """Stage these files as they are in the work tree now."""

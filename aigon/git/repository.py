@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aigon.errors import environment
+from aigon.git.listings import parse_batch
 
 _BARE = re.compile(r"^\s*bare\s*=\s*true\s*$", re.M | re.I)
 _LARGEST = 64 * 1024
@@ -98,38 +99,30 @@ def list_feature_branches(common_dir: Path, *, remote: bool = False) -> list[str
 
 def list_branch_files(root: Path, folders: Sequence[BranchPath]) -> dict[BranchPath, list[str]]:
     """Return the names in each of these folders that is there."""
-    found = zip(folders, _read_branch_objects(root, folders), strict=False)
-    return {folder: [*_list_tree_names(data, size)] for folder, (kind, size, data) in found if kind == b"tree"}
+    objects = zip(folders, _read_branch_objects(root, folders), strict=False)
+    return {
+        folder: [*_list_tree_names(data, len(name) // 2)] for folder, (name, kind, data) in objects if kind == b"tree"
+    }
 
 
 def read_branch_files(root: Path, files: Sequence[BranchPath]) -> dict[BranchPath, bytes]:
     """Return the content of each of these files that is there."""
-    found = zip(files, _read_branch_objects(root, files), strict=False)
-    return {file: data for file, (kind, _, data) in found if kind == b"blob"}
+    objects = zip(files, _read_branch_objects(root, files), strict=False)
+    return {file: data for file, (_, kind, data) in objects if kind == b"blob"}
 
 
-def _read_branch_objects(root: Path, names: Iterable[BranchPath]) -> Iterator[tuple[bytes, int, bytes]]:
-    """Yield kind, bytes of a hash, and content of each object; the kind is empty where there is none."""
+def _read_branch_objects(root: Path, names: Iterable[BranchPath]) -> Iterable[tuple[bytes, bytes, bytes]]:
+    """Return name, kind and content of each object; the kind is empty if it is missing."""
     from aigon.process import run  # a board without feature branches does without
 
-    asked = b"".join(os.fsencode(f"refs/heads/{branch}:{path}\n") for branch, path in names)
+    stdin = b"".join(os.fsencode(f"refs/heads/{branch}:{path}\n") for branch, path in names)
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     env |= {"GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C"}
     try:
-        _, out, _ = run.capture_output(("git", "cat-file", "--batch"), cwd=root, env=env, stdin=asked)
+        _, out, _ = run.capture_output(("git", "cat-file", "--batch"), cwd=root, env=env, stdin=stdin)
     except OSError:  # no git: there is nothing to say of its branches
-        return
-    start = 0
-    while start < len(out):
-        end = out.index(b"\n", start)
-        head = out[start:end].rsplit(b" ", 2)
-        start = end + 1
-        if len(head) < 3 or not head[2].isdigit():
-            yield b"", 0, b""
-            continue
-        size = int(head[2])
-        yield head[1], len(head[0]) // 2, out[start : start + size]
-        start += size + 1
+        return ()
+    return parse_batch(out)
 
 
 def _list_tree_names(tree: bytes, size: int) -> Iterator[str]:

@@ -32,7 +32,7 @@ def test_what_a_persons_git_packs_meanwhile_is_no_error(tmp_path: Path) -> None:
     for number in range(256):
         (tmp_path / f"{number:02x}").mkdir()
         (tmp_path / f"{number:02x}" / "one").write_bytes(b"1")
-    found = _list_fresh(tmp_path, time.time() - 10, {})
+    found = _list_fresh(tmp_path, (time.time() - 10) * 1e9, {})
     next(found)
     shutil.rmtree(tmp_path)
     assert len(list(found)) <= 1
