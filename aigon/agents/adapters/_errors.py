@@ -8,13 +8,11 @@ import json
 import re
 from collections.abc import Mapping
 
-from aigon.agents.adapters._program import last_words
+from aigon.agents.adapters._program import LONGEST_DETAIL, last_words
 from aigon.agents.adapters._records import text_at
 from aigon.agents.adapters._reset_times import find_reset_time, parse_retry_after
 from aigon.model.turns import TEMPORARY_ENDS, ProgramExit, TurnEnd, TurnReport
 
-LONGEST_DETAIL = 500
-"""Characters of a message that are kept."""
 STATUSES: Mapping[str, int] = {
     "BadRequestError": 400,
     "AuthenticationError": 401,

@@ -23,6 +23,8 @@ from aigon.text.fingerprints import strip_escapes
 
 LAST_WORDS = 2_000
 """Characters of the agent's last words that are kept, for people."""
+LONGEST_DETAIL = 500
+"""Characters of a program's message that are kept."""
 LONGEST_REASON = 1_200
 """Characters of a reason or an error that are kept."""
 MOST_TOOLS, MOST_DENIED = 200, 20

@@ -13,8 +13,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from aigon.agents.adapters._errors import LITELLM_ERROR, LONGEST_DETAIL, TURNED_AWAY, read_exception
-from aigon.agents.adapters._program import get_cost_status
+from aigon.agents.adapters._errors import LITELLM_ERROR, TURNED_AWAY, read_exception
+from aigon.agents.adapters._program import LONGEST_DETAIL, get_cost_status
 from aigon.agents.adapters._records import describe_use
 from aigon.model.turns import ProgramExit, TurnReport, Usage
 from aigon.text.fingerprints import strip_escapes

@@ -7,8 +7,8 @@ Written against version 2.1.330. How a turn ended is read from the result record
 import re
 from dataclasses import dataclass, field, replace
 
-from aigon.agents.adapters._errors import LONGEST_DETAIL, read_error
-from aigon.agents.adapters._program import get_cost_status, last_words, parse_dollars
+from aigon.agents.adapters._errors import read_error
+from aigon.agents.adapters._program import LONGEST_DETAIL, get_cost_status, last_words, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
     count_at,

@@ -17,9 +17,9 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from aigon.agents.adapters._errors import LONGEST_DETAIL
 from aigon.agents.adapters._launch import build_environment, explain_no_interpreter
 from aigon.agents.adapters._program import (
+    LONGEST_DETAIL,
     describe_own_ending,
     ending_from_action,
     get_cost_status,

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-from aigon.agents.adapters._errors import LONGEST_DETAIL, find_status, read_error
-from aigon.agents.adapters._program import last_words
+from aigon.agents.adapters._errors import find_status, read_error
+from aigon.agents.adapters._program import LONGEST_DETAIL, last_words
 from aigon.agents.adapters._records import (
     Record,
     count_at,

@@ -8,8 +8,8 @@ import json
 import re
 from dataclasses import replace
 
-from aigon.agents.adapters._errors import LONGEST_DETAIL, read_error, read_stderr
-from aigon.agents.adapters._program import drop_free_cost, get_cost_status, last_words, parse_dollars
+from aigon.agents.adapters._errors import read_error, read_stderr
+from aigon.agents.adapters._program import LONGEST_DETAIL, drop_free_cost, get_cost_status, last_words, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
     describe_uses,

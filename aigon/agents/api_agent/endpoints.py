@@ -89,9 +89,7 @@ def load_services(checkout: Path, note: Callable[[str], None]) -> tuple[Service,
             document = json.loads(file.read_bytes()) if file.is_file() else {}
             named = document.items()
         except (OSError, ValueError, AttributeError, RecursionError) as error:
-            note(
-                f"{file.name} is left out: {'it is not a JSON object' if isinstance(error, AttributeError) else error}"
-            )
+            note(f"{file.name} is left out: {describe_invalid(error)}")
             continue
         for name, value in named:
             try:
