@@ -103,14 +103,14 @@ RefOutcome = Literal["put back", "removed", "left", "failed"]
 class MovedRef:
     """A ref before and after (a hash, `ref: ...` for a link, other text if git cannot read it; "" for no ref).
 
-    `parked` names the ref that keeps the value after, if any; `why` ends the sentence.
+    `saved` names the ref that keeps the value after, if any; `why` ends the sentence.
     """
 
     ref: str
     before: str
     after: str
     done: RefOutcome
-    parked: str = ""
+    saved: str = ""
     why: str = ""
 
     @property
@@ -118,7 +118,7 @@ class MovedRef:
         name = self.ref.removeprefix("refs/heads/").removeprefix("refs/")
         kind = "branch" if self.ref.startswith("refs/heads/") else "ref"
         how = f"moved from {self.before[:12]} to {self.after[:12]}" if self.after else "deleted"
-        kept = f", and what it had become is kept as {self.parked}" if self.parked else ""
+        kept = f", and what it had become is kept as {self.saved}" if self.saved else ""
         why = f": {self.why}" if self.why else ""
         return f"the {kind} {name} was {how if self.before else 'made'}; it {_DONE[self.done]}{kept}{why}"
 
@@ -130,7 +130,7 @@ _DONE = {
     "failed": "could not be put back",
 }
 
-_ARENA, _PARKED = "refs/aigon/arena/", "refs/aigon/parked/"
+_ARENA, _SAVED_ASIDE = "refs/aigon/arena/", "refs/aigon/parked/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class Rivals:
 
     def make(self, ref: str) -> bool:
         """Whether a new ref may be theirs: the branch of a new candidate, or work that one saved aside."""
-        return bool(self.feature) and ref.startswith((f"refs/heads/feature-{self.feature}-", _PARKED))
+        return bool(self.feature) and ref.startswith((f"refs/heads/feature-{self.feature}-", _SAVED_ASIDE))
 
 
 NOBODY = Rivals()

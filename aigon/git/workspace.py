@@ -142,7 +142,7 @@ class Workspace(PrivateIndex):
                 return lack
             lock = self.ref.lock if self.ref.lock.exists() else "what is in the way"
             hint = f"Remove {lock} (a lock only once no git runs that holds it), then run again with --resume"
-            what = f"git could not move the branch {self.branch} to the checkpoint"
+            what = f"git could not move the branch {self.branch} to the iteration commit"
             return environment(what, where=where, hint=_RESUME if removed else hint)
         kept = self.keep(f"{self.branch}/{commit[:12]}", commit)
         return environment(
@@ -191,8 +191,8 @@ class Workspace(PrivateIndex):
                 return ref
             if "exists" not in said and "unable to resolve" not in said and "reference already" not in said:
                 break
-        lack = explain_git_error("Work could not be parked", said, self.trusted.places)
-        raise lack or environment("Work could not be parked", where=ref, hint=said)
+        lack = explain_git_error("Work could not be saved aside", said, self.trusted.places)
+        raise lack or environment("Work could not be saved aside", where=ref, hint=said)
 
     def obstacles(self, commit: str) -> tuple[str, ...]:
         """Return what the snapshot does not hold and a `restore` of `commit` has to move away."""

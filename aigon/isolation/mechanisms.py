@@ -37,29 +37,27 @@ def choose_isolation(workspace: Path, wanted: Wanted = "auto", network: Network 
 
     Raises AigonError (exit 7) if the wanted one does not work, or if none can close a `network` that is to be closed.
     """
-    if network == "closed":
-        return _choose_closing(workspace, wanted)
-    if wanted == "auto":
-        return next((name for name in IN_ORDER if not find_isolation_flaw(workspace, name)), "none")
-    if wanted != "none" and (why := find_isolation_flaw(workspace, wanted)):
+    closed = network == "closed"
+    among = [name for name in (CLOSING if closed else IN_ORDER) if wanted in ("auto", name)]
+    flaws: dict[str, str] = {}
+    for name in among:
+        flaws[name] = find_isolation_flaw(workspace, name, closed=closed)
+        if not flaws[name]:
+            return name
+    why = "; ".join(f"{name}: {flaw}" for name, flaw in flaws.items())
+    if closed:
         raise environment(
-            f"Commands cannot be isolated by {wanted} on this machine: {why}",
-            where="proof.isolation",
-            hint=f'{LACKING[wanted]}; or set proof.isolation to "auto"',
+            "The network of checks cannot be closed on this machine: "
+            + (why or f"{wanted} leaves it open, or takes loopback"),
+            where="sandbox.checksNetwork",
+            hint=f'{LACKING["namespaces"]}; or set sandbox.checksNetwork to "open"',
         )
-    return wanted
-
-
-def _choose_closing(workspace: Path, wanted: Wanted) -> Isolation:
-    among = [name for name in CLOSING if wanted in ("auto", name)]
-    lacks = {name: find_isolation_flaw(workspace, name, closed=True) for name in among}
-    if found := next((name for name in among if not lacks[name]), None):
-        return found
-    why = "; ".join(f"{name}: {lack}" for name, lack in lacks.items()) or f"{wanted} leaves it open, or takes loopback"
+    if wanted in ("auto", "none"):
+        return "none"
     raise environment(
-        f"The network of checks cannot be closed on this machine: {why}",
-        where="sandbox.checksNetwork",
-        hint=f'{LACKING["namespaces"]}; or set sandbox.checksNetwork to "open"',
+        f"Commands cannot be isolated by {wanted} on this machine: {flaws[wanted]}",
+        where="proof.isolation",
+        hint=f'{LACKING[wanted]}; or set proof.isolation to "auto"',
     )
 
 

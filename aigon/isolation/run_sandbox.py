@@ -94,19 +94,15 @@ def make_run_sandbox(
 
 
 def _make_grants(seat: Seat, config: Config, env: Mapping[str, str], folder: Path, linked: Sequence[str]) -> Grants:
-    data, root, home = load_sandbox_data(), seat.checkout.root, find_home(env)
+    data, home = load_sandbox_data(), find_home(env)
     hidden = _list_hidden(seat, env, data.never)
     own = _list_real((*((home,) if home else ()), *TEMPORARY, env.get("TMPDIR", "")))
-    closed = (*hidden, *own)
-    write = [str(root), *expand_existing(data.write, env), *expand_existing(config.sandbox.write, env, seat.main)]
-    read = [
-        str(folder),
-        *expand_existing(data.read, env),
-        *expand_existing(strip_made(config.sandbox.read), env, seat.main),
-    ]
+    granted, readable = config.sandbox.write, strip_made(config.sandbox.read)
+    write = (*expand_existing(data.write, env), *expand_existing(granted, env, seat.main), *linked)
+    read = (*expand_existing(data.read, env), *expand_existing(readable, env, seat.main))
     grants = Grants(
-        write=(*write, *linked),
-        read=(*read, *list_program_folders(env.get("PATH", ""), closed)),
+        write=(str(seat.checkout.root), *write),
+        read=(str(folder), *read, *list_program_folders(env.get("PATH", ""), (*hidden, *own))),
         hidden=hidden,
         own=own,
         network=config.sandbox.network,

@@ -173,7 +173,7 @@ class _Removal:
         if worktree.branch is None and head is not None:
             lost = "" if worktree.git("for-each-ref", "--count=1", "--contains", head, "refs/heads") else head
         if not self.park:
-            again = f"commit it there, or park it: aigon cleanup {candidate.feature} {candidate.label} --park"
+            again = f"commit it there, or save it aside: aigon cleanup {candidate.feature} {candidate.label} --park"
             if changed:
                 return f"it holds work that is in no commit ({_format_paths(changed)}): {again}"
             return f"its HEAD is a commit that is on no branch ({lost[:12]}): {again}" if lost else ""
@@ -207,8 +207,8 @@ class _Removal:
             return fold("; ".join(complaints))
         tracked = set(workspace.tracked())
         if omitted := [p for p in changed if os.path.lexists(self.worktree.root / p) and p not in tracked]:
-            return f"{_format_paths(omitted)} may hold secrets, which are not parked"
-        message = f"aigon: parked what {self.candidate.branch} had not committed\n"
+            return f"{_format_paths(omitted)} may hold secrets, which are not saved aside"
+        message = f"aigon: saved aside what {self.candidate.branch} had not committed\n"
         self._keep(workspace, "uncommitted", workspace.commit_tree(workspace.tree(), head, message))
         workspace.restore(head)
         return ""
@@ -221,7 +221,7 @@ class _Removal:
             stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
             git.run("update-index", "--add", "-z", "--stdin", stdin=stdin, index=index)
             tree = git.run("write-tree", index=index).decode().strip()
-            message = f"aigon: parked what git ignored in the worktree of {self.candidate.branch}\n"
+            message = f"aigon: saved aside what git ignored in the worktree of {self.candidate.branch}\n"
             self._keep(workspace, "ignored", workspace.commit_tree(tree, head, message))
 
 

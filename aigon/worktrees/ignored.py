@@ -127,4 +127,4 @@ def _explain_unsaveable(root: Path, path: str, size: int) -> str:
     if size > MAX_SAVED_BYTES:
         return f"git ignores more than {MAX_SAVED_BYTES // 1024**2} MB of files there, such as {path}"
     secret = None if (root / path).is_symlink() else find_leak(path, (root / path).read_bytes())
-    return f"{path} is ignored by git and not to be parked: {secret.why}" if secret else ""
+    return f"{path} is ignored by git and not to be saved aside: {secret.why}" if secret else ""

@@ -162,12 +162,12 @@ def test_refs_that_an_agent_moved_come_back(lab: Lab, move: Callable[[Lab], None
         assert moved and {each.done for each in moved.values()} <= {"put back", "removed"}
         assert not (lab.home / "ran").exists()
         assert back() == {}
-        hidden = {each.parked for each in moved.values()}
+        hidden = {each.saved for each in moved.values()}
         assert refs(lab, "refs/heads/work", *hidden) == before
         for each in moved.values():
-            if each.parked:
-                assert lab.git("rev-parse", each.parked) == each.after
-                assert f"kept as {each.parked}" in each.sentence
+            if each.saved:
+                assert lab.git("rev-parse", each.saved) == each.after
+                assert f"kept as {each.saved}" in each.sentence
     lab.git("fsck", "--strict")
 
 
@@ -213,7 +213,7 @@ def test_commits_that_may_be_a_persons_stay_and_are_told(lab: Lab) -> None:
         theirs = lab.git("commit-tree", tree, "-p", "main", "-m", "a person's")
         lab.git("update-ref", "refs/heads/main", theirs)
         moved = back()["refs/heads/main"]
-        assert (moved.done, moved.parked) == ("left", "")
+        assert (moved.done, moved.saved) == ("left", "")
         assert moved.sentence.endswith("was left as it is: the new commits may be a person's")
         assert lab.git("rev-parse", "main") == theirs
         assert back() == {}

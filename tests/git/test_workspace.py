@@ -153,7 +153,7 @@ def test_a_name_that_is_taken_is_numbered_and_never_overwritten(work: Workspace,
 def test_work_that_cannot_be_parked_is_an_error(work: Workspace, lab: Lab) -> None:
     with pytest.raises(AigonError) as caught:
         work.keep("a..b", head(lab))
-    assert caught.value.what == "Work could not be parked"
+    assert caught.value.what == "Work could not be saved aside"
 
 
 def test_a_restore_puts_the_work_tree_back_and_leaves_ignored_files(work: Workspace, lab: Lab) -> None:
