@@ -19,7 +19,7 @@ from aigon.agents.health import (
     find_installed_version,
     find_version,
 )
-from aigon.agents.obstacles import find_credentials, find_obstacles, refuses_root
+from aigon.agents.obstacles import find_credentials, find_obstacles, find_program, refuses_root
 from aigon.checks.interpreters import find_node
 from aigon.errors import AigonError
 from aigon.model.agent_types import AgentType, read_agent_type
@@ -177,6 +177,10 @@ def test_credentials_are_looked_for_and_never_shown(
     at = find_obstacles(Agent("mine", "mine", kind=of), tmp_path, theirs)
     assert at.problems == (() if found else ("no login is seen: mine login",))
     assert KEY not in repr(at)
+
+
+def test_a_program_in_the_home_of_nobody_is_not_there(tmp_path: Path, env: dict[str, str]) -> None:
+    assert find_program(tmp_path, env, "~no-such-user-here/agent.sh") is None
 
 
 def test_a_login_of_codex_is_told_from_a_key_that_it_does_not_use(tmp_path: Path, env: dict[str, str]) -> None:

@@ -32,21 +32,21 @@ def _play(recording: Path, number: int, workspace: Path) -> str:
 
 def _apply(attempt: Path, workspace: Path) -> None:
     """Check every path of an attempt, then delete and copy."""
-    doomed = [_resolve_inside(workspace, name) for name in _read_deletions(attempt / "delete")]
+    listing = attempt / "delete"
+    names = listing.read_text(encoding="utf-8").split("\n") if listing.is_file() else []
+    doomed = [_resolve_inside(workspace, name.strip()) for name in names if name.strip()]
     copies = [(source, _resolve_inside(workspace, name)) for source, name in _list_sources(attempt / "files")]
     for _, target in copies:
         if target not in doomed and (target.is_symlink() or target.is_dir()):
             raise ValueError(f"{target} is a symbolic link or a folder; it is not written over")
     for target in doomed:
-        _remove(target)
+        if target.is_dir() and not target.is_symlink():
+            shutil.rmtree(target)
+        else:
+            target.unlink(missing_ok=True)
     for source, target in copies:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, target)
-
-
-def _read_deletions(listing: Path) -> list[str]:
-    lines = listing.read_text(encoding="utf-8").split("\n") if listing.is_file() else []
-    return [line.strip() for line in lines if line.strip()]
 
 
 def _list_sources(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -68,13 +68,6 @@ def _resolve_inside(workspace: Path, name: str) -> Path:
     if not target.parent.resolve().is_relative_to(workspace.resolve()):
         raise ValueError(f"{name!r} leads out of the workspace through a symbolic link")
     return target
-
-
-def _remove(target: Path) -> None:
-    if target.is_dir() and not target.is_symlink():
-        shutil.rmtree(target)
-    else:
-        target.unlink(missing_ok=True)
 
 
 def _main() -> int:

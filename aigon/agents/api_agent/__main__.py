@@ -20,7 +20,10 @@ def main() -> NoReturn:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
     try:
-        _leave(_session())
+        from aigon.agents.api_agent import session, settings
+
+        prompt = sys.stdin.buffer.read().decode("utf-8", "replace")
+        _leave(session.run_agent(settings.parse_settings(sys.argv[1:]), prompt))
     except AgentInterrupted as stopped:
         _leave(128 + int(str(stopped)))
     except SystemExit as wrong:
@@ -30,12 +33,6 @@ def main() -> NoReturn:
     except BaseException:
         traceback.print_exc()
         _leave(1)
-
-
-def _session() -> int:
-    from aigon.agents.api_agent import session, settings
-
-    return session.run_agent(settings.parse_settings(sys.argv[1:]), sys.stdin.buffer.read().decode("utf-8", "replace"))
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:

@@ -34,6 +34,7 @@ def test_edits_keep_mode_line_ends_and_bytes(editor: Editor) -> None:
     (root / "a.txt").chmod(0o755)
     editor({"command": "str_replace", "path": "a.txt", "old_str": "two\n", "new_str": "2\n2\n"})
     editor({"command": "insert", "path": "a.txt", "insert_line": 0, "insert_text": "zero"})
+    assert (root / "a.txt").read_text() == "zero\none\n2\n2\nthree\n"
     editor({"command": "insert", "path": "a.txt", "insert_line": 5, "insert_text": "end"})
     assert (root / "a.txt").read_text() == "zero\none\n2\n2\nthree\nend" and os.access(root / "a.txt", os.X_OK)
     (root / "w.bin").write_bytes(b"\xff\r\nold\r\nline\r\n")
