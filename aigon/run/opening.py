@@ -1,6 +1,6 @@
 """Open a run: what is asked for, what is found, and the beginning of a new run on the feature's branch."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -134,35 +134,35 @@ def _hash_inputs(opened: OpenedRun) -> str:
 def list_earlier_attempts(records: Records, base: str, last: State | None = None) -> tuple[Attempt, ...]:
     """Return the latest attempts of the archived runs that began at the commit `base`, oldest first.
 
-    `last` is the final state of the newest of them, if the caller has read it. A damaged journal ends the search: only
-    the prompt depends on it.
+    `last` is the final state of the newest of them, if the caller has read it. A run that began elsewhere, or whose
+    journal is damaged, ends the search: only the prompt depends on it.
     """
     attempts: tuple[Attempt, ...] = ()
-    for run in _read_archived_runs(records, base, last):
-        if len(attempts) >= WHOLE or run is None:
+    for journal in reversed([path for path in records.journals() if path != records.journal]):
+        if len(attempts) >= WHOLE:
             break
-        attempts = (*run.all, *attempts)
+        if last and last.started:
+            tried = last.tried if last.started.base_commit == base else None
+            last = None
+        else:
+            tried = _read_attempts(journal, base)
+        if tried is None:
+            break
+        attempts = (*tried.all, *attempts)
     return attempts[-WHOLE:]
 
 
-def _read_archived_runs(records: Records, base: str, last: State | None) -> Iterator[Attempts | None]:
-    """Yield what each run tried, the newest first; None for one that cannot be read or began elsewhere."""
-    archived = [path for path in reversed(records.journals()) if path != records.journal]
-    if last and last.started and archived:
-        yield last.tried if last.started.base_commit == base else None
-        archived = archived[1:]
-    for journal in archived:
-        tried = Attempts()
-        try:
-            for event in iterate_events(journal):
-                if isinstance(event, RunStarted) and event.base_commit != base:
-                    yield None
-                    return
-                tried = tried.apply(event)
-        except (AigonError, OSError, ValueError):
-            yield None
-            return
-        yield tried
+def _read_attempts(journal: Path, base: str) -> Attempts | None:
+    """Return what a run tried; None if it cannot be read or did not begin at the commit `base`."""
+    tried = Attempts()
+    try:
+        for event in iterate_events(journal):
+            if isinstance(event, RunStarted) and event.base_commit != base:
+                return None
+            tried = tried.apply(event)
+    except (AigonError, OSError, ValueError):
+        return None
+    return tried
 
 
 def begin_run(opening: Opening, records: Records, prepared: Prepared, old: State) -> OpenedRun:

@@ -248,7 +248,7 @@ RECORDS = (
         '[{"schema_version": 1, "feature]',
     ),
     Mechanism(
-        "damaged journal", "it is kept as .corrupt", "aigon/run/repair/records.py",
+        "damaged journal", "it is kept as .corrupt", "aigon/run/repair/journal.py",
         "    kept = keep_damaged(path)\n", "    kept = path\n", DAMAGED,
     ),
     Mechanism(
