@@ -92,7 +92,7 @@ def _open_copy(job: Job, world: World, tree: str, number: int) -> Iterator[World
         home="real",
         keep=True,
     ) as room:
-        place = CheckEnvironment(room.seen_as, room.env, room.enclosed, room.scratch, room.root)
+        place = CheckEnvironment(room.seen_as, room.env, room.wrap_command, room.scratch, room.root)
         inside = replace(world, place=place)
         if room.exported.fresh:
             for setup in setups:

@@ -24,7 +24,6 @@ def parse_hidden(listing: bytes, *, sparse: bool) -> tuple[tuple[bytes, ...], tu
 
 
 def is_sparse(checkout: Checkout) -> bool:
-    """Whether the checkout leaves files out on purpose."""
     return is_config_on(checkout.config.get("core.sparsecheckout", "false"))
 
 

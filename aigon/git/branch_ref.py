@@ -26,7 +26,6 @@ class BranchRef:
 
     @property
     def lock(self) -> Path:
-        """git's lock on the branch."""
         return self._file.with_name(f"{self._file.name}.lock")
 
     def move(self, commit: str, old: str) -> tuple[int, str]:

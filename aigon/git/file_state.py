@@ -29,7 +29,6 @@ def read_mark(path: str) -> Mark:
 
 
 def make_mark(state: os.stat_result) -> Mark:
-    """Return the mark of a file by its `lstat`."""
     return (state.st_mode, state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev)
 
 
@@ -64,7 +63,6 @@ class FileState:
 
     @property
     def size(self) -> int:
-        """The length of `data`."""
         return sum(piece.size for piece in self.pieces) + len(self.end)
 
     def untouched(self, now: Mark) -> bool:
@@ -73,7 +71,6 @@ class FileState:
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a plain file."""
         return stat.S_ISREG(self.mode)
 
     @property
@@ -123,7 +120,6 @@ def reread_state(path: str, kept: FileState) -> FileState:
 
 
 def list_names(folder: str | Path) -> frozenset[str]:
-    """Return the names in a folder."""
     with os.scandir(folder) as entries:
         return frozenset(entry.name for entry in entries)
 

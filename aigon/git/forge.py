@@ -36,7 +36,6 @@ class Forge:
     web: str
 
     def commit(self, commit: str) -> str:
-        """Return the address of a commit."""
         return f"{self.web}/{_COMMIT[self.kind]}/{quote(commit, safe='')}"
 
     def file(self, commit: str, path: str, line: int = 0) -> str:

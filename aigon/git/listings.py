@@ -24,7 +24,6 @@ class RawChange:
 
     @property
     def blobs(self) -> tuple[str, ...]:
-        """The objects that hold files."""
         sides = zip(self.modes, self.objects, strict=True)
         return tuple(name for mode, name in sides if mode not in (NO_FILE, SUBMODULE))
 

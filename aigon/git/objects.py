@@ -89,7 +89,6 @@ def read_beginnings(git: TrustedGit, names: Iterable[str], largest: int) -> Iter
 
 
 def write_blob(git: TrustedGit, data: bytes) -> str:
-    """Write a blob and return its name."""
     return git.run("hash-object", "-w", "--stdin", stdin=data).decode().strip()
 
 

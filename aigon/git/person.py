@@ -147,11 +147,9 @@ class Checkout:
         return self.ask("rev-parse", "--verify", "-q", "HEAD^{commit}")
 
     def commit_of(self, name: str) -> str | None:
-        """Return the commit that a branch or revision names."""
         return self.ask("rev-parse", "--verify", "-q", f"{name}^{{commit}}")
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
-        """Whether `descendant` contains `ancestor`."""
         return self.ask("merge-base", "--is-ancestor", ancestor, descendant) is not None
 
     def changed(self) -> list[str]:

@@ -117,7 +117,6 @@ class PrivateIndex:
         return self._git("hash-object", "-w", "-t", "tree", "--stdin", stdin=b"").decode().strip()
 
     def tree(self) -> str:
-        """Return the tree of the snapshot."""
         return self._git("write-tree").decode().strip()
 
     def changes(self, since: str) -> tuple[FileChange, ...]:
@@ -134,7 +133,6 @@ class PrivateIndex:
         return Content(base, entries)
 
     def tracked(self) -> tuple[str, ...]:
-        """Return the paths in the private index."""
         return split_paths(self._git("ls-files", "-z"))
 
     def untracked(self) -> tuple[str, ...]:
@@ -180,5 +178,4 @@ class PrivateIndex:
         return gone
 
     def stage(self, paths: Sequence[str]) -> None:
-        """Stage these files as they are in the work tree now."""
         self._git("update-index", "--remove", "-z", "--stdin", stdin=os.fsencode("\0".join(paths)))

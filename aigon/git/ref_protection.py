@@ -41,7 +41,6 @@ class RefProtection:
         self._known: tuple[str, ...] | None = None
 
     def remember(self) -> None:
-        """Remember all refs as they are now."""
         now = self._read()
         if self._known is None:
             self._known = tuple(sorted({value for value in now.values() if is_hash(value)}))

@@ -49,7 +49,6 @@ class RefFiles:
         return {**self._packed, **{ref: value for ref, (_, value) in self._loose.items()}}
 
     def path_of(self, ref: str) -> Path:
-        """Return the file of a loose ref."""
         return self.folder.parent / ref
 
     def _read_folder(self, name: str, known: Mapping[str, tuple[Mark, str]], fresh: int) -> None:

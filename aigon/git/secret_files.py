@@ -152,7 +152,7 @@ class SecretScanner:
             self.troubles.append(f"{name} is no longer asked; aigon keeps looking for known token shapes: {why}")
             return ()
 
-    def said(self) -> Iterator[str]:
+    def take_troubles(self) -> Iterator[str]:
         """Yield each trouble once."""
         while self.troubles:
             yield self.troubles.pop(0)

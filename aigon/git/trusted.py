@@ -105,7 +105,6 @@ class TrustedGit:
 
     @property
     def places(self) -> tuple[Path, ...]:
-        """The folders in which git writes."""
         objects = Path(self.env["GIT_OBJECT_DIRECTORY"])
         return (objects, self.directory, self.root, self.git_dir, Path(tempfile.gettempdir()))
 

@@ -51,14 +51,12 @@ class Workspace(PrivateIndex):
         self._written = directory / "written"
 
     def on_branch(self) -> bool:
-        """Whether HEAD still names the branch."""
         try:
             return self._head_file.read_text().strip() == f"ref: refs/heads/{self.branch}"
         except (OSError, ValueError):
             return False
 
     def detached_commit(self) -> str | None:
-        """Return the commit of a detached HEAD."""
         with contextlib.suppress(OSError, ValueError):
             text = self._head_file.read_text().strip()
             if re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", text):
@@ -72,11 +70,9 @@ class Workspace(PrivateIndex):
             write_atomic(self._head_file, f"ref: refs/heads/{self.branch}\n".encode())
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
-        """Whether `descendant` contains `ancestor`."""
         return self.trusted.attempt("merge-base", "--is-ancestor", ancestor, descendant)[0] == 0
 
     def paths_changed(self, old: str, new: str) -> tuple[str, ...]:
-        """Return the paths in which two commits differ."""
         return split_paths(self._git("diff-tree", "-r", "-z", "--name-only", "--no-renames", old, new))
 
     def commit(self, files: Mapping[str, bytes], parent: str, message: str) -> str:
@@ -177,7 +173,6 @@ class Workspace(PrivateIndex):
         return self._git("cat-file", "--filters", f"{commit}:{path}")
 
     def hand_over_index(self) -> None:
-        """Make the checkout's index equal to the private one."""
         with lock_index(self._checkout_index, self._index) as lock:
             lock.rename(self._checkout_index)
 

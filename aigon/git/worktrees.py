@@ -43,7 +43,6 @@ def _parse_record(lines: Sequence[str]) -> WorktreeRecord:
 
 
 def find_worktree_of(checkout: Checkout, branch: str) -> WorktreeRecord | None:
-    """Return the worktree that has `branch` checked out, even if it is missing."""
     return next((record for record in list_worktrees(checkout) if record.branch == branch), None)
 
 

@@ -122,11 +122,13 @@ def _is_free(root: Path, name: str) -> bool:
 
 def _make_env(room: CleanRoom, home: RoomHome, places: Mapping[str, str] | None) -> dict[str, str]:
     """Return the room's environment. If nothing is mounted, PYTHONPATH finds editable packages."""
-    env = make_room_env(room.env, room.scratch, room.seen_as, home=home, places=places, translated=room.translated)
+    env = make_room_env(
+        room.env, room.scratch, room.seen_as, home=home, places=places, translate_paths=room.translate_paths
+    )
     if room.mounts:
         return env
     editable = [path for folder in room.lent.values() for path in find_editable_paths(folder, room.workspace)]
-    paths = [*(room.translated(str(path)) for path in editable), *filter(None, [env.get("PYTHONPATH")])]
+    paths = [*(room.translate_paths(str(path)) for path in editable), *filter(None, [env.get("PYTHONPATH")])]
     return env | ({"PYTHONPATH": os.pathsep.join(paths)} if paths else {})
 
 

@@ -50,21 +50,21 @@ class Enclosure:
         """The path under which commands see the export: that of the workspace, if mounts can be made."""
         return self.workspace if self.mounts else self.root
 
-    def enclosed(self, argv: Sequence[str], cwd: Path) -> list[str]:
+    def wrap_command(self, argv: Sequence[str], cwd: Path) -> list[str]:
         """Return the command line that runs `argv` in the room, in the folder `cwd`, relative or as seen there.
 
         It starts in the folder `scratch`. Paths of the workspace become the same paths in the room. Safe to call from
         any thread.
         """
-        folder = str(self.seen_as / self.translated(str(cwd)))
+        folder = str(self.seen_as / self.translate_paths(str(cwd)))
         view = self._bubblewrap(folder) if self.isolation == "bwrap" else self._launcher(folder)
-        return [*view, *map(self.translated, argv)]
+        return [*view, *map(self.translate_paths, argv)]
 
-    def offline(self, argv: Sequence[str], cwd: Path) -> list[str]:
+    def wrap_offline(self, argv: Sequence[str], cwd: Path) -> list[str]:
         """Return the same without a network but loopback, if `choose_isolation` was asked for this."""
-        return replace(self, closed=True).enclosed(argv, cwd)
+        return replace(self, closed=True).wrap_command(argv, cwd)
 
-    def translated(self, text: str) -> str:
+    def translate_paths(self, text: str) -> str:
         """Return `text` with the room's path instead of the workspace's."""
         if self.mounts:
             return text
@@ -145,7 +145,6 @@ def find_bubblewrap() -> str | None:
 
 
 def explain_no_bubblewrap() -> str:
-    """Return why `find_bubblewrap` returns None."""
     if planted := next(_find_on_path("bwrap"), ""):
         return f"{planted} is not used: users other than root can replace it"
     return "bubblewrap is not installed (apt install bubblewrap)"
@@ -186,17 +185,17 @@ def make_room_env(
     *,
     home: RoomHome = "throwaway",
     places: Mapping[str, str] | None = None,
-    translated: Callable[[str], str] = str,
+    translate_paths: Callable[[str], str] = str,
 ) -> dict[str, str]:
     """Return the environment of checks, `env`, for a room that commands see as `room`.
 
     Other variables of aigon's and those that redirect git are dropped, and git does not look above the room. TMPDIR and
     PYTHONPYCACHEPREFIX are folders in `scratch`. If `home` is "throwaway", so is HOME, XDG_* is unset, and each
     variable of `places` (RUSTUP_HOME: .rustup) that is unset gets that path below the real HOME, if it exists.
-    `translated` replaces paths of the workspace by paths of the room.
+    `translate_paths` replaces paths of the workspace by paths of the room.
     """
     kept = {
-        name: translated(value)
+        name: translate_paths(value)
         for name, value in env.items()
         if name in OF_THE_RUN or not (name.startswith("AIGON_") or name in LOCAL_VARIABLES)
     }

@@ -50,7 +50,6 @@ def landlock_version() -> int:
 
 
 def can_confine() -> bool:
-    """Whether the kernel can do this."""
     return landlock_version() > 0
 
 

@@ -75,7 +75,7 @@ def find_isolation_flaw(workspace: Path, isolation: Isolation, *, closed: bool =
         (export / "token").write_text("token\n")
         enclosure = Enclosure(isolation, workspace, export, scratch, closed=closed)
         parts = os.path.split(os.path.realpath(workspace))
-        argv = enclosure.enclosed(["sh", "-c", PROBE, "sh", str(enclosure.seen_as), *parts], Path())
+        argv = enclosure.wrap_command(["sh", "-c", PROBE, "sh", str(enclosure.seen_as), *parts], Path())
         return argv, [b"token"] * (2 if enclosure.mounts else 1)
 
     return find_flaw(isolation, probe, "the workspace stays in reach")

@@ -49,7 +49,6 @@ class RunSandbox(Attendant):
 
     @property
     def mechanism(self) -> Mechanism:
-        """The mechanism that confines agents."""
         return self.box.mechanism if self.box else "none"
 
     def command(self, launch: Launch, agent: Agent, ask: TurnRequest, env: Mapping[str, str]) -> list[str]:
@@ -73,7 +72,6 @@ class RunSandbox(Attendant):
         return self.box.environment({name: value for name, value in env.items() if name not in self.gone})
 
     def close(self) -> None:
-        """Remove the folders of the agents."""
         if self.box:
             self.box.close()
 

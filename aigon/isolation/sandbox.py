@@ -78,7 +78,6 @@ class Sandbox:
         return {**env, **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(self.folder))}
 
     def close(self) -> None:
-        """Remove the agent's own folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -131,7 +130,6 @@ def choose_mechanism(wanted: WantedMechanism = "auto", network: Network = "open"
 
 
 def explain_no_mechanism(network: Network = "open") -> str:
-    """Return what goes wrong with each mechanism."""
     return "; ".join(f"{name}: {why}" for name in IN_ORDER if (why := find_sandbox_flaw(name, network)))
 
 

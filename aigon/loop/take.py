@@ -57,7 +57,7 @@ def keep_secrets_out(job: Job, world: World, snapshot: Snapshot) -> Generator[Ev
     if snapshot.changes and not snapshot.changes.result():
         return
     found = hold_back(job, world, snapshot.tip.parent)
-    for text in world.scanner.said():
+    for text in world.scanner.take_troubles():
         yield Notice(world.now(), text, "warning")
     if not found:
         return

@@ -120,7 +120,6 @@ class Child:
 
     @property
     def pid(self) -> int:
-        """The process ID."""
         return self._process.pid
 
     def waits_for(self) -> tuple[int, ...]:

@@ -66,7 +66,6 @@ class Meter:
         return tuple(map(measure_volume, self.volumes))
 
     def sample(self) -> None:
-        """Look once."""
         now = self.now()
         with self._lock:
             self.lowest = tuple(map(keep_lowest, self.lowest or now, now))
@@ -86,7 +85,6 @@ class Meter:
         return (*measure_disk_use(self.before, self.lowest), *((ResourceUse("memory", peak),) if peak else ()))
 
     def close(self) -> None:
-        """End the thread."""
         self._over.set()
         if self._thread:
             self._thread.join()
@@ -144,7 +142,6 @@ class IdleClock:
         self.looked, self.used = self.since, measure_processor_seconds()
 
     def heard(self) -> None:
-        """Note that it printed something."""
         self.since = time.monotonic()
 
     def over(self) -> bool:

@@ -251,7 +251,6 @@ class DescendantTracker:
     next: float = 0.0
 
     def look(self) -> None:
-        """Remember what the program has started by now."""
         now = time.monotonic()
         if now < self.next:
             return

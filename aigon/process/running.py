@@ -75,7 +75,6 @@ class RunningNote:
                 write_note(self.path, self.about)
 
     def over(self) -> None:
-        """Record that all programs have ended and were swept."""
         with self._lock:
             if self.path and self.about and self.about.sessions:
                 self.about = replace(self.about, sessions=())
@@ -97,14 +96,12 @@ def keep_note(home: Path, invocation: str, run_id: str, feature: str, label: str
 
 
 def remove_note(note: Path) -> None:
-    """Remove a note and its request."""
     with contextlib.suppress(OSError):
         note.unlink(missing_ok=True)
         find_request_file(note).unlink(missing_ok=True)
 
 
 def find_request_file(note: Path) -> Path:
-    """Return the file in which others ask the aigon of a note to end."""
     return note.with_suffix(".stop")
 
 
@@ -120,7 +117,6 @@ def request_stop(note: Path, how: StopRequest) -> None:
 
 
 def read_request(file: Path) -> StopRequest | None:
-    """Return what `file` asks for."""
     try:
         with open(file) as opened:  # noqa: PTH123 - on the hot path
             how = opened.read(10)
@@ -139,7 +135,6 @@ def write_note(path: Path, about: Invocation) -> None:
 
 
 def list_notes(home: Path) -> list[Path]:
-    """Return the paths of all notes."""
     try:
         names = os.listdir(home / FOLDER)  # noqa: PTH208 - every command looks
     except OSError:

@@ -53,7 +53,6 @@ class Server:
         return self._code
 
     def living(self) -> list[int]:
-        """Return every process of it that runs."""
         return [pid for pid in orphans.list_descendants() if not orphans.is_zombie(pid)]
 
     def tail(self) -> bytes:
@@ -168,7 +167,6 @@ def describe_process(pid: int | None) -> str:
 
 
 def list_listening_ports(pids: Iterable[int]) -> tuple[int, ...]:
-    """Return the ports that these processes listen on, sorted."""
     import psutil
 
     ports: set[int] = set()

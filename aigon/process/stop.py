@@ -27,12 +27,12 @@ class Stop:
     """
 
     def __init__(
-        self, files: Sequence[Path] = (), said: Callable[[str], None] = lambda _: None, *, patient: bool = True
+        self, files: Sequence[Path] = (), announce: Callable[[str], None] = lambda _: None, *, patient: bool = True
     ) -> None:
         self._patient = patient
         self._files = tuple(os.fspath(f) for f in files)
         self._read, self._write = os.pipe()
-        self._said = said
+        self._announce = announce
         self.reason: StopReason = ""
         self.detail = ""
         self.now = False
@@ -75,7 +75,6 @@ class Stop:
             self._at_once(self.reason)
 
     def close(self) -> None:
-        """Close the descriptors."""
         os.close(self._read)
         os.close(self._write)
 
@@ -97,7 +96,7 @@ class Stop:
     def _first(self, name: StopReason) -> None:
         if self._patient:
             self.reason = name
-            self._said(name)
+            self._announce(name)
         else:
             self._at_once(name)
 

@@ -72,8 +72,8 @@ def opened(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[Wo
         home=job.proof.home,
         places=job.proof.caches,
     ) as room:
-        enclosed = room.offline if job.proof.network == "closed" else room.enclosed
-        place = CheckEnvironment(room.seen_as, room.env, enclosed, room.scratch, room.root)
+        wrap_command = room.wrap_offline if job.proof.network == "closed" else room.wrap_command
+        place = CheckEnvironment(room.seen_as, room.env, wrap_command, room.scratch, room.root)
         inside = replace(world, place=place, keeps=False)
         if compiled := world.find(Bytecode):
             compiled.put(room, rooms.needs.lent)
@@ -85,7 +85,7 @@ def opened(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[Wo
 def _online(inside: World, room: CleanRoom) -> World:
     """The same with a network, for what fetches dependencies."""
     assert inside.place is not None, "a room is a place"
-    return replace(inside, place=replace(inside.place, wrap_command=room.enclosed))
+    return replace(inside, place=replace(inside.place, wrap_command=room.wrap_command))
 
 
 def _folder(job: Job, world: World) -> Path:

@@ -65,7 +65,7 @@ def _implement(seat: Seat, options: Options, observers: Observers, confirm: Conf
     again = format_run_command(options.feature, seat.label)
     stop = Stop(
         [seat.main / name for name in branch.STOP_FILES],
-        said=lambda _signal: _say_how_to_stop(again) if announce else None,
+        announce=lambda _signal: _say_how_to_stop(again) if announce else None,
     )
     with contextlib.ExitStack() as held:
         held.enter_context(stop.handling())

@@ -108,7 +108,7 @@ def run_here(checkout: Checkout, prepared: Prepared, checks: Sequence[Check], ti
 def _open_world(checkout: Checkout, prepared: Prepared) -> Iterator[World]:
     orphans.adopt_orphans()
     # The first Ctrl+C already ends everything: nothing would be lost by it.
-    stop = Stop(said=lambda _reason: stop.halt())
+    stop = Stop(announce=lambda _reason: stop.halt())
     with tempfile.TemporaryDirectory(prefix="aigon-compile-", ignore_cleanup_errors=True) as folder:
         try:
             with stop.handling():

@@ -134,7 +134,6 @@ def get_candidate_lock(home: Path, candidate: Candidate) -> Path:
 
 
 def is_in_use(main: Checkout, candidate: Candidate) -> bool:
-    """Return whether a loop works in the candidate's worktree."""
     home = find_home(main.common_dir)
     return bool(home and is_locked(get_candidate_lock(home, candidate)))
 

@@ -63,10 +63,10 @@ def test_what_it_finds_counts_unless_the_base_has_it_or_a_person_allows_it(tmp_p
 def test_one_that_fails_is_given_up_and_that_is_said_once(tmp_path: Path, script: str, why: str) -> None:
     scanner = SecretScanner(fake(tmp_path / "bin", script), {"PATH": "/usr/bin:/bin"})
     assert scanner.leaks([("a", b"hush-123456")], NOBODY) == ()
-    [said] = scanner.said()
+    [said] = scanner.take_troubles()
     assert said.startswith("gitleaks is no longer asked; aigon keeps looking for known token shapes: ")
     assert why in said
-    assert scanner.leaks([("a", b"x")], NOBODY) == () and [*scanner.said()] == []
+    assert scanner.leaks([("a", b"x")], NOBODY) == () and [*scanner.take_troubles()] == []
 
 
 def test_it_is_looked_up_once_and_never_inside_the_work_tree(tmp_path: Path) -> None:
@@ -79,8 +79,8 @@ def test_it_is_looked_up_once_and_never_inside_the_work_tree(tmp_path: Path) -> 
     )
     assert find_scanner("auto", env, tmp_path).program == "" == find_scanner("none", env, tmp_path / "work").program
     missing = find_scanner("betterleaks", env, tmp_path / "work")
-    assert missing.program == "" and "betterleaks is not on PATH" in next(missing.said())
-    assert [*find_scanner("auto", {"PATH": "/nowhere"}, tmp_path).said()] == []
+    assert missing.program == "" and "betterleaks is not on PATH" in next(missing.take_troubles())
+    assert [*find_scanner("auto", {"PATH": "/nowhere"}, tmp_path).take_troubles()] == []
 
 
 def test_what_only_the_scanner_knows_is_kept_out_of_all_commits_of_a_run(lab: Lab) -> None:

@@ -80,7 +80,7 @@ def room(
 
 def run(room: CleanRoom, *argv: str, cwd: str = ".") -> "subprocess.CompletedProcess[str]":
     """Run a command in a room as aigon does."""
-    line = room.enclosed(argv, Path(cwd))
+    line = room.wrap_command(argv, Path(cwd))
     return subprocess.run(line, cwd=room.scratch, env=room.env, capture_output=True, text=True, timeout=60)
 
 

@@ -41,7 +41,7 @@ class Place:
     def run(self, script: str, *argv: str, cwd: str = ".") -> "subprocess.CompletedProcess[str]":
         """Run a shell script that stands in the export, so that its paths are as written; its working folder."""
         (self.root / "export" / "script").write_text(textwrap.dedent(script).replace("WS", str(self.root / "ws")))
-        line = self.enclosure.enclosed(["sh", f"{self.enclosure.seen_as}/script", *argv], Path(cwd))
+        line = self.enclosure.wrap_command(["sh", f"{self.enclosure.seen_as}/script", *argv], Path(cwd))
         return self.started(line)
 
     def started(self, line: Sequence[str]) -> "subprocess.CompletedProcess[str]":
@@ -172,7 +172,7 @@ def test_a_workspace_within_what_is_hidden_is_shown_as_the_export_all_the_same(p
     script = (
         f"cat both; echo new > made; echo x > {scratch}/file; cat {place.root}/records/secret; ls {place.root}/*/.git"
     )
-    ran = place.started(enclosure.enclosed(["sh", "-c", script], Path()))
+    ran = place.started(enclosure.wrap_command(["sh", "-c", script], Path()))
     assert ran.stdout == "exported\n", ran.stderr
     assert (place.root / "export/made").read_text() == "new\n" and (scratch / "file").read_text() == "x\n"
 
@@ -190,7 +190,7 @@ def test_output_exit_code_and_signals_are_the_commands_own(place: Place) -> None
     assert place.run("yes | head -1 >/dev/null; echo ${PIPESTATUS}").stderr == "", "SIGPIPE ends it, as ever"
     ended = place.run("kill -SEGV $$").returncode
     assert ended in ((139,) if place.isolation == "bwrap" else (-signal.SIGSEGV,))
-    missing = place.started(place.enclosure.enclosed(["no-such-program"], Path()))
+    missing = place.started(place.enclosure.wrap_command(["no-such-program"], Path()))
     assert missing.returncode and "no-such-program" in missing.stderr
 
 
@@ -200,7 +200,7 @@ def test_a_signal_to_the_group_reaches_the_command_at_once(place: Place) -> None
     (place.root / "export/script").write_text(
         "trap 'echo ended; exit 5' TERM; echo ready; while :; do sleep 0.01; done"
     )
-    line = place.enclosure.enclosed(["sh", "script"], Path())
+    line = place.enclosure.wrap_command(["sh", "script"], Path())
     process = subprocess.Popen(line, cwd=place.root, stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert process.stdout and process.stdout.readline() == "ready\n"
     begun = time.monotonic()
@@ -214,7 +214,7 @@ def test_a_signal_to_the_group_reaches_the_command_at_once(place: Place) -> None
 
 def test_a_path_of_the_workspace_in_the_arguments_means_the_same_place_in_the_room(place: Place) -> None:
     ws = place.root / "ws"
-    line = place.enclosure.enclosed(["sh", "-c", f"cat {ws}/both; cat {ws}2/x; pwd", str(ws)], ws / "sub")
+    line = place.enclosure.wrap_command(["sh", "-c", f"cat {ws}/both; cat {ws}2/x; pwd", str(ws)], ws / "sub")
     ran = place.started(line)
     assert ran.stdout.splitlines() == ["exported", f"{place.enclosure.seen_as}/sub"]
     assert f"{ws}2/x" in ran.stderr, "another folder whose name only begins so"
@@ -224,12 +224,12 @@ def test_no_isolation_runs_in_the_export_all_the_same(tmp_path: Path) -> None:
     for name in ("ws", "export/sub", "scratch"):
         (tmp_path / name).mkdir(parents=True)
     enclosure = Enclosure("none", tmp_path / "ws", tmp_path / "export", tmp_path / "scratch")
-    line = enclosure.enclosed(["sh", "-c", f"pwd; echo $PWD -I{tmp_path}/ws/include"], Path("sub"))
+    line = enclosure.wrap_command(["sh", "-c", f"pwd; echo $PWD -I{tmp_path}/ws/include"], Path("sub"))
     ran = subprocess.run(line, cwd=tmp_path / "scratch", capture_output=True, text=True)
     export = enclosure.root
     (tmp_path / "link").symlink_to("ws")
     linked = Enclosure("none", tmp_path / "link", export, tmp_path / "scratch")
-    assert linked.translated(f"{tmp_path}/ws:{tmp_path}/link/a") == f"{export}:{export}/a"
+    assert linked.translate_paths(f"{tmp_path}/ws:{tmp_path}/link/a") == f"{export}:{export}/a"
     assert ran.stdout.splitlines() == [f"{export}/sub", f"{export}/sub -I{export}/include"]
 
 

@@ -15,7 +15,7 @@ from aigon.process.stop import Stop
 SCRIPT = """
     import os, signal, sys
     from aigon.process.stop import Stop
-    with Stop(said=lambda name: print("said", name)).handling() as stop:
+    with Stop(announce=lambda name: print("said", name)).handling() as stop:
         print(stop.asked, stop.now, repr(stop.reason))
         for name in sys.argv[1:]:
             os.kill(os.getpid(), signal.Signals[name])
