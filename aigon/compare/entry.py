@@ -27,7 +27,7 @@ from aigon.model.outcomes import Met
 from aigon.model.turns import CostStatus
 from aigon.process.running import loop_lock
 from aigon.profiles.protection import Protection
-from aigon.proof.findings import settled
+from aigon.proof.findings import apply_decisions
 from aigon.proof.frozen import Frozen
 from aigon.proof.frozen import load as frozen_of
 from aigon.proof.integrity import concerns
@@ -56,7 +56,7 @@ def list_own_files(feature: Feature, label: str) -> frozenset[str]:
 
 def find_concerns(edits: Edits, decisions: Iterable[HumanDecision]) -> tuple[Concern, ...]:
     """Return what the integrity rules find in a change, without what a person approved."""
-    return settled(concerns(edits), tuple(decisions))
+    return apply_decisions(concerns(edits), tuple(decisions))
 
 
 def _read_edits(git: TrustedGit, base: str, tip: str, paths: list[str], protection: Protection) -> Edits:

@@ -13,7 +13,7 @@ from typing import Literal
 from aigon.checks.wording import HOLDS, LONGEST, MODAL, Wording, find_running, find_tool, read_wording, says_unbroken
 from aigon.compile.safety import find_edit, find_flaw
 from aigon.model.criteria import CriterionKind, find_bound_checks
-from aigon.spec.annotation import Annotation, split_metric
+from aigon.spec.annotation import Annotation, find_script
 
 Confidence = Literal["sure", "likely", "guess"]
 CONFIDENCES: tuple[Confidence, ...] = ("sure", "likely", "guess")
@@ -61,9 +61,7 @@ class Proposal:
     @property
     def script(self) -> str:
         """What a shell runs for it; empty if a check, a judge or a person decides."""
-        if self.kind == "verify":
-            return self.command or ""
-        return split_metric(self.command or "")[0] if self.kind == "metric" else ""
+        return find_script(self.kind, self.command)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The proof: before a run may end as proven, everything that decides is run once more where nothing else can help it.
 
-On a clean export of the very tree, out of the workspace's reach; where the agent touched tests or what configures the
-checks, on the tree with the base's versions of them as well. It is rehearsed on the base before the first paid turn.
+On a clean export of the very tree, out of the workspace's reach; if the agent touched tests or what configures the
+checks, on the tree with the base's versions of them as well. A dry run on the base comes before the first paid turn.
 """
 
 import time
@@ -20,11 +20,10 @@ from aigon.journal.state import State
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Finding, Problem
 from aigon.model.criteria import Criterion, Verdict, find_bound_checks
-from aigon.proof import findings as integrity_findings
 from aigon.proof.baseline import compare_with_baseline
-from aigon.proof.clean_room import ProofResult, carried_out
-from aigon.proof.dry_run import record_base, refused, run_clean_room_dry_run
-from aigon.proof.findings import Changed, changed
+from aigon.proof.clean_room import ProofResult, run_proof
+from aigon.proof.dry_run import make_refusal, record_base, run_clean_room_dry_run
+from aigon.proof.findings import Changed, apply_decisions, find_concerns, list_changed, make_finding
 from aigon.proof.frozen import Frozen, load
 from aigon.proof.vacuity import describe_passing
 from aigon.proof.watch import Watch
@@ -33,14 +32,14 @@ from aigon.text.fingerprints import fingerprint
 
 TITLE = "Clean-room proof"
 BASE_TESTS = "base-tests"
-"""The rule of what is not green with the base's versions of what the agent touched."""
+"""The rule of what does not pass with the base's versions of what the agent touched."""
 NOT_ISOLATED = "not isolated: nothing here keeps the proof from reaching the workspace"
 
 
 def prove(
     job: Job, world: World, snapshot: Snapshot, look: Assessment, state: State
 ) -> Generator[Event, State, Assessment]:
-    """The look; where it says that everything is proven, with what the integrity rules and the clean room say."""
+    """Return the assessment; if all criteria passed, with what the integrity rules and the clean room say."""
     first = state.base is None and world.keeps
     proven = look.complete and find_proof(job.demand, look.findings, look.verdicts)
     whole = look.complete and (state.base is None or proven is not None)
@@ -57,53 +56,50 @@ def prove(
     if proven and is_hollow(job.demand, look) and not job.demand.accept_passing:
         return look  # nothing was built, so there is nothing to prove
     if proven:
-        look = yield from _proven(job, world, snapshot, look)
-        if first and look.complete:
-            _require_sound(look)
-        return look
-    if first and job.proof.mode == "clean-room":
+        look = yield from _prove_snapshot(job, world, snapshot, look)
+        failed = next((f for f in look.findings if f.role == "proof" and f.status != "pass"), None)
+        if first and look.complete and failed:  # everything passed on the base: no agent can fix the clean room
+            raise make_refusal(failed.summary, failed.log)
+    elif first and job.proof.mode == "clean-room":
         yield from run_clean_room_dry_run(job, world, snapshot.number, look, frozen_of(job, world))
         world.sweep()
     return look
 
 
-def _proven(job: Job, world: World, snapshot: Snapshot, look: Assessment) -> Generator[Event, State, Assessment]:
+def _prove_snapshot(
+    job: Job, world: World, snapshot: Snapshot, look: Assessment
+) -> Generator[Event, State, Assessment]:
     record = frozen_of(job, world)
-    rows = changed(world.workspace.trusted, snapshot, record)
+    rows = list_changed(world.workspace.trusted, snapshot, record)
     for path in world.workspace.untracked():
         if is_secret_name(path) and not job.protection.may_hold_secrets(path):
             said = f"is kept out of every commit, since such files hold secrets; let git ignore it, or {HOW_TO_ALLOW}"
             yield Notice(world.now(), f"{path} {said}", "warning")
-    concerns = (*integrity_findings.found(job, world, rows), *(watch.lost if (watch := world.find(Watch)) else ()))
+    concerns = (*find_concerns(job, world, rows), *(watch.lost if (watch := world.find(Watch)) else ()))
     findings, proof = look.findings, ProofResult()
     if job.proof.mode == "clean-room":
         yield CheckStarted(world.now(), snapshot.number, "proof", TITLE)
         begun = time.monotonic()
-        proof = _attempt(job, world, snapshot, look, record, rows)
+        proof = _attempt_proof(job, world, snapshot, look, record, rows)
         world.sweep()  # what ran in the room is over, what it left is not
-        finding = _finding(proof, time.monotonic() - begun)
+        finding = _make_finding(proof, time.monotonic() - begun)
         yield CheckFinished(world.now(), snapshot.number, finding)
         findings = (*findings, finding)
-    concerns = integrity_findings.settled((*concerns, *_base_tests(job, proof)), job.decisions)
-    findings = (*findings, *integrity_findings.finding(concerns))
+    concerns = apply_decisions((*concerns, *_judge_base_tests(job, proof)), job.decisions)
+    findings = (*findings, *make_finding(concerns))
     if not any(concern.rule == BASE_TESTS and concern.level == "review" for concern in concerns):
         proof = replace(proof, with_base={})  # a person approved of it
-    verdicts = tuple(_after(job, c, v, proof, findings) for c, v in zip(job.spec.criteria, look.verdicts, strict=True))
-    for old, new, criterion in zip(look.verdicts, verdicts, job.spec.criteria, strict=True):
-        if old != new:
-            yield CriterionJudged(world.now(), snapshot.number, new, criterion.text)
-    return replace(look, findings=findings, verdicts=verdicts, concerns=concerns, complete=not world.stop.now)
-
-
-def _require_sound(look: Assessment) -> None:
-    """Raise AigonError (exit 7) where all is met on the base, but not in a clean room: no agent can fix that."""
-    for finding in look.findings:
-        if finding.role == "proof" and finding.status != "pass":
-            raise refused(finding.summary, finding.log)
+    verdicts = []
+    for criterion, verdict in zip(job.spec.criteria, look.verdicts, strict=True):
+        verdicts.append(_review_verdict(job, criterion, verdict, proof, findings))
+        if verdicts[-1] != verdict:
+            yield CriterionJudged(world.now(), snapshot.number, verdicts[-1], criterion.text)
+    complete = not world.stop.now
+    return replace(look, findings=findings, verdicts=tuple(verdicts), concerns=concerns, complete=complete)
 
 
 def frozen_of(job: Job, world: World) -> Frozen:
-    """The record of what decides; before any run it is what there is now."""
+    """Return the record of what decides; before any run it is what there is now."""
     known = load(world.frozen) if world.frozen else None
     root = world.workspace.root
     return known or Frozen(
@@ -111,13 +107,13 @@ def frozen_of(job: Job, world: World) -> Frozen:
     )
 
 
-def _attempt(
+def _attempt_proof(
     job: Job, world: World, snapshot: Snapshot, look: Assessment, record: Frozen, rows: tuple[Changed, ...]
 ) -> ProofResult:
-    """The proof, or why it could not be carried out: that is no pass."""
+    """Return the proof, or why it could not be carried out: that is no pass."""
     folder = world.iteration_folder(snapshot.number) / "proof"
     try:
-        return carried_out(job, world, record, rows, look.findings, folder)
+        return run_proof(job, world, record, rows, look.findings, folder)
     except ResourceShortage:
         raise
     except AigonError as error:
@@ -129,8 +125,8 @@ def _attempt(
         return ProofResult(failed=f"{error.strerror or error}: {error.filename or ''}", log=str(folder))
 
 
-def _finding(proof: ProofResult, seconds: float) -> Finding:
-    """The proof as one more check. Where it was not isolated it is a pass that says so."""
+def _make_finding(proof: ProofResult, seconds: float) -> Finding:
+    """Return the proof as one more check. If it was not isolated, it is a pass that says so."""
     against = list(proof.against.values())
     problems = tuple(problem for each in against for problem in each.problems)
     if proof.failed:
@@ -140,40 +136,42 @@ def _finding(proof: ProofResult, seconds: float) -> Finding:
         made = Finding("proof", "proof", TITLE, "fail", summary, problems=problems)
     else:
         how = f"{proof.ran} green on a clean export ({proof.mechanism})"
-        made = Finding("proof", "proof", TITLE, "pass", how, problems=tuple(_weak(proof)))
+        made = Finding("proof", "proof", TITLE, "pass", how, problems=tuple(_list_weaknesses(proof)))
     names = () if made.status == "pass" else (fingerprint("proof", made.summary, *(p.test for p in problems)),)
     return replace(made, duration=seconds, fingerprints=names, log=proof.log)
 
 
-def _weak(proof: ProofResult) -> Iterator[Problem]:
-    """What the outcome has to say of a proof that is one only in part."""
+def _list_weaknesses(proof: ProofResult) -> Iterator[Problem]:
     if proof.mechanism == "none":
         yield Problem(NOT_ISOLATED, severity="warning")
     if proof.lacking:
         yield Problem(f"proved without the submodules {', '.join(sorted(proof.lacking))}", severity="warning")
 
 
-def _base_tests(job: Job, proof: ProofResult) -> tuple[Concern, ...]:
-    """The agent touched tests or what configures the checks, and with the base's versions it is not all green."""
+def _judge_base_tests(job: Job, proof: ProofResult) -> tuple[Concern, ...]:
+    """Return what follows if the agent touched tests or what configures the checks."""
     if proof.touched is None:
         return ()
-    if not proof.with_base:
-        config = [path for path in proof.touched.paths if job.protection.part(path) != "tests"]
-        said = f"{', '.join(config[:10])}: changed, and everything is green with the base's version, too"
-        return (
-            (Concern("changed-config", "note", said, tuple(config), hash_change(proof.touched.name)),) if config else ()
-        )
-    said = "; ".join(each.summary for each in proof.with_base.values())
-    listed = ", ".join(proof.touched.paths[:5]) + (", ..." if len(proof.touched.paths) > 5 else "")
-    what = f"{listed} changed, and what the base tested is not all green: {said}"
-    return (Concern(BASE_TESTS, "review", what, proof.touched.paths, hash_change(proof.touched.name)),)
+    paths, key = proof.touched.paths, hash_change(proof.touched.name)
+    if proof.with_base:
+        said = "; ".join(each.summary for each in proof.with_base.values())
+        listed = ", ".join(paths[:5]) + (", ..." if len(paths) > 5 else "")
+        what = f"{listed} changed, and what the base tested is not all green: {said}"
+        return (Concern(BASE_TESTS, "review", what, paths, key),)
+    config = tuple(path for path in paths if job.protection.part(path) != "tests")
+    what = f"{', '.join(config[:10])}: changed, and everything is green with the base's version, too"
+    return (Concern("changed-config", "note", what, config, key),) if config else ()
 
 
-def _after(
+def _review_verdict(
     job: Job, criterion: Criterion, verdict: Verdict, proof: ProofResult, findings: Sequence[Finding]
 ) -> Verdict:
-    """What a verdict is worth after the proof: red there is failed; a judge's word waits for the rest to be clean."""
-    names = _names(job, criterion)
+    """Return what a verdict is worth after the proof: a judge's word waits until the rest is clean."""
+    names: tuple[str, ...] = ()
+    if criterion.kind == "check":
+        names = find_bound_checks(criterion.command or "", {check.name: check.role for check in job.checks})
+    elif criterion.kind in ("verify", "metric"):
+        names = (f"criterion-{criterion.number}",)
     if against := [proof.against[name].summary for name in names if name in proof.against]:
         return replace(verdict, status="unmet", reason=f"red on a clean export: {against[0]}")
     if doubts := [proof.with_base[name].summary for name in names if name in proof.with_base]:
@@ -182,10 +180,3 @@ def _after(
     if verdict.method == "judge" and red:
         return replace(verdict, status="unclear", reason=f"a judge's word waits while {' and '.join(red)} is red")
     return verdict
-
-
-def _names(job: Job, criterion: Criterion) -> tuple[str, ...]:
-    """The checks or the command that decide a criterion."""
-    if criterion.kind == "check":
-        return find_bound_checks(criterion.command or "", {check.name: check.role for check in job.checks})
-    return (f"criterion-{criterion.number}",) if criterion.kind in ("verify", "metric") else ()

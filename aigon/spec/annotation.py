@@ -110,6 +110,13 @@ def split_metric(argument: str) -> tuple[str, str, float]:
     return found["command"], found["operator"], bound
 
 
+def find_script(kind: CriterionKind, command: str | None) -> str:
+    """Return what a shell runs for a `verify` or `metric` criterion; empty if something else decides."""
+    if kind == "metric":
+        return split_metric(command or "")[0]
+    return (command or "") if kind == "verify" else ""
+
+
 def _scan(text: str) -> Iterator[HtmlComment]:
     at = 0 if "<!--" in text else len(text)
     while mark := _MARK.search(text, at):

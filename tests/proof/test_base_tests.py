@@ -4,13 +4,13 @@ import pytest
 
 from aigon.checks.pytest_arguments import read_pytest_request
 from aigon.model.checks import Problem, TestResult
-from aigon.proof.base_tests import MOST, expects_report, less, lost
+from aigon.proof.base_tests import MOST, find_lost_tests, leave_out_files
 
 Tests = dict[str, TestResult]
 
 
 def gone(base: Tests, now: Tests) -> list[tuple[str, str]]:
-    return [(problem.test, problem.message) for problem in lost(base, now, True, True)]
+    return [(problem.test, problem.message) for problem in find_lost_tests(base, now, True, True)]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def gone(base: Tests, now: Tests) -> list[tuple[str, str]]:
 def test_a_command_runs_pytest_where_its_own_words_say_so(script: str, runs: bool, decides: bool) -> None:
     found = read_pytest_request(("bash", "-c", script))
     assert (found.runs, found.decides) == (runs, decides)
-    assert expects_report(("bash", "-c", script)) is runs
+    assert read_pytest_request(("bash", "-c", script)).runs is runs
 
 
 def test_a_command_line_needs_no_shell() -> None:
@@ -69,7 +69,7 @@ def test_a_command_line_needs_no_shell() -> None:
         and read_pytest_request(("/venv/bin/python", "-m", "pytest")).decides
     )
     for opaque in (("make", "test"), ("bash", "check.sh"), ("/x/check.sh",), ("bash", "-l"), ()):
-        assert not expects_report(opaque)
+        assert not read_pytest_request(opaque).runs
 
 
 def test_under_a_shell_that_stops_at_the_first_failure_every_line_decides() -> None:
@@ -99,13 +99,13 @@ def test_a_test_of_the_base_that_is_not_passed_is_named_with_what_became_of_it()
 
 def test_a_run_with_everything_passed_and_more_has_lost_nothing() -> None:
     base: Tests = {"a::b": "failed", "a::c": "passed", "a::d": "skipped"}
-    assert lost(base, {"a::b": "passed", "a::c": "passed", "new::e": "failed"}, True, True) == ()
+    assert find_lost_tests(base, {"a::b": "passed", "a::c": "passed", "new::e": "failed"}, True, True) == ()
 
 
 def test_without_a_report_now_nothing_shows_that_anything_ran() -> None:
-    (problem,) = lost({"a::b": "passed", "a::c": "skipped"}, {}, True, False)
+    (problem,) = find_lost_tests({"a::b": "passed", "a::c": "skipped"}, {}, True, False)
     assert "a report with 1 test" in problem.message and "none" in problem.message
-    assert lost({}, {}, False, False) == () and lost({"a::b": "skipped"}, {}, True, False) == ()
+    assert find_lost_tests({}, {}, False, False) == () and find_lost_tests({"a::b": "skipped"}, {}, True, False) == ()
 
 
 def test_what_broke_in_place_of_its_tests_is_whole_once_they_are_there() -> None:
@@ -122,7 +122,7 @@ def test_a_file_that_is_gone_is_one_problem_and_a_flood_is_cut() -> None:
     ]
     many: Tests = {f"m::t{n:04}": "passed" for n in range(MOST + 30)}
     now: Tests = dict.fromkeys(many, "failed")
-    problems = lost(many, now, True, True)
+    problems = find_lost_tests(many, now, True, True)
     assert len(problems) == MOST + 1
     assert problems[-1] == Problem("30 tests of the base more, missing, skipped or failing")
 
@@ -130,6 +130,6 @@ def test_a_file_that_is_gone_is_one_problem_and_a_flood_is_cut() -> None:
 def test_tests_of_files_that_may_change_can_be_left_out() -> None:
     base: Tests = {"tests.test_cli::a": "passed", "tests.test_cli.TestX::b": "passed", "tests.test_cli2::c": "passed"}
     base |= {"web/sum.test.js::d": "passed", "sum.test.js::e": "passed", "other::f": "passed"}
-    kept = less(base, ["tests/test_cli.py", "web/sum.test.js"])
+    kept = leave_out_files(base, ["tests/test_cli.py", "web/sum.test.js"])
     assert set(kept) == {"tests.test_cli2::c", "other::f"}
-    assert set(less({"tests.test_a::x": "passed"}, ["backend/tests/test_a.py"])) == set()
+    assert set(leave_out_files({"tests.test_a::x": "passed"}, ["backend/tests/test_a.py"])) == set()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aigon.proof.base_tests import fixtures_only
+from aigon.proof.fixtures import fixtures_only
 
 HARMLESS = {
     "empty": "",
