@@ -196,3 +196,14 @@ def _is_on(volume: Volume, folder: Path) -> bool:
 
 def _why(error: OSError) -> str:
     return explain_shortage(error.errno or 0, "it")[0] if error.errno in (errno.EDQUOT, errno.EROFS) else str(error)
+
+
+def require_writable(what: str, *folders: Path) -> None:
+    """Raise AigonError (exit 7), beginning with `what`, if one of the folders cannot be written.
+
+    A run asks before it enters the branch: commits there could not be undone, and would be in the way of the next run.
+    """
+    for place in map(nearest_existing, folders):
+        if not os.access(place, os.W_OK | os.X_OK):
+            number = errno.EROFS if os.statvfs(place).f_flag & os.ST_RDONLY else errno.EACCES
+            raise explain_os_error(what, OSError(number, os.strerror(number), str(place)))

@@ -3,5 +3,5 @@
 `job` says what is built, `options` what a person asked for and the limits that follow, `demand` what proven means,
 `escalation` who works next. `world` is the frozen context with its attendants, `assessment` and `results` what was
 found on one tree, `ledger` what the loops of an arena spend. `seat`, `branch`, `bookkeeping` and `spec_locations` are
-about checkouts and specs, `free_space` about the file systems that are written to.
+about checkouts and specs.
 """

@@ -10,13 +10,13 @@ from aigon.config.loading import PROJECT_FILE
 from aigon.errors import AigonError, environment, usage
 from aigon.files.home import IGNORED_LINES, is_runtime
 from aigon.files.home import STOP_FILES as STOP_FILES
+from aigon.files.system_errors import require_writable
 from aigon.git import repository
 from aigon.git.blind_spots import refuse_hidden_changes
 from aigon.git.locks import remove_dead_lock
 from aigon.git.path_commits import FIRST_COMMIT, commit_paths
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit, refuse_unsupported
-from aigon.job.free_space import require_writable
 from aigon.spec.features import ROOT, Feature, is_named, parse_feature_path
 from aigon.text.command_marks import is_unedited_command
 

@@ -9,9 +9,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
+from aigon.files.system_errors import probe_volume
 from aigon.git.secret_files import SecretScanner
 from aigon.git.workspace import Workspace
-from aigon.job.free_space import measure_volumes
 from aigon.journal.durations import Durations
 from aigon.model.resources import Probe
 from aigon.process import orphans
@@ -221,10 +221,12 @@ class World:
 
     def probe(self) -> Probe:
         """Return what the guards want to know of the world."""
-        memory = measure_memory()
+        memory, volumes = measure_memory(), self.meter.now()
+        for folder in (self.home, self.folder):  # a block is written there to see that it can be
+            volumes = tuple(probe_volume(volume, folder) for volume in volumes)
         return Probe(
             elapsed=self.elapsed(),
-            volumes=measure_volumes(self.meter, (self.home, self.folder)),
+            volumes=volumes,
             memory_free=memory.free if memory else None,
             memory_limit=memory.limit if memory else "",
             longest_file=read_file_size_limit(),

@@ -1,14 +1,16 @@
 """The world of a run: its folders and environments, the watch over git and records, and what an arena shares."""
 
+import os
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 from aigon.config.models import Config
+from aigon.files.system_errors import find_volumes
 from aigon.git import secret_files
 from aigon.git.refs import Rivals
 from aigon.isolation.run_sandbox import make_run_sandbox
 from aigon.job import branch
-from aigon.job.free_space import list_volumes
 from aigon.job.job import Job
 from aigon.job.ledger import BASELINES, open_ledger
 from aigon.job.results import BaselineResults
@@ -65,6 +67,15 @@ def _make_world(opening: Opening, opened: OpenedRun, job: Job, run_id: str, stop
     if scanner.program and not scanner.chosen:  # the project's own rules as the base has them
         texts = (workspace.file_at(job.base_commit, name, root) for name in secret_files.RULES)
         scanner.rules = next((text for text in texts if text), b"")
+    # As agents and checks have it: if nothing can be written there, Python itself silently uses another folder.
+    temporary = Path(os.environ.get("TMPDIR") or tempfile.gettempdir())
+    places = {
+        "the workspace": root,
+        "git's objects": opening.checkout.common_dir / "objects",
+        "aigon's records": opening.home,
+        "prompts and logs": folder,
+        "temporary files": temporary,
+    }
     return World(
         run_id=run_id,
         invocation=invocation,
@@ -80,7 +91,7 @@ def _make_world(opening: Opening, opened: OpenedRun, job: Job, run_id: str, stop
         attendants=[own, RollbackPolicy(opened.options.on_partial or "keep", opening.confirm)],
         durations=load_durations(opening.home),
         scanner=scanner,
-        meter=Meter(list_volumes(root, opening.checkout.common_dir / "objects", opening.home, folder)),
+        meter=Meter(find_volumes(places, "temporary files")),
     )
 
 

@@ -13,8 +13,8 @@ from aigon.agents.configured import build_loop_command
 from aigon.errors import AigonError, usage
 from aigon.files.home import ensure_home
 from aigon.files.locks import hold_lock
+from aigon.files.system_errors import require_writable
 from aigon.job import branch
-from aigon.job.free_space import require_writable
 from aigon.job.job import Job
 from aigon.job.options import Options
 from aigon.job.seat import Seat, checkout_lock
