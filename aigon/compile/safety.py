@@ -130,8 +130,7 @@ def find_flaw(command: str) -> str:
 def find_edit(command: str) -> str:
     """Return what `command` would change, as far as its words tell; empty if nothing shows."""
     try:
-        edits = (_find_simple_edit(simple) for simple in split_commands(command))
-        return next((edit for edit in edits if edit), "")
+        return next(filter(None, map(_find_simple_edit, split_commands(command))), "")
     except ValueError as error:
         return f"a part that cannot be read ({error})"
 
@@ -230,7 +229,11 @@ def _find_editing_calls(code: str) -> Iterator[str]:
         if isinstance(node, ast.Call):
             name = _last_name(node.func)
             owner = _last_name(node.func.value) if isinstance(node.func, ast.Attribute) else ""
-            if name == "open" and _opens_to_write(node):
+            first = 0 if isinstance(node.func, ast.Attribute) else 1
+            modes = [*node.args[first : first + 1], *(k.value for k in node.keywords if k.arg == "mode")]
+            # A mode that is computed may write.
+            texts = [str(mode.value) if isinstance(mode, ast.Constant) else "w" for mode in modes]
+            if name == "open" and any(set(text) & set("wax+") for text in texts):
                 yield "open(..., to write)"
             if name in _EDITING_CALLS and (name not in _CALL_OWNERS or owner in _CALL_OWNERS[name]):
                 yield name
@@ -249,14 +252,6 @@ def _parse(code: str) -> ast.Module | None:
         return ast.parse(code)
     except (SyntaxError, ValueError):
         return None
-
-
-def _opens_to_write(call: ast.Call) -> bool:
-    """Return whether an `open` writes; a mode that is computed may."""
-    first = 0 if isinstance(call.func, ast.Attribute) else 1
-    modes = [*call.args[first : first + 1], *(k.value for k in call.keywords if k.arg == "mode")]
-    texts = [str(mode.value) if isinstance(mode, ast.Constant) else "w" for mode in modes]
-    return any(set(text) & set("wax+") for text in texts)
 
 
 def _is_harmless(node: ast.AST, modules: frozenset[str]) -> bool:

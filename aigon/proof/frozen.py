@@ -79,13 +79,14 @@ class Frozen:
     passed: Mapping[str, bool] = field(default_factory=dict)
 
     def version(self, path: str) -> str:
-        """The commit whose version of a file counts as the base's: a person's later one, where there is one."""
+        """Return the commit whose version of a file counts as the base's: a person's later one, if there is one."""
         return self.theirs.get(path, self.base)
 
 
 def load(file: Path) -> Frozen | None:
-    """The record; None where there is none. Raises AigonError (exit 7) for one that is damaged or from a newer version:
-    it must never seem as if nothing had been recorded, since then nothing would be protected.
+    """Return the record; None if there is none. Raises AigonError (exit 7) for one that is damaged or too new.
+
+    It must never seem as if nothing had been recorded, since then nothing would be protected.
     """
     try:
         document = load_with_sum(file.read_bytes())
@@ -93,7 +94,7 @@ def load(file: Path) -> Frozen | None:
         if isinstance(version, int) and version > VERSION:
             what = "The record of what decides this feature is from a newer aigon"
             raise environment(what, where=str(file), hint="Update aigon; the record is left as it is")
-        return _decoded(document)
+        return _decode(document)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -101,7 +102,7 @@ def load(file: Path) -> Frozen | None:
 
 
 def copy_of(file: Path) -> Path:
-    """The second copy of the record, which nothing else could make anew once an agent has written to the tree."""
+    """Return the second copy of the record, which nothing could make anew once an agent has written to the tree."""
     return file.with_name(f"{file.name}.copy")
 
 
@@ -117,42 +118,35 @@ def save(file: Path, frozen: Frozen) -> None:
     write_atomic(file, data, lasting=True)
 
 
-def _decoded(document: dict[str, Any]) -> Frozen:
-    checks = tuple(_check(each) for each in document.pop("checks"))
+def _decode(document: dict[str, Any]) -> Frozen:
+    def make_tuples(each: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: tuple(value) if isinstance(value, list) else value for key, value in each.items()}
+
+    checks = tuple(Check(**make_tuples(each)) for each in document.pop("checks"))
     tested = {name: Tested(**each) for name, each in document.pop("tested").items()}
     guarded = {p: Guarded(base64.b64decode(g["data"]), g["mode"]) for p, g in document.pop("guarded").items()}
-    rules = tuple(
-        Rule(**{**each, "paths": tuple(each["paths"]), "keys": tuple(each["keys"])})
-        for each in document.pop("rules", [])
-    )
+    rules = tuple(Rule(**make_tuples(each)) for each in document.pop("rules", []))
     return Frozen(**document, checks=checks, tested=tested, guarded=guarded, rules=rules)
 
 
-def _check(document: dict[str, Any]) -> Check:
-    fields: dict[str, Any] = {
-        key: tuple(value) if isinstance(value, list) else value for key, value in document.items()
-    }
-    return Check(**fields)
-
-
 def inputs_of(*parts: object) -> str:
-    """A name for what a person chose."""
+    """Return a name for what a person chose."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def lasting(frozen: Frozen | None, now: Sequence[Check], root: str, inputs: str, base: str) -> tuple[Check, ...]:
-    """The checks that count: the recorded ones, and what has come since; all anew after a person's own change of them.
+    """Return the recorded checks and what has come since; all anew after a person's own change of them.
 
     Recorded programs that are gone (another interpreter, a moved repository) are looked up anew as well.
     """
     if frozen is None or (frozen.root, frozen.inputs, frozen.base) != (root, inputs, base):
         return tuple(now)
     found = {check.name: check for check in now}
-    kept = {check.name: check if _startable(check) else found.get(check.name, check) for check in frozen.checks}
+    kept = {check.name: check if _can_start(check) else found.get(check.name, check) for check in frozen.checks}
     return tuple({**kept, **{name: check for name, check in found.items() if name not in kept}}.values())
 
 
-def _startable(check: Check) -> bool:
+def _can_start(check: Check) -> bool:
     program = check.argv[0] if check.argv else ""
     # The check of endpoints is a file of aigon's that an interpreter runs.
     own = [part for part in check.argv[1:3] if part.startswith("/") and part.endswith(".py")]
@@ -163,7 +157,7 @@ def _startable(check: Check) -> bool:
 def begun(
     known: Frozen | None, *, base: str, root: str, inputs: str, checks: Sequence[Check], theirs: Mapping[str, str]
 ) -> Frozen:
-    """The record as a run begins: what is known of this base stays, what people changed since then is theirs."""
+    """Return the record as a run begins: what is known of this base stays, what people changed since is theirs."""
     if known is None or known.base != base:
         return Frozen(base, root, inputs, tuple(checks), theirs)
     same = known.inputs == inputs and known.root == root
@@ -181,7 +175,7 @@ def begun(
 def with_base(
     frozen: Frozen, tested: Mapping[str, Tested], folders: Mapping[str, str], passed: Mapping[str, bool]
 ) -> Frozen:
-    """The record with the base's tests and criteria and the folders beside its tree, where it does not know them."""
+    """Return the record with the base's tests, criteria and dependency folders, unless it knows them already."""
     return replace(
         frozen,
         tested={**tested, **frozen.tested},

@@ -13,7 +13,7 @@ from aigon.git.file_protection import FileProtection, ProtectedPaths
 from aigon.git.locks import GitLocks
 from aigon.git.protected_paths import list_global_config, make_opinion, watch_git_paths
 from aigon.git.ref_protection import RefProtection
-from aigon.git.refs import NOBODY, MovedRef, Rivals
+from aigon.git.refs import NOBODY, Rivals
 from aigon.git.workspace import Workspace
 from aigon.job.world import Attendant
 from aigon.model.changes import Concern, hash_change
@@ -45,19 +45,17 @@ class Watch(Attendant):
 
         That is put back; a sentence each.
         """
-        said = self._of_a_killed_turn()
+        try:
+            self.git.recall(self.note.read_bytes() if self.note else b"{}", self.own)
+        except (OSError, ValueError, TypeError):
+            restored: tuple[str, ...] = ()
+        else:
+            restored = tuple(each.sentence for each in self.git.put_back())
         self.git.remember()
         self.refs.remember()
         if self.locks:
             self.locks.remember()
-        return said
-
-    def _of_a_killed_turn(self) -> tuple[str, ...]:
-        try:
-            self.git.recall(self.note.read_bytes() if self.note else b"{}", self.own)
-        except (OSError, ValueError, TypeError):
-            return ()
-        return tuple(each.sentence for each in self.git.put_back())
+        return restored
 
     def before_turn(self) -> None:
         """Take aigon's own records as they are now for right."""
@@ -77,26 +75,23 @@ class Watch(Attendant):
         if self.note:
             self.note.unlink(missing_ok=True)
         mains = self.mains.after_turn() if self.mains else ()
-        return (*stale, *(each.sentence for each in found), *mains, *self._refs(park))
+        return (*stale, *(each.sentence for each in found), *mains, *self._restore_refs(park))
 
     def after_checks(self, park: Park) -> tuple[str, ...]:
         """The same for what the checks ran, while aigon writes its own records."""
         stale = self.locks.move_stale() if self.locks else ()
-        return (*stale, *(each.sentence for each in self.git.put_back()), *self._refs(park))
+        return (*stale, *(each.sentence for each in self.git.put_back()), *self._restore_refs(park))
 
     def own_refs_moved(self) -> None:
         """aigon itself wrote refs (something was saved aside): they are right as they are now."""
         self.refs.remember()
 
-    def _refs(self, park: Park) -> Iterator[str]:
+    def _restore_refs(self, park: Park) -> Iterator[str]:
         for moved in self.refs.put_back(park):
             if moved.done == "failed":
-                self.lost.append(_lost(moved))
+                key = hash_change([moved.ref, moved.before, moved.after])
+                self.lost.append(Concern("lost-ref", "review", moved.sentence, (), key))
             yield moved.sentence
-
-
-def _lost(moved: MovedRef) -> Concern:
-    return Concern("lost-ref", "review", moved.sentence, (), hash_change([moved.ref, moved.before, moved.after]))
 
 
 def watch(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
 
-from aigon.errors import AigonError, usage
+from aigon.errors import usage
 from aigon.model.criteria import CriterionKind
 
 WithArgument = Literal["verify", "metric", "check"]
@@ -85,17 +85,23 @@ def parse_annotation(comment: HtmlComment, line: int) -> Annotation | None:
     """Return the annotation; None for a plain comment. Raises a usage error for a malformed one."""
     if not comment.closed and comment.meant_as_annotation:
         raise usage("An annotation is never closed", where=f"line {line}", hint="End it with --> on the same line")
-    found = _ANNOTATION.fullmatch(_undashed(comment.inner).strip())
-    if not found:
-        return None
-    word, argument = found[1].lower(), (found[2] or "").strip()
+    # `<!--- like this --->` has extra dashes.
+    inner = comment.inner.strip("-") if comment.inner.startswith("-") else comment.inner
+    match = _ANNOTATION.fullmatch(inner.strip())
+    word = match[1].lower() if match else ""
     for bare in _BARE:
         if word == bare:
             return Annotation(bare, None)
     for kind in EXAMPLES:
-        if word == kind:
-            return Annotation(kind, _argument(kind, argument, line))
-    _refuse_near(word, line)
+        if match and word == kind:
+            return Annotation(kind, _check_argument(kind, (match[2] or "").strip(), line))
+    if word:
+        from difflib import get_close_matches
+
+        for near in get_close_matches(word, [*EXAMPLES, *_BARE], 1, _NEAR):
+            example = next((text for kind, text in EXAMPLES.items() if kind == near), f"<!-- {near} -->")
+            what = f"Unknown annotation `{word}`; the nearest is `{near}`"
+            raise usage(what, where=f"line {line}", hint=f"Write it like this: {example}")
     return None
 
 
@@ -132,36 +138,19 @@ def _scan(text: str) -> Iterator[HtmlComment]:
             at = end.end()
 
 
-def _argument(kind: WithArgument, argument: str, line: int) -> str:
+def _check_argument(kind: WithArgument, argument: str, line: int) -> str:
+    """Return the argument. Raises a usage error if it cannot be one."""
+    problem, advice = "", ""
     if not argument:
-        raise _malformed(f"The `{kind}` annotation says nothing after it", kind, line)
-    if "\n" in argument:  # joined or not, one of both readings would run something else than what was meant
-        raise _malformed(f"The `{kind}` annotation has more than one line", kind, line, "Put the lines into a script. ")
-    if kind == "metric":
+        problem = "says nothing after it"
+    elif "\n" in argument:  # joined or not, one of both readings would run something else than what was meant
+        problem, advice = "has more than one line", "Put the lines into a script. "
+    elif kind == "metric":
         try:
             split_metric(argument)
         except ValueError:
-            raise _malformed("The `metric` annotation has no comparator and number at its end", kind, line) from None
+            problem = "has no comparator and number at its end"
+    if problem:
+        hint = f"{advice}Write it like this: {EXAMPLES[kind]}"
+        raise usage(f"The `{kind}` annotation {problem}", where=f"line {line}", hint=hint)
     return argument
-
-
-def _malformed(what: str, kind: WithArgument, line: int, advice: str = "") -> AigonError:
-    return usage(what, where=f"line {line}", hint=f"{advice}Write it like this: {EXAMPLES[kind]}")
-
-
-def _refuse_near(word: str, line: int) -> None:
-    from difflib import get_close_matches
-
-    near = get_close_matches(word, [*EXAMPLES, *_BARE], 1, _NEAR)
-    if near:
-        example = next((text for kind, text in EXAMPLES.items() if kind == near[0]), f"<!-- {near[0]} -->")
-        raise usage(
-            f"Unknown annotation `{word}`; the nearest is `{near[0]}`",
-            where=f"line {line}",
-            hint=f"Write it like this: {example}",
-        )
-
-
-def _undashed(inner: str) -> str:
-    """Strip the extra dashes of `<!--- like this --->`."""
-    return inner.strip("-") if inner.startswith("-") else inner

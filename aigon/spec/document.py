@@ -16,7 +16,6 @@ from aigon.errors import AigonError, usage
 from aigon.model.criteria import Criterion, Spec, SpecWarning
 from aigon.spec import criteria, markdown
 from aigon.spec.annotation import Annotation
-from aigon.spec.criteria import parse_items
 from aigon.spec.markdown import MarkdownPage, line_of, one_line
 from aigon.text.amounts import MIB, join_words, size_error
 from aigon.text.quoting import fold
@@ -33,6 +32,7 @@ _LANGUAGE = re.compile(r"[\s{.]*([^\s{}:,=]*)")
 _SHELLS = ("", "bash", "sh", "shell", "zsh")
 KEYS = ("allow", "known_failures", "paths")
 """Keys of the frontmatter that aigon reads."""
+_PROBE = Annotation("human", None)
 
 
 def parse_spec(raw: bytes) -> Spec:
@@ -43,22 +43,58 @@ def parse_spec(raw: bytes) -> Spec:
     """
     if len(raw) > LARGEST:
         raise size_error("The spec", len(raw), LARGEST, where="the whole file", hint=TOO_MUCH)
-    read = markdown.parse_page(raw)
-    found = list(parse_items(read))
-    warnings = [item for item in found if isinstance(item, SpecWarning)] + [
-        *_not_run(read),
-        *markdown.find_unclosed(read),
-    ]
-    criteria, keys = tuple(item for item in found if isinstance(item, Criterion)), _parse_keys(read)
-    warnings += _unknown_keys(read, keys)
+    page = markdown.parse_page(raw)
+    items = list(criteria.parse_items(page))
+    warnings = [item for item in items if isinstance(item, SpecWarning)]
+    top = page.tokens[0] if page.tokens else None
+    keys = markdown.parse_frontmatter(top.content) if top and top.type == "front_matter" else {}
+    headings = (page.tokens[i + 1].content for i, token in enumerate(page.tokens) if token.type == "heading_open")
+    scripts = []
+    for block in _list_validation_blocks(page):
+        language = (_LANGUAGE.match(block.info) or ("", ""))[1].lower()
+        if language in _SHELLS:
+            scripts.append(block.content.removesuffix("\n"))
+        else:
+            message = f"A `{language}` block is not run: only bash, sh, shell and zsh blocks are"
+            warnings.append(SpecWarning(line_of(block), message))
+    warnings += [*markdown.find_unclosed(page), *_find_unknown_keys(page, keys)]
+    script = "\n".join(scripts)
+    # A script without a command is none: it would pass without a test.
+    has_command = any(line and not line.startswith("#") for line in map(str.strip, script.split("\n")))
     return Spec(
         raw=raw,
-        title=_title(read),
+        title=one_line(next(headings, "")),
         frontmatter=keys,
-        criteria=criteria,
-        validation=_validation(read),
+        criteria=tuple(item for item in items if isinstance(item, Criterion)),
+        validation=script if has_command else None,
         warnings=tuple(sorted(warnings, key=lambda warning: warning.line)),
     )
+
+
+def _list_validation_blocks(page: MarkdownPage) -> Iterator[Token]:
+    """Yield the fenced blocks below a heading that is exactly "Validation"."""
+    below = (page.tokens[index] for index in page.under(lambda heading: heading == "validation"))
+    return (token for token in below if token.type == "fence")
+
+
+def _find_unknown_keys(page: MarkdownPage, keys: Mapping[str, object]) -> Iterator[SpecWarning]:
+    """Yield a warning for keys that aigon does not read: other tools have keys of their own."""
+    from difflib import get_close_matches
+
+    def find_line(key: str) -> int:
+        """Return the 1-based line of a key of the frontmatter; 1 if it is written in an unusual way."""
+        found = re.search(rb"^[\"']?" + re.escape(key.encode()) + rb"[\"']?\s*:", page.raw, re.MULTILINE)
+        return page.line_at(found.start()) if found else 1
+
+    unknown = [key for key in keys if key not in KEYS]
+    near = {key: found[0] for key in unknown if (found := get_close_matches(key, KEYS, n=1))}
+    for key, guess in near.items():
+        yield SpecWarning(find_line(key), f"The frontmatter key `{key}` is ignored. Did you mean `{guess}`?")
+    if foreign := [key for key in unknown if key not in near]:
+        which = f"key{'s' if len(foreign) > 1 else ''} {join_words([f'`{fold(key, 40)}`' for key in foreign])}"
+        known = join_words([f"`{key}`" for key in KEYS])
+        message = f"The frontmatter {which} {'are' if len(foreign) > 1 else 'is'} ignored. aigon reads {known}."
+        yield SpecWarning(find_line(foreign[0]), message)
 
 
 def require_criteria(spec: Spec, where: str) -> None:
@@ -89,65 +125,6 @@ def read_known_failures(spec: Spec) -> tuple[str, ...]:
     return names
 
 
-def _title(read: MarkdownPage) -> str:
-    headings = (read.tokens[i + 1].content for i, token in enumerate(read.tokens) if token.type == "heading_open")
-    return one_line(next(headings, ""))
-
-
-def _parse_keys(read: MarkdownPage) -> Mapping[str, object]:
-    top = read.tokens[0] if read.tokens else None
-    return markdown.parse_frontmatter(top.content) if top and top.type == "front_matter" else {}
-
-
-def _unknown_keys(read: MarkdownPage, keys: Mapping[str, object]) -> Iterator[SpecWarning]:
-    """Yield a warning for keys that aigon does not read: other tools have keys of their own."""
-    from difflib import get_close_matches
-
-    unknown = [key for key in keys if key not in KEYS]
-    near = {key: found[0] for key in unknown if (found := get_close_matches(key, KEYS, n=1))}
-    for key, guess in near.items():
-        yield SpecWarning(_line_of_key(read, key), f"The frontmatter key `{key}` is ignored. Did you mean `{guess}`?")
-    if foreign := [key for key in unknown if key not in near]:
-        which = f"key{'s' if len(foreign) > 1 else ''} {join_words([f'`{fold(key, 40)}`' for key in foreign])}"
-        known = join_words([f"`{key}`" for key in KEYS])
-        message = f"The frontmatter {which} {'are' if len(foreign) > 1 else 'is'} ignored. aigon reads {known}."
-        yield SpecWarning(_line_of_key(read, foreign[0]), message)
-
-
-def _line_of_key(read: MarkdownPage, key: str) -> int:
-    """Return the 1-based line of a key of the frontmatter; 1 if it is written in an unusual way."""
-    found = re.search(rb"^[\"']?" + re.escape(key.encode()) + rb"[\"']?\s*:", read.raw, re.MULTILINE)
-    return read.line_at(found.start()) if found else 1
-
-
-def _validation(read: MarkdownPage) -> str | None:
-    """Return the shell blocks as one script; None if it has no command, since that would pass without a test."""
-    script = "\n".join(block.content.removesuffix("\n") for block in _blocks(read) if _language(block) in _SHELLS)
-    lines = (line.strip() for line in script.split("\n"))
-    return script if any(line and not line.startswith("#") for line in lines) else None
-
-
-def _not_run(read: MarkdownPage) -> Iterator[SpecWarning]:
-    for block in _blocks(read):
-        if (language := _language(block)) not in _SHELLS:
-            message = f"A `{language}` block is not run: only bash, sh, shell and zsh blocks are"
-            yield SpecWarning(line_of(block), message)
-
-
-def _blocks(read: MarkdownPage) -> Iterator[Token]:
-    """Yield the fenced blocks below a heading that is exactly "Validation"."""
-    below = (read.tokens[index] for index in read.under(lambda heading: heading == "validation"))
-    return (token for token in below if token.type == "fence")
-
-
-def _language(block: Token) -> str:
-    found = _LANGUAGE.match(block.info)
-    return found[1].lower() if found else ""
-
-
-_PROBE = Annotation("human", None)
-
-
 def render_comment(annotation: Annotation) -> str:
     """Return `<!-- verify: pytest -->`, `<!-- human -->`."""
     return f"<!-- {annotation.kind}{f': {annotation.command}' if annotation.command else ''} -->"
@@ -159,7 +136,7 @@ def annotate(spec: Spec, wanted: Mapping[int, Annotation]) -> bytes:
     The result is parsed again. Raises a usage error, naming the line, unless exactly these criteria changed as wanted
     and nothing else: not if one has an annotation already or ends in an unclosed code span.
     """
-    ends = dict(_ends(spec))
+    ends = dict(_list_ends(spec))
     raw = spec.raw
     for number in sorted(wanted, reverse=True):
         at = ends[number]
@@ -177,15 +154,15 @@ def can_annotate(spec: Spec, number: int) -> bool:
     return True
 
 
-def _ends(spec: Spec) -> Iterator[tuple[int, int]]:
+def _list_ends(spec: Spec) -> Iterator[tuple[int, int]]:
     """Yield the number of each criterion, and the offset behind its own paragraph."""
-    read = markdown.parse_page(spec.raw)
+    page = markdown.parse_page(spec.raw)
     numbers = {criterion.box: criterion.number for criterion in spec.criteria}
-    for token in read.tokens:
+    for token in page.tokens:
         if token.type == "inline" and token.map and token.content.startswith("["):
-            last = read.starts[token.map[1] - 1]
-            end = (*read.starts[token.map[1] : token.map[1] + 1], len(spec.raw))[0]
-            if (number := numbers.get(read.box(token))) is not None:
+            last = page.starts[token.map[1] - 1]
+            end = (*page.starts[token.map[1] : token.map[1] + 1], len(spec.raw))[0]
+            if (number := numbers.get(page.box(token))) is not None:
                 yield number, last + len(spec.raw[last:end].rstrip())
 
 
@@ -195,28 +172,17 @@ def _require_only(spec: Spec, wanted: Mapping[int, Annotation], raw: bytes) -> N
     try:
         now = parse_spec(raw)
     except AigonError as error:
-        raise _refused(first, error.what) from error
+        raise _refuse(first, error.what) from error
     for old, new in zip(spec.criteria, now.criteria, strict=False):
-        if replace(new, box=old.box) != _as_wanted(old, wanted) or raw[new.box] != spec.raw[old.box]:
-            raise _refused(old, "it would not be read as it is written")
-    if (now.title, now.frontmatter, now.validation, now.warnings) != _rest(spec) or _size(now) != _size(spec):
-        raise _refused(first, "the rest of the file would be read differently")
+        decided = wanted.get(old.number, Annotation(old.kind, old.command))
+        expected = replace(old, kind=decided.kind, command=decided.command)
+        if replace(new, box=old.box) != expected or raw[new.box] != spec.raw[old.box]:
+            raise _refuse(old, "it would not be read as it is written")
+    if len(now.criteria) != len(spec.criteria) or replace(now, raw=spec.raw, criteria=spec.criteria) != spec:
+        raise _refuse(first, "the rest of the file would be read differently")
 
 
-def _as_wanted(criterion: Criterion, wanted: Mapping[int, Annotation]) -> Criterion:
-    new = wanted.get(criterion.number)
-    return replace(criterion, kind=new.kind, command=new.command) if new else criterion
-
-
-def _rest(spec: Spec) -> tuple[object, ...]:
-    return (spec.title, spec.frontmatter, spec.validation, spec.warnings)
-
-
-def _size(spec: Spec) -> int:
-    return len(spec.criteria)
-
-
-def _refused(criterion: Criterion, why: str) -> AigonError:
+def _refuse(criterion: Criterion, why: str) -> AigonError:
     return usage(
         f"The annotation of criterion {criterion.number} cannot be written: {why}",
         where=f"line {criterion.line}",

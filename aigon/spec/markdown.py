@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from aigon.errors import AigonError, usage
+from aigon.errors import usage
 from aigon.model.criteria import SpecWarning
 from aigon.text.documents import AbsurdDocument, load_yaml
 
@@ -52,15 +52,19 @@ class MarkdownPage:
             if token.type == "heading_open" and token.level == 0:
                 level = int(token.tag[1:])
                 if not section or level <= section:
-                    section = level if opens(_heading(self.tokens[index + 1].content)) else 0
+                    heading = " ".join(self.tokens[index + 1].content.split()).strip("*_ ").casefold()
+                    section = level if opens(heading) else 0
             elif section:
                 yield index
 
 
 def parse_page(raw: bytes) -> MarkdownPage:
     """Return the page in `raw`. Bytes that are not UTF-8 become U+FFFD. Raises a usage error for absurd nesting."""
-    tokens = _markdown().parse(raw.removeprefix(_BOM).decode("utf-8", "replace"))
-    _refuse_deep(tokens)
+    tokens = _make_parser().parse(raw.removeprefix(_BOM).decode("utf-8", "replace"))
+    for token in tokens:
+        if token.level + 1 >= DEEPEST and token.type in ("list_item_open", "blockquote_open"):
+            what = f"Lists and quotes are nested {DEEPEST} levels deep"
+            raise usage(what, where=f"line {line_of(token)}", hint="Flatten them")
     return MarkdownPage(raw, tokens, [0, *(newline.end() for newline in _NEWLINE.finditer(raw))])
 
 
@@ -84,24 +88,13 @@ def find_unclosed(page: MarkdownPage) -> Iterator[SpecWarning]:
 
 
 @cache
-def _markdown() -> MarkdownIt:
+def _make_parser() -> MarkdownIt:
     """Parse blocks only: parsing inline text would take longer than all the rest."""
     from markdown_it import MarkdownIt
     from mdit_py_plugins.front_matter import front_matter_plugin
 
     parser = MarkdownIt("commonmark", {"maxNesting": DEEPEST}).use(front_matter_plugin)
     return parser.disable(["inline", "text_join"])
-
-
-def _heading(content: str) -> str:
-    return " ".join(content.split()).strip("*_ ").casefold()
-
-
-def _refuse_deep(tokens: Sequence[Token]) -> None:
-    for token in tokens:
-        if token.level + 1 >= DEEPEST and token.type in ("list_item_open", "blockquote_open"):
-            what = f"Lists and quotes are nested {DEEPEST} levels deep"
-            raise usage(what, where=f"line {line_of(token)}", hint="Flatten them")
 
 
 def _is_closed(page: MarkdownPage, fence: Token) -> bool:
@@ -114,26 +107,28 @@ _HINT = "Write `key: value` lines between two `---` lines, or remove both; a fil
 
 
 def parse_frontmatter(content: str) -> Mapping[str, object]:
-    """Return the mapping in `content`, the text below the first `---`; plain scalars stay strings (`1.10`, `no`,
-    `on`).
+    """Return the mapping in `content`, the text below the first `---`; plain scalars stay strings (`1.10`, `no`).
 
     Raises a usage error if it is not YAML or not a mapping.
     """
     import yaml
 
+    problem, line = "not valid YAML", 2  # the frontmatter's text begins on line 2
     try:
-        found = load_yaml(content, yaml.BaseLoader)
+        document = load_yaml(content, yaml.BaseLoader)
+        if document is None or isinstance(document, dict):
+            return document or {}
+        problem = "not a mapping"
     except yaml.YAMLError as error:
-        raise _refusal(f"The frontmatter is not valid YAML: {_problem(error)}", _line(content, error)) from None
+        reason = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
+        problem = f"not valid YAML: {' '.join(str(reason).split())}"
+        mark = getattr(error, "problem_mark", None)  # YAML's own count of lines knows other line breaks
+        line += content.count("\n", 0, mark.index if mark else getattr(error, "position", 0))
     except AbsurdDocument as error:
-        raise _refusal(f"The frontmatter is not valid YAML: {error}", (error.line or 1) + 1) from None
+        problem, line = f"not valid YAML: {error}", (error.line or 1) + 1
     except (ValueError, OverflowError, RecursionError):  # escapes beyond Unicode
-        raise _refusal("The frontmatter is not valid YAML", 2) from None
-    if found is None:
-        return {}
-    if not isinstance(found, dict):
-        raise _refusal("The frontmatter is not a mapping", 2)
-    return found
+        pass
+    raise usage(f"The frontmatter is {problem}", where=f"line {line}", hint=_HINT)
 
 
 def read_strings(frontmatter: Mapping[str, object], key: str) -> tuple[str, ...]:
@@ -141,26 +136,8 @@ def read_strings(frontmatter: Mapping[str, object], key: str) -> tuple[str, ...]
 
     Raises a usage error for anything else.
     """
-    found = frontmatter.get(key) or []
-    listed = [found] if isinstance(found, str) else found
+    value = frontmatter.get(key) or []
+    listed = [value] if isinstance(value, str) else value
     if not isinstance(listed, list) or not all(isinstance(item, str) and item for item in listed):
         raise usage(f"`{key}` is not a list of strings", where="frontmatter", hint=f"Write `{key}: [one, two]`")
     return tuple(listed)
-
-
-def _refusal(what: str, line: int) -> AigonError:
-    return usage(what, where=f"line {line}", hint=_HINT)
-
-
-def _problem(error: Exception) -> str:
-    said = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
-    return " ".join(str(said).split())
-
-
-def _line(content: str, error: Exception) -> int:
-    """Return the line of the file: the frontmatter's text begins on line 2, and YAML's own count knows other line
-    breaks.
-    """
-    mark = getattr(error, "problem_mark", None)
-    index = mark.index if mark else getattr(error, "position", 0)
-    return content.count("\n", 0, index) + 2

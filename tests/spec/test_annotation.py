@@ -5,7 +5,7 @@ import pytest
 from aigon.errors import AigonError, Exit
 from aigon.model.criteria import Criterion
 from aigon.spec.annotation import find_comments, parse_annotation, split_metric, strip_trailing_comments
-from aigon.spec.criteria import find_role
+from aigon.spec.criteria import find_deciding_role
 from aigon.spec.document import parse_spec
 
 
@@ -201,7 +201,7 @@ def test_a_metric_without_command_comparator_and_number_is_refused(argument: str
     ],
 )
 def test_a_plainly_objective_item_binds_to_the_check_of_its_role(role: str, texts: str) -> None:
-    assert {text: find_role(text) for text in texts.split("|")} == dict.fromkeys(texts.split("|"), role)
+    assert {text: find_deciding_role(text) for text in texts.split("|")} == dict.fromkeys(texts.split("|"), role)
     assert (only(f"- [ ] {texts.split('|')[0]}").kind, only(f"- [ ] {texts.split('|')[0]}").command) == ("check", role)
 
 
@@ -233,7 +233,7 @@ def test_a_plainly_objective_item_binds_to_the_check_of_its_role(role: str, text
     ],
 )
 def test_an_item_that_says_more_stays_with_the_judge(text: str) -> None:
-    assert find_role(text) is None
+    assert find_deciding_role(text) is None
 
 
 def test_an_annotation_outdoes_what_an_item_says() -> None:
