@@ -59,7 +59,11 @@ def open_room(
     are shown read-only at the relative paths that they have there, unless the tree itself holds something at such a
     path.
     """
-    if not (keep and _take_kept(folder)):
+    was_kept = False
+    with contextlib.suppress(OSError):
+        (folder / KEPT).unlink()  # a killed aigon leaves the room in an unknown state
+        was_kept = keep
+    if not was_kept:
         remove_room(folder)
     try:
         exported = _export_over(git, tree, folder / "tree")
@@ -100,15 +104,6 @@ def _export_over(git: TrustedGit, tree: str, folder: Path) -> Export:
             return export_tree(git, tree, folder)
         remove_room(folder.parent)
     return export_tree(git, tree, folder)
-
-
-def _take_kept(folder: Path) -> bool:
-    """Whether an earlier room was kept here. It is no longer: a killed aigon leaves it in an unknown state."""
-    try:
-        (folder / KEPT).unlink()
-    except OSError:
-        return False
-    return True
 
 
 def _is_free(root: Path, name: str) -> bool:

@@ -103,30 +103,28 @@ def choose_mechanism(wanted: WantedMechanism = "auto", network: Network = "open"
 
     Raises AigonError (exit 7) if the wanted one does not work, or if nothing closes a network that is to be closed.
     """
-    if wanted == "auto":
-        mechanism: Mechanism = next((name for name in IN_ORDER if not find_sandbox_flaw(name, network)), "none")
-        if mechanism != "none" or network == "open":
-            return mechanism
+    for name in IN_ORDER if wanted == "auto" else (wanted,):
+        if name != "none" and not find_sandbox_flaw(name, network):
+            return name
+    if wanted in ("bwrap", "landlock"):
         raise environment(
-            f"Nothing here can close an agent's network: {explain_no_mechanism(network)}",
-            where="sandbox.network",
-            hint=LACKING["bwrap"],
-        )
-    if wanted == "none":
-        if network == "closed":
-            raise environment(
-                "Without a sandbox an agent's network cannot be closed",
-                where="sandbox.network",
-                hint='Leave --sandbox none out, or set sandbox.network to "open"',
-            )
-        return "none"
-    if why := find_sandbox_flaw(wanted, network):
-        raise environment(
-            f"Agents cannot be sandboxed by {wanted} on this machine: {why}",
+            f"Agents cannot be sandboxed by {wanted} on this machine: {find_sandbox_flaw(wanted, network)}",
             where=f"--sandbox {wanted}",
             hint=f"{LACKING[wanted]}; or use --sandbox auto",
         )
-    return wanted
+    if network == "open":
+        return "none"
+    if wanted == "none":
+        raise environment(
+            "Without a sandbox an agent's network cannot be closed",
+            where="sandbox.network",
+            hint='Leave --sandbox none out, or set sandbox.network to "open"',
+        )
+    raise environment(
+        f"Nothing here can close an agent's network: {explain_no_mechanism(network)}",
+        where="sandbox.network",
+        hint=LACKING["bwrap"],
+    )
 
 
 def explain_no_mechanism(network: Network = "open") -> str:

@@ -2,12 +2,13 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 from aigon.files.home import is_runtime
+from aigon.git.listings import split_paths
 from aigon.git.person import NO_HOOKS, Checkout
 from aigon.secrets.leaks import find_leak, is_secret_name
 from aigon.worktrees.project_files import hash_content, read_copies
@@ -40,15 +41,16 @@ class IgnoredFiles:
 
 def sort_ignored_files(main: Checkout, worktree: Checkout) -> IgnoredFiles:
     """Return which ignored files of `worktree` have to be saved. No file is touched."""
-    copies, paths, size = read_copies(worktree), [], 0
+    copies, paths, size, root = read_copies(worktree), [], 0, worktree.root
+    ignored = _list_ignored(worktree)
     try:
-        for path in chain(list_ignored_work(worktree), _list_committed_repositories(worktree)):
+        for path in chain(_list_work(root, ignored), _list_committed_repositories(root, ignored)):
             if path.endswith("/.git"):
                 return IgnoredFiles(reason=f"{path[:-5]} is a repository of its own, and git ignores it here")
-            if _is_kept_elsewhere(main.root, worktree.root, path, copies):
+            if _is_kept_elsewhere(main.root, root, path, copies):
                 continue
-            size += (worktree.root / path).lstat().st_size
-            if reason := _explain_unsaveable(worktree.root, path, size):
+            size += (root / path).lstat().st_size
+            if reason := _explain_unsaveable(root, path, size):
                 return IgnoredFiles(reason=reason)
             paths.append(path)
     except OSError as error:
@@ -58,27 +60,31 @@ def sort_ignored_files(main: Checkout, worktree: Checkout) -> IgnoredFiles:
 
 def list_ignored_work(worktree: Checkout) -> Iterator[str]:
     """Yield ignored files and links, except those that tools make again; of a nested repository only its `.git`."""
-    for path in _list_ignored(worktree):
+    return _list_work(worktree.root, _list_ignored(worktree))
+
+
+def _list_work(root: Path, ignored: Sequence[str]) -> Iterator[str]:
+    for path in ignored:
         if path.endswith("/"):
-            yield from _walk_folder(worktree.root, path.rstrip("/"))
-        elif path and _may_hold_work(worktree.root / path, path):
+            yield from _walk_folder(root, path.rstrip("/"))
+        elif _may_hold_work(root / path, path):
             yield path
 
 
-def _list_committed_repositories(worktree: Checkout) -> Iterator[str]:
+def _list_committed_repositories(root: Path, ignored: Sequence[str]) -> Iterator[str]:
     """Yield the `.git` of each repository in an ignored folder that has commits of its own: no tool makes it again."""
-    for folder in _list_ignored(worktree):
-        for place, names, _ in os.walk(worktree.root / folder) if folder.endswith("/") else ():
+    for folder in (path for path in ignored if path.endswith("/")):
+        for place, names, _ in os.walk(root / folder):
             log = Path(place, ".git", "logs", "HEAD")
             if ".git" in names and log.is_file() and _COMMITTED.search(log.read_text(errors="replace")):
-                yield str(Path(place, ".git").relative_to(worktree.root))
+                yield str(Path(place, ".git").relative_to(root))
             names[:] = [name for name in names if name != ".git"]
 
 
-def _list_ignored(worktree: Checkout) -> list[str]:
+def _list_ignored(worktree: Checkout) -> tuple[str, ...]:
     """Return the ignored files, and with a trailing `/` the folders that are ignored as a whole."""
     options = ("-z", "--others", "--ignored", "--exclude-standard", "--directory")
-    return worktree.git(*NO_HOOKS, "ls-files", *options).split("\0")
+    return split_paths(worktree.git(*NO_HOOKS, "ls-files", *options))
 
 
 def _walk_folder(root: Path, folder: str) -> Iterator[str]:
