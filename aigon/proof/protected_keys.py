@@ -4,7 +4,7 @@ What cannot be read as its format is compared and put back as a whole: nobody ca
 """
 
 import json
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from configparser import Error, RawConfigParser
 from io import StringIO
 from typing import Any
@@ -20,33 +20,31 @@ def have_equal_keys(before: str | None, after: str | None, path: str, keys: Sequ
     old, new = _read(before, path), _read(after, path)
     if old is None or new is None:
         return False
-    return all(_plain(_at(old, path, key)) == _plain(_at(new, path, key)) for key in keys)
+    return all(_encode(_get(old, path, key)) == _encode(_get(new, path, key)) for key in keys)
 
 
 def copy_keys(base: str | None, text: str | None, path: str, keys: Sequence[str]) -> str | None:
-    """`text`, saying under `keys` what `base` says; `base` itself where either cannot be read."""
+    """Return `text`, saying under `keys` what `base` says; `base` itself if either cannot be read."""
     old, new = _read(base, path), _read(text, path)
-    if old is None or new is None:
-        return base
-    if text is None:
+    if text is None or old is None or new is None:
         return base
     for key in keys:
-        _put(new, _parts(path, key), _at(old, path, key))
-    return _written(new, path, text)
+        _put(new, _split_key(path, key), _get(old, path, key))
+    return _write(new, path, text)
 
 
-def _parts(path: str, key: str) -> tuple[str, ...]:
-    """A section of an INI file may hold dots and colons; elsewhere dots lead further in."""
+def _split_key(path: str, key: str) -> tuple[str, ...]:
+    """Split a key at its dots; a section of an INI file may hold dots and colons itself."""
     return (key,) if path.endswith((".cfg", ".ini")) else tuple(key.split("."))
 
 
-def _at(document: Mapping[str, Any], path: str, key: str) -> Any:
-    found: Any = document
-    for part in _parts(path, key):
-        if not isinstance(found, Mapping) or part not in found:
+def _get(document: Mapping[str, Any], path: str, key: str) -> Any:
+    value: Any = document
+    for part in _split_key(path, key):
+        if not isinstance(value, Mapping) or part not in value:
             return _ABSENT
-        found = found[part]
-    return found
+        value = value[part]
+    return value
 
 
 def _put(document: Document, parts: Sequence[str], value: Any) -> None:
@@ -63,25 +61,31 @@ def _put(document: Document, parts: Sequence[str], value: Any) -> None:
         document[last] = value
 
 
-def _plain(value: Any) -> Any:
-    """By value, whatever the library's own types, and `1` is not `true`."""
-    if value is _ABSENT:
-        return "absent"
-    return json.dumps(value, sort_keys=True, default=str)
+def _encode(value: Any) -> str:
+    """Return what tells values apart, whatever the library's own types: `1` is not `true`."""
+    return "absent" if value is _ABSENT else json.dumps(value, sort_keys=True, default=str)
 
 
 def _read(text: str | None, path: str) -> Document | None:
-    """The document; empty for a file that is not there, None for one that is not in its format."""
+    """Return the document; empty for a file that is not there, None for one that is not in its format."""
     if text is None:
         return {}
+    document: Any = None
     try:
-        found = _READERS[path.rpartition(".")[2]](text)
+        if path.endswith(".json"):
+            document = json.loads(text.removeprefix("\ufeff"))
+        elif path.endswith(".toml"):
+            document = _read_toml(text)
+        elif path.endswith((".cfg", ".ini")):
+            parser = _make_parser()
+            parser.read_string(text)
+            document = {name: dict(parser.items(name)) for name in parser.sections()}
     except (ValueError, KeyError, Error, RecursionError):
         return None
-    return found if isinstance(found, MutableMapping) else None
+    return document if isinstance(document, MutableMapping) else None
 
 
-def _toml(text: str) -> Any:
+def _read_toml(text: str) -> Any:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
@@ -91,38 +95,25 @@ def _toml(text: str) -> Any:
         raise ValueError(str(error)) from error
 
 
-def _ini(text: str) -> Any:
+def _make_parser() -> RawConfigParser:
     parser = RawConfigParser(strict=False, allow_no_value=True)
     parser.optionxform = str  # type: ignore[assignment,method-assign]
-    parser.read_string(text)
-    return {name: dict(parser.items(name)) for name in parser.sections()}
+    return parser
 
 
-def _json(text: str) -> Any:
-    return json.loads(text.removeprefix("\ufeff"))
-
-
-_READERS: Mapping[str, Callable[[str], Any]] = {"json": _json, "toml": _toml, "cfg": _ini, "ini": _ini}
-
-
-def _written(document: Document, path: str, before: str) -> str:
+def _write(document: Document, path: str, before: str) -> str:
     if path.endswith(".toml"):
         import tomlkit
 
         return tomlkit.dumps(document)
     if path.endswith(".json"):
-        return json.dumps(document, indent=_indent(before), ensure_ascii=False) + (
-            "\n" if before.endswith("\n") else ""
-        )
-    parser = RawConfigParser(allow_no_value=True)
-    parser.optionxform = str  # type: ignore[assignment,method-assign]
+        # As the file is indented now; on a single line if it has only one.
+        second = next((line for line in before.split("\n")[1:] if line.strip()), "")
+        blank = second[: len(second) - len(second.lstrip())]
+        indent = blank or (None if "\n" not in before.strip() else 2)
+        end = "\n" if before.endswith("\n") else ""
+        return json.dumps(document, indent=indent, ensure_ascii=False) + end
+    parser = _make_parser()
     parser.read_dict(document)
     parser.write(out := StringIO())
     return out.getvalue()
-
-
-def _indent(text: str) -> int | str | None:
-    """As the file is indented now; None for one on a single line."""
-    second = next((line for line in text.split("\n")[1:] if line.strip()), "")
-    blank = second[: len(second) - len(second.lstrip())]
-    return blank or (None if "\n" not in text.strip() else 2)

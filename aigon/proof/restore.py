@@ -19,18 +19,18 @@ MODES = 0o777
 
 
 def record_protected(root: Path, names: Iterable[str], protection: Protection) -> dict[str, Guarded]:
-    """The files that are to be put back, among the tracked `names` and all of `.aigon/`, as they are now."""
-    paths = sorted({path for path in (*names, *_own(root)) if _restored(protection, path)})
-    found = {path: _read(root / path) for path in paths}
-    return {path: each for path, each in found.items() if each and (each.whole or path.startswith(f"{OWN}/"))}
+    """Return the files that are to be put back, among the tracked `names` and all of `.aigon/`, as they are now."""
+    paths = sorted({path for path in (*names, *_list_own(root)) if _find_rule(protection, path)})
+    recorded = {path: _read(root / path) for path in paths}
+    return {path: each for path, each in recorded.items() if each and (each.whole or path.startswith(f"{OWN}/"))}
 
 
-def _restored(protection: Protection, path: str) -> Rule | None:
+def _find_rule(protection: Protection, path: str) -> Rule | None:
     return protection.rule(path, lambda rule: rule.level == "restore")
 
 
-def _own(root: Path) -> Iterator[str]:
-    """What lies in `.aigon/` beside aigon's runtime files."""
+def _list_own(root: Path) -> Iterator[str]:
+    """Yield what is in `.aigon/` beside aigon's runtime files."""
     for folder, below, files in os.walk(root / OWN):
         here = Path(folder).relative_to(root).as_posix()
         below[:] = [name for name in below if not is_runtime(f"{here}/{name}/")]
@@ -48,33 +48,32 @@ def _read(path: Path) -> Guarded | None:
 
 
 def find_touched(root: Path, guarded: Mapping[str, Guarded], protection: Protection) -> list[str]:
-    """Those that are not as recorded, and what is new in `.aigon/`."""
-    changed = [path for path, each in guarded.items() if not _as_left(root, path, each, protection)]
-    new = [path for path in _own(root) if path not in guarded and _restored(protection, path)]
+    """Return those that are not as recorded, and what is new in `.aigon/`."""
+    changed = [path for path, each in guarded.items() if not _is_as_recorded(root, path, each, protection)]
+    new = [path for path in _list_own(root) if path not in guarded and _find_rule(protection, path)]
     return [*changed, *new]
 
 
-def _as_left(root: Path, path: str, wanted: Guarded, protection: Protection) -> bool:
+def _is_as_recorded(root: Path, path: str, wanted: Guarded, protection: Protection) -> bool:
     place = root / path
     if place.parent.resolve() != place.parent:
         return False
-    found = _read(place)
-    rule = _restored(protection, path)
     if wanted.mode == LEFT:
         return True  # it could not be put back
-    if found and found.whole and rule and rule.keys:
-        return protected_keys.have_equal_keys(_text(wanted.data), _text(found.data), path, rule.keys)
-    return found == wanted
+    now, rule = _read(place), _find_rule(protection, path)
+    if now and now.whole and rule and rule.keys:
+        return protected_keys.have_equal_keys(_decode(wanted.data), _decode(now.data), path, rule.keys)
+    return now == wanted
 
 
 def restore_files(
     workspace: Workspace, paths: Iterable[str], guarded: Mapping[str, Guarded], protection: Protection
 ) -> None:
-    """Make these files what they were; what is new is taken away. Park the snapshot first."""
+    """Make these files what they were; what is new is taken away. Save the snapshot aside first."""
     for path in paths:
         wanted = guarded.get(path)
         ordinary = wanted if wanted and wanted.whole else None
-        workspace.write(path, _restore_text(workspace.root, path, ordinary, protection) if ordinary else None)
+        workspace.write(path, _choose_bytes(workspace.root, path, ordinary, protection) if ordinary else None)
         if ordinary:
             (workspace.root / path).chmod(ordinary.mode)
         elif wanted:
@@ -82,16 +81,16 @@ def restore_files(
             (workspace.root / path).symlink_to(os.fsdecode(wanted.data))
 
 
-def _restore_text(root: Path, path: str, wanted: Guarded, protection: Protection) -> bytes:
-    """The recorded bytes; where only keys are protected, the file as it is with those keys."""
-    rule, found = _restored(protection, path), _read(root / path)
-    if rule and rule.keys and found and found.whole:
-        text = protected_keys.copy_keys(_text(wanted.data), _text(found.data), path, rule.keys)
+def _choose_bytes(root: Path, path: str, wanted: Guarded, protection: Protection) -> bytes:
+    """Return the recorded bytes; if only keys are protected, the file as it is with those keys."""
+    rule, now = _find_rule(protection, path), _read(root / path)
+    if rule and rule.keys and now and now.whole:
+        text = protected_keys.copy_keys(_decode(wanted.data), _decode(now.data), path, rule.keys)
         return text.encode() if text is not None else wanted.data
     return wanted.data
 
 
-def _text(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
@@ -113,18 +112,18 @@ class MainsOwn:
 
     def before_turn(self) -> None:
         """Take what is there and right for what belongs there."""
-        there = record_protected(self.main, (), self.protection)
-        self._kept = {path: each for path, each in there.items() if each.whole and self.right.get(path) == each}
-        self._other = frozenset(there).difference(self._kept)
+        recorded = record_protected(self.main, (), self.protection)
+        self._kept = {path: each for path, each in recorded.items() if each.whole and self.right.get(path) == each}
+        self._other = frozenset(recorded).difference(self._kept)
 
     def after_turn(self) -> Iterator[str]:
         """Put back what was changed, and take away what is new, but for what a commit says; a sentence each."""
         for path in find_touched(self.main, self._kept, self.protection):
-            if path not in self._other and not self._committed(path):
+            if path not in self._other and not self._is_committed(path):
                 self._put_back(path)
                 yield f"{path} of the main checkout was changed; it was put back"
 
-    def _committed(self, path: str) -> bool:
+    def _is_committed(self, path: str) -> bool:
         """Whether it is as the main checkout's own commit has it: people switch branches."""
         code, text = self.git.refs("cat-file", "blob", f"HEAD:{path}")
         try:
