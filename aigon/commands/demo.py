@@ -10,7 +10,7 @@ from aigon.job.options import Options
 
 if TYPE_CHECKING:
     from aigon.journal.events import RunFinished
-    from aigon.loop.drive import Observer
+    from aigon.journal.sinks import Observer
     from aigon.run.session import Session
 
 

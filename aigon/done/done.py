@@ -29,8 +29,8 @@ from aigon.git.person import Checkout
 from aigon.job import bookkeeping, branch
 from aigon.job.seat import checkout_lock, hold_checkout, open_main_checkout
 from aigon.journal import records
+from aigon.journal.sinks import Observer
 from aigon.journal.state_document import command_elsewhere, describe_search
-from aigon.loop.drive import Observer
 from aigon.model.candidates import describe_missing_failing_criterion
 from aigon.process.running import loop_lock
 from aigon.run.decisions import require_person

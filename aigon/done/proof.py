@@ -18,8 +18,9 @@ from aigon.job.job import Job
 from aigon.job.options import Options
 from aigon.job.world import World
 from aigon.journal.durations import load_durations
+from aigon.journal.sinks import Observer
 from aigon.journal.state import replay
-from aigon.loop.drive import Observer, Recorder
+from aigon.loop.drive import Recorder
 from aigon.model.checks import Check
 from aigon.model.failures import describe_first_problems
 from aigon.process import orphans

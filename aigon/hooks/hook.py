@@ -1,4 +1,4 @@
-"""Hooks: which there are, what they are told, and how one runs."""
+"""Hooks: find them, run one, and tell it of the event."""
 
 import difflib
 import json
@@ -7,21 +7,24 @@ import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import get_args
 
-from aigon.config.models import HookConfig, HookPoint
+from aigon.config.models import Config, HookConfig, HookPoint
+from aigon.job.job import Job
 from aigon.job.world import World
 from aigon.journal.codec import SCHEMA_VERSION, to_ndjson
 from aigon.journal.events import Event, HookRan, HookStatus
 from aigon.model.turns import ProgramExit
 from aigon.process import orphans, run
 from aigon.process.stop import Stop
-from aigon.proof.frozen import LARGEST, Guarded
+from aigon.proof import restore
+from aigon.proof.frozen import LARGEST, Guarded, ProtectedFiles
 from aigon.proof.protection import path_of, started
+from aigon.proof.watch import Watch
 from aigon.secrets.redaction import drop_credentials, redact_value
 from aigon.text.quoting import clean, code_block, code_span
 
@@ -30,14 +33,16 @@ HOOK_POINTS: tuple[HookPoint, ...] = get_args(HookPoint)
 CONTEXT_POINT = "context"
 """The point whose hooks add to the prompt of the turn that is about to begin."""
 HURRIED_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+HURRIED_SECONDS = 2.0
+"""Seconds for all final hooks together if somebody waits for the process to end, which takes at most 10 s in all."""
 STOP_SIGNALS: run.EndingSteps = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 5.0))
-"""What a hook gets when its time is up, and how many seconds it then has."""
+"""What a hook gets when its time is up, and the seconds that it then has."""
 MAX_OUTPUT_CHARS = 2_000
 """Characters of the end of a hook's output that the record keeps; the log has all of it."""
 MAX_CONTEXT_CHARS = 8_000
 """Characters that one hook adds to a prompt at most: some 2,000 tokens, as much as the feedback of an assessment."""
 _NO_HOOK = re.compile(r"\..*|.*~|.*\.(?:md|txt|sample|example|disabled|orig|rej|bak)|README.*")
-"""Files beside hooks that nobody means to be run."""
+"""Files beside hooks that nobody wants to run."""
 HookConfigs = Mapping[HookPoint, HookConfig]
 
 
@@ -68,19 +73,19 @@ def list_hooks(
     Only what existed before any agent worked counts: `guarded` has the hook files as they were then, and they are put
     back after a turn. A file that is not among them cannot run.
     """
-    return tuple(hook for point in HOOK_POINTS for hook in _list_hooks_at(point, config.get(point), root, guarded, env))
-
-
-def _list_hooks_at(
-    point: HookPoint, config: HookConfig | None, root: Path, guarded: Mapping[str, Guarded], env: Mapping[str, str]
-) -> Iterator[Hook]:
-    config = config or HookConfig()
-    timeout, veto, passed = float(config.timeout), config.veto and point.startswith("before_"), tuple(config.pass_)
-    for path in _list_executables(point, root, guarded):
-        trouble = _explain_unusable(root / path, path, guarded)
-        yield Hook(point, path, (str(root / path),), timeout, veto, (path,), trouble=trouble, passed=passed)
-    if config.command:
-        yield make_command_hook(point, f"hooks.{point}", config.command, root, env, timeout, veto=veto, passed=passed)
+    hooks = []
+    for point in HOOK_POINTS:
+        section = config.get(point) or HookConfig()
+        timeout, passed = float(section.timeout), tuple(section.pass_)
+        veto = section.veto and point.startswith("before_")
+        for path in _list_executables(point, root, guarded):
+            trouble = _explain_unusable(root / path, path, guarded)
+            argv = (str(root / path),)
+            hooks.append(Hook(point, path, argv, timeout, veto, (path,), trouble=trouble, passed=passed))
+        if command := section.command:
+            name = f"hooks.{point}"
+            hooks.append(make_command_hook(point, name, command, root, env, timeout, veto=veto, passed=passed))
+    return tuple(hooks)
 
 
 def _list_executables(point: str, root: Path, guarded: Mapping[str, Guarded]) -> list[str]:
@@ -123,7 +128,7 @@ def make_command_hook(
 
     The program is looked up now, before an agent could leave another one of its name on PATH.
     """
-    line = isinstance(command, str)
+    is_line = isinstance(command, str)
     program, *arguments = ("bash", "-c", command) if isinstance(command, str) else command
     if "/" in program:
         file = root / Path(program).expanduser()
@@ -133,9 +138,8 @@ def make_command_hook(
     trouble = "" if path else f"there is no program {program} to start: install it, or fix the command"
     if path and not os.access(path, os.X_OK):
         trouble = f"{program} is not executable: chmod +x {program}"
-    return Hook(
-        point, name, (path or program, *arguments), timeout, veto, started(root, command), line, trouble, passed
-    )
+    files = started(root, command)
+    return Hook(point, name, (path or program, *arguments), timeout, veto, files, is_line, trouble, passed)
 
 
 def describe_hook_problems(
@@ -144,8 +148,8 @@ def describe_hook_problems(
     """Yield what a person should know about hooks before the first turn, a sentence each."""
     yield from (f"hook {hook.point} ({hook.name}) cannot run: {hook.trouble}" for hook in hooks if hook.trouble)
     points = {hook.point for hook in hooks}
-    for point, each in config.items():
-        if each.veto and not point.startswith("before_"):
+    for point, section in config.items():
+        if section.veto and not point.startswith("before_"):
             yield f"hooks.{point}.veto has no effect: only a hook before something can keep it from happening"
         if point not in points:
             yield f"hooks.{point} has no program: give it a command, or put an executable at {HOOKS_FOLDER}/{point}"
@@ -192,6 +196,32 @@ class HookContext:
         return self.stop.now and self.stop.reason in HURRIED_SIGNALS
 
 
+def make_hook_context(config: Config, job: Job, world: World) -> HookContext:
+    """Return what the hooks of this run have in common."""
+
+    def settle() -> None:
+        # Another process may soon have the hook's number, and the refs that it wrote are the person's.
+        world.guardian.over()
+        if watch := world.find(Watch):
+            watch.own_refs_moved()
+
+    root = world.workspace.root
+    about = {"feature": job.feature.name_for_people, "run": world.run_id}
+    return HookContext(
+        root=root,
+        folder=world.folder,
+        about={**about, "workspace": str(root), "branch": world.workspace.branch},
+        env=world.agent_env,
+        stop=world.stop,
+        redact=world.redact,
+        kept=world.get(ProtectedFiles).files,
+        touched=lambda: restore.find_touched(root, world.get(ProtectedFiles).files, job.protection),
+        begun=world.guardian.begun,
+        settled=settle,
+        allowed=config.env.pass_,
+    )
+
+
 def render_event(context: HookContext, point: str, event: Event) -> bytes:
     """Return the JSON document that the hooks of `point` read; the event is as on a line of `--json`."""
     event = redact_value(event, context.redact)  # it has not been recorded yet
@@ -213,7 +243,7 @@ def run_hook(hook: Hook, context: HookContext, text: bytes, number: int, at_most
     if trouble:
         return _describe_end(hook, number, ProgramExit(None, start_error=trouble))
     try:
-        with _restore_original(hook, context, bool(changed)) as argv:
+        with _restore_original(hook, context) if changed else nullcontext(hook.argv) as argv:
             stop = None if at_most and context.stop.now else context.stop
             exited = run.run(_build_command(hook, context, argv, text, number, at_most), stop)
             orphans.sweep()
@@ -271,35 +301,26 @@ def list_changed_files(hook: Hook, context: HookContext) -> list[str]:
     """Return the hook's files that changed since the run began. All of `.aigon/hooks/` belongs to a hook from there."""
     if not hook.files:
         return []
-    shares_folder = any(_is_hook_file(path) for path in hook.files)
-    return [p for p in context.touched() if p in hook.files or (shares_folder and _is_hook_file(p))]
-
-
-def _is_hook_file(path: str) -> bool:
-    return path.startswith(f"{HOOKS_FOLDER}/")
+    folder = f"{HOOKS_FOLDER}/"
+    shares_folder = any(path.startswith(folder) for path in hook.files)
+    return [p for p in context.touched() if p in hook.files or (shares_folder and p.startswith(folder))]
 
 
 @contextmanager
-def _restore_original(hook: Hook, context: HookContext, changed: bool) -> Iterator[Sequence[str]]:
-    """Yield the hook's command line; if its files changed, one that starts a copy of what they were."""
-    if not changed:
-        yield hook.argv
-        return
+def _restore_original(hook: Hook, context: HookContext) -> Iterator[Sequence[str]]:
+    """Yield a command line that starts a copy of what the hook's files were when the run began."""
     with TemporaryDirectory(prefix="hook-", dir=context.folder) as folder:
         for path, content in context.kept.items():
-            if content.whole and (path in hook.files or _is_hook_file(path)):
+            if content.whole and (path in hook.files or path.startswith(f"{HOOKS_FOLDER}/")):
                 file = Path(folder) / path
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(content.data)
                 file.chmod(content.mode)
-        paths = {word: path for word in hook.argv if (path := _find_own_file(hook, context.root, word))}
-        yield [str(Path(folder) / paths[word]) if word in paths else word for word in hook.argv]
-
-
-def _find_own_file(hook: Hook, root: Path, word: str) -> str:
-    """Return the hook's own file that a word of its command line names, even if the file is gone; else ""."""
-    path = path_of(root, word) or word.removeprefix(f"{root}/").removeprefix("./")
-    return path if path in hook.files else ""
+        argv = []
+        for word in hook.argv:  # a word may name one of the hook's files, even if the file is gone
+            path = path_of(context.root, word) or word.removeprefix(f"{context.root}/").removeprefix("./")
+            argv.append(str(Path(folder) / path) if path in hook.files else word)
+        yield argv
 
 
 def _describe_end(hook: Hook, number: int, exited: ProgramExit) -> HookRan:

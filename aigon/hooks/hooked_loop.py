@@ -6,30 +6,24 @@ and adds an event for each. Nothing else runs between two events.
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import groupby
 from time import monotonic
 
-from aigon.config.models import Config, NotifyConfig
+from aigon.config.models import Config
 from aigon.errors import AigonError, Exit
 from aigon.hooks.hook import (
     CONTEXT_POINT,
+    HURRIED_SECONDS,
     Hook,
     HookContext,
     describe_hook_problems,
     list_changed_files,
     list_hooks,
-    make_command_hook,
+    make_hook_context,
     render_event,
     run_hook,
 )
-from aigon.hooks.notifications import (
-    NotifySink,
-    NotifyTarget,
-    explain_unusable_address,
-    post_document,
-    resolve_address,
-)
+from aigon.hooks.notifications import describe_notify_problems
 from aigon.job.job import Job
 from aigon.job.world import World
 from aigon.journal.events import (
@@ -45,14 +39,9 @@ from aigon.journal.events import (
 from aigon.journal.state import State
 from aigon.loop.loop import Loop
 from aigon.model.outcomes import Refused
-from aigon.proof import restore
-from aigon.proof.frozen import ProtectedFiles
-from aigon.proof.watch import Watch
 
 FINAL_POINTS = ("needs_human", "after_loop")
 """Points at any end of a run, even one that was asked for at once."""
-HURRIED_SECONDS = 2.0
-"""Seconds for all final hooks together if somebody waits for the process to end, which takes at most 10 s in all."""
 Steps = Generator[Event, State, State]
 
 
@@ -77,7 +66,7 @@ def add_hooks(loop: Loop, config: Config, job: Job, world: World, state: State) 
     context = make_hook_context(config, job, world)
     hooks = list_hooks(config.hooks, context.root, context.kept, world.agent_env)
     problems = describe_hook_problems(config.hooks, hooks, context.kept)
-    return wrap_loop(loop, hooks, context, state, (*problems, *_describe_notify_problems(config, context)))
+    return wrap_loop(loop, hooks, context, state, (*problems, *describe_notify_problems(config.notify, context)))
 
 
 def wrap_loop(
@@ -174,9 +163,14 @@ def _run_one(run: HookedRun, hook: Hook, text: bytes) -> Iterator[HookRan | Noti
     context, stop, is_final = run.context, run.context.stop, hook.point in FINAL_POINTS
     if (hook.trouble and not hook.veto) or (not is_final and stop.look()):
         return  # people heard of what cannot run before the first turn
-    seconds = _limit_seconds(run, hook) if is_final and stop.look() else None
-    if seconds == 0:
-        return
+    seconds = None
+    if is_final and stop.look():  # the run was asked to end at once
+        seconds = hook.timeout
+        if context.hurried:
+            run.limit = run.limit or monotonic() + HURRIED_SECONDS
+            seconds = run.limit - monotonic()
+            if seconds <= 0.1:
+                return
     if (changed := list_changed_files(hook, context)) and not hook.line:
         names = ", ".join(changed[:3]) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
         warning = f"hook {hook.point} runs as it was when the run began: {names} changed since"
@@ -188,84 +182,3 @@ def _run_one(run: HookedRun, hook: Hook, text: bytes) -> Iterator[HookRan | Noti
         reason = "took too long" if result.status == "timed_out" else lines[-1] if lines else "failed"
         stop.veto(f"{result.point} ({result.name}) does not let it go on: {reason}")
     yield replace(result, veto=vetoed)
-
-
-def _limit_seconds(run: HookedRun, hook: Hook) -> float:
-    """Return the time of a final hook after the run was asked to end at once; 0 if none is left."""
-    if not run.context.hurried:
-        return hook.timeout
-    run.limit = run.limit or monotonic() + HURRIED_SECONDS
-    remaining = run.limit - monotonic()
-    return remaining if remaining > 0.1 else 0
-
-
-def make_hook_context(config: Config, job: Job, world: World) -> HookContext:
-    """Return what the hooks of this run have in common."""
-
-    def settle() -> None:
-        # Another process may soon have the hook's number, and the refs that it wrote are the person's.
-        world.guardian.over()
-        if watch := world.find(Watch):
-            watch.own_refs_moved()
-
-    root, files = world.workspace.root, world.get(ProtectedFiles).files
-    return HookContext(
-        root=root,
-        folder=world.folder,
-        about={
-            "feature": job.feature.name_for_people,
-            "run": world.run_id,
-            "workspace": str(root),
-            "branch": world.workspace.branch,
-        },
-        env=world.agent_env,
-        stop=world.stop,
-        redact=world.redact,
-        kept=files,
-        touched=lambda: restore.find_touched(root, world.get(ProtectedFiles).files, job.protection),
-        begun=world.guardian.begun,
-        settled=settle,
-        allowed=config.env.pass_,
-    )
-
-
-def make_notifiers(config: Config, job: Job, world: World, state: State) -> list[NotifySink]:
-    """Return the observer that tells others how the run ended, or none if nobody is to be told."""
-    context = make_hook_context(config, job, world)
-    targets = [target for number, each in enumerate(config.notify)
-               for target in _list_targets(f"notify[{number}]", each, context)]  # fmt: skip
-    hurried = lambda: HURRIED_SECONDS if context.hurried else None  # noqa: E731 - one line, one use
-    return [NotifySink(targets, state, redact=context.redact, hurried=hurried)] if targets else []
-
-
-def _describe_notify_problems(config: Config, context: HookContext) -> Iterator[str]:
-    for number, each in enumerate(config.notify):
-        name = f"notify[{number}]"
-        if each.webhook is None and not each.command:
-            yield f"{name} tells nobody: give it a webhook or a command"
-        if each.webhook is not None and (reason := explain_unusable_address(each.webhook, context.env)):
-            yield f"{name}.webhook cannot be used: {reason}"
-        if each.command and (trouble := _make_program(name, each, context).trouble):
-            yield f"{name}.command cannot run: {trouble}"
-
-
-def _list_targets(name: str, each: NotifyConfig, context: HookContext) -> Iterator[NotifyTarget]:
-    seconds, on = float(each.timeout), tuple(each.on)
-    if each.webhook is not None and not explain_unusable_address(each.webhook, context.env):
-        url = resolve_address(each.webhook, context.env)
-        yield NotifyTarget(f"{name}.webhook", partial(post_document, url), seconds, on, aside=True)
-    if each.command:
-        tell = partial(_tell_program, _make_program(name, each, context), context)
-        yield NotifyTarget(f"{name}.command", tell, seconds, on)
-
-
-def _make_program(name: str, each: NotifyConfig, context: HookContext) -> Hook:
-    seconds, passed = float(each.timeout), tuple(each.pass_)
-    return make_command_hook(
-        "notify", f"{name}.command", each.command, context.root, context.env, seconds, passed=passed
-    )
-
-
-def _tell_program(hook: Hook, context: HookContext, body: bytes, seconds: float) -> str:
-    result = run_hook(hook, context, body, 0, at_most=seconds)
-    return "" if result.status == "ok" else f"{result.status.replace('_', ' ')}: {result.output or 'it said nothing'}"

@@ -2,13 +2,19 @@
 
 import json
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from queue import Empty, SimpleQueue
 from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from aigon.config.models import Config, NotifyConfig
+from aigon.hooks.hook import HURRIED_SECONDS, Hook, HookContext, make_command_hook, make_hook_context, run_hook
+from aigon.job.job import Job
+from aigon.job.world import World
 from aigon.journal.events import Event, RunFinished
 from aigon.journal.spending import describe_spend
 from aigon.journal.state import State
@@ -18,22 +24,22 @@ from aigon.text.quoting import fold
 if TYPE_CHECKING:
     from urllib.error import HTTPError
 
-
 SCHEMA_VERSION = 1
 MAX_TEXT_CHARS = 600
 """Characters of the line that chat services show."""
+MAX_REPLY_BYTES = 200
+"""Bytes that are read of a server's reply."""
 POLL_SECONDS = 0.2
-"""Seconds between two looks at whether the wait is to be cut short."""
 
 Tell = Callable[[bytes, float], str]
-"""Hands a JSON document on within so many seconds: empty, or why it could not."""
+"""Passes a JSON document on within so many seconds; returns "", or why it could not."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotifyTarget:
-    """Somebody to be told. `on` are the statuses they want to know of (all, where it is empty), `seconds` its time.
+    """Somebody to tell within `seconds`. `on` are the statuses that they want to know of; all if it is empty.
 
-    With `aside` it may take place beside others; otherwise it has the process to itself.
+    A target that is told `aside` may be told beside others; another one has the process to itself.
     """
 
     name: str
@@ -44,9 +50,9 @@ class NotifyTarget:
 
 
 class NotifySink:
-    """Tells `targets` of the end of a run that had come to `state`. `redact` goes over all that is handed on.
+    """Tells `targets` of the end of a run that had come to `state`. `redact` goes over all that is passed on.
 
-    `hurried` gives the seconds that are left in all, None for no such limit.
+    `hurried` returns the seconds that are left in all, None for no such limit.
     """
 
     def __init__(
@@ -61,55 +67,52 @@ class NotifySink:
         self._redact, self._hurried = redact, hurried
 
     def __call__(self, event: Event) -> None:
-        """Keep count; at the end, tell."""
+        """Follow the state of the run; at its end, tell the targets."""
         self._state = self._state.apply(event)
         if isinstance(event, RunFinished):
-            self._tell([target for target in self._targets if not target.on or event.status in target.on], event)
+            targets = [target for target in self._targets if not target.on or event.status in target.on]
+            self._tell(targets, self._redact(json.dumps(build_document(event, self._state)).encode()))
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Nothing is open."""
 
-    def _tell(self, targets: Sequence[NotifyTarget], event: RunFinished) -> None:
-        body = self._redact(json.dumps(build_document(event, self._state)).encode())
+    def _tell(self, targets: Sequence[NotifyTarget], body: bytes) -> None:
         most = self._hurried()
         limits = [(target, target.seconds if most is None else min(most, target.seconds)) for target in targets]
-        beside = [_start_telling(target, body, seconds) for target, seconds in limits if target.aside]
+        pending = [
+            (target, _start_telling(target, body, seconds), monotonic() + seconds)
+            for target, seconds in limits
+            if target.aside
+        ]
         for target, seconds in limits:
             if not target.aside:
                 _log_failure(target, target.tell(body, seconds))
-        for waited in beside:
-            _log_failure(waited.target, waited.answer(self._hurried if most is None else lambda: None))
+        for target, answer, end in pending:
+            _log_failure(target, _await_answer(answer, end, self._hurried if most is None else lambda: None))
 
 
-@dataclass(frozen=True, slots=True)
-class _PendingAnswer:
-    """A target that is being told in a thread; `end` is in monotonic seconds."""
+def _start_telling(target: NotifyTarget, body: bytes, seconds: float) -> "SimpleQueue[str]":
+    """Tell a target in a thread of its own: looking up a name knows no deadline."""
+    answer: SimpleQueue[str] = SimpleQueue()
 
-    target: NotifyTarget
-    said: list[str]
-    thread: Thread
-    end: float
+    def tell() -> None:
+        try:
+            answer.put(target.tell(body, seconds))
+        except Exception as error:  # in a thread nobody would ever hear of it
+            answer.put(repr(error))
 
-    def answer(self, hurried: Callable[[], float | None]) -> str:
-        """What became of it by `end`, or by when somebody wants this process to be gone."""
-        while self.thread.is_alive() and monotonic() < self.end and hurried() is None:
-            self.thread.join(min(POLL_SECONDS, max(0.0, self.end - monotonic())))
-        return self.said[0] if self.said else "no answer in time"
+    Thread(target=tell, name="notify", daemon=True).start()
+    return answer
 
 
-def _start_telling(target: NotifyTarget, body: bytes, seconds: float) -> _PendingAnswer:
-    """Told in a thread that nobody waits for longer than `seconds`: a name that is looked up knows no deadline."""
-    said: list[str] = []
-    thread = Thread(target=lambda: said.append(_tell_safely(target, body, seconds)), name="notify", daemon=True)
-    thread.start()
-    return _PendingAnswer(target, said, thread, monotonic() + seconds)
-
-
-def _tell_safely(target: NotifyTarget, body: bytes, seconds: float) -> str:
-    try:
-        return target.tell(body, seconds)
-    except Exception as error:  # in a thread nobody would ever hear of it
-        return repr(error)
+def _await_answer(answer: "SimpleQueue[str]", end: float, hurried: Callable[[], float | None]) -> str:
+    """Return the answer by `end`, in monotonic seconds, or by when somebody wants this process to end."""
+    while answer.empty() and monotonic() < end and hurried() is None:
+        try:
+            return answer.get(timeout=min(POLL_SECONDS, max(0.0, end - monotonic())))
+        except Empty:
+            continue
+    return "no answer in time" if answer.empty() else answer.get()
 
 
 def _log_failure(target: NotifyTarget, why: str) -> None:
@@ -118,12 +121,11 @@ def _log_failure(target: NotifyTarget, why: str) -> None:
 
 
 def build_document(event: RunFinished, state: State) -> dict[str, object]:
-    """The end of a run for others; `text` is what Slack and the like show."""
+    """Return the end of a run for others; `text` is what Slack and the like show."""
     started, look = state.started, state.last
     met = sum(verdict.status == "met" for verdict in look.verdicts) if look else 0
     total = started.criteria_total if started else 0
-    feature = started.feature_id if started else ""
-    slug = started.slug if started else ""
+    feature, slug = (started.feature_id, started.slug) if started else ("", "")
     tally = f"exit code {event.exit_code}, {met} of {total} criteria passed, {describe_spend(state.spend)}"
     return {
         "schema_version": SCHEMA_VERSION,
@@ -146,17 +148,55 @@ def build_document(event: RunFinished, state: State) -> dict[str, object]:
     }
 
 
-MAX_REPLY_BYTES = 200
-"""Bytes that are read of what a server says."""
+def make_notifiers(config: Config, job: Job, world: World, state: State) -> list[NotifySink]:
+    """Return the observer that tells others how the run ended; none if nobody is to be told."""
+    context = make_hook_context(config, job, world)
+    targets = [target for number, each in enumerate(config.notify)
+               for target in _list_targets(f"notify[{number}]", each, context)]  # fmt: skip
+    hurried = lambda: HURRIED_SECONDS if context.hurried else None  # noqa: E731 - one line, one use
+    return [NotifySink(targets, state, redact=context.redact, hurried=hurried)] if targets else []
+
+
+def describe_notify_problems(config: Sequence[NotifyConfig], context: HookContext) -> Iterator[str]:
+    """Yield what a person should know about notifications before the first turn, a sentence each."""
+    for number, each in enumerate(config):
+        name = f"notify[{number}]"
+        if each.webhook is None and not each.command:
+            yield f"{name} tells nobody: give it a webhook or a command"
+        if each.webhook is not None and (reason := explain_unusable_address(each.webhook, context.env)):
+            yield f"{name}.webhook cannot be used: {reason}"
+        if each.command and (trouble := _make_program(name, each, context).trouble):
+            yield f"{name}.command cannot run: {trouble}"
+
+
+def _list_targets(name: str, each: NotifyConfig, context: HookContext) -> Iterator[NotifyTarget]:
+    seconds, on = float(each.timeout), tuple(each.on)
+    if each.webhook is not None and not explain_unusable_address(each.webhook, context.env):
+        url = resolve_address(each.webhook, context.env)
+        yield NotifyTarget(f"{name}.webhook", partial(post_document, url), seconds, on, aside=True)
+    if each.command:
+        program = _make_program(name, each, context)
+
+        def tell(body: bytes, seconds: float) -> str:
+            result = run_hook(program, context, body, 0, at_most=seconds)
+            why = f"{result.status.replace('_', ' ')}: {result.output or 'it said nothing'}"
+            return "" if result.status == "ok" else why
+
+        yield NotifyTarget(f"{name}.command", tell, seconds, on)
+
+
+def _make_program(name: str, each: NotifyConfig, context: HookContext) -> Hook:
+    name, timeout, passed = f"{name}.command", float(each.timeout), tuple(each.pass_)
+    return make_command_hook("notify", name, each.command, context.root, context.env, timeout, passed=passed)
 
 
 def resolve_address(given: str, env: Mapping[str, str]) -> str:
-    """The address; `$NAME` stands for the variable of that name, since addresses of chat services are secrets."""
+    """Return the address; `$NAME` is the variable of that name, since addresses of chat services are secrets."""
     return env.get(given.strip().removeprefix("$").strip("{}"), "") if given.strip().startswith("$") else given.strip()
 
 
 def shorten_address(url: str) -> str:
-    """The part of an address that is no secret."""
+    """Return the part of an address that is no secret."""
     try:
         parts = urlsplit(url)
         return f"{parts.scheme}://{parts.hostname or ''}" + (f":{parts.port}" if parts.port is not None else "")
@@ -165,7 +205,7 @@ def shorten_address(url: str) -> str:
 
 
 def explain_unusable_address(given: str, env: Mapping[str, str]) -> str:
-    """Empty for an address that can be posted to, else what is wrong with it and what to do."""
+    """Return what is wrong with an address and what to do; "" if it can be posted to."""
     url = resolve_address(given, env)
     if not url:
         return f"the variable {given.strip()} is not set" if given.strip() else "it has no address"
@@ -178,31 +218,27 @@ def explain_unusable_address(given: str, env: Mapping[str, str]) -> str:
 
 
 def post_document(url: str, body: bytes, seconds: float) -> str:
-    """Post `body`, waiting `seconds` for each answer of the network: empty, or why it failed. No redirect is followed.
-
-    Raises nothing.
-    """
+    """Post `body`, waiting `seconds` for each answer of the network; return "", or why it failed. Raises nothing."""
     from http.client import HTTPException
     from urllib.error import HTTPError, URLError
     from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-    class Stay(HTTPRedirectHandler):
-        """A POST that is redirected would arrive without its document, perhaps elsewhere than was meant."""
+    class RefuseRedirects(HTTPRedirectHandler):
+        """A POST that is redirected would arrive without its document, perhaps at another server."""
 
         def redirect_request(self, *_: object) -> None:
             return None
 
     headers = {"Content-Type": "application/json", "User-Agent": "aigon"}
     try:
-        with build_opener(Stay).open(Request(url, body, headers), timeout=seconds):
+        with build_opener(RefuseRedirects).open(Request(url, body, headers), timeout=seconds):
             return ""
     except HTTPError as error:
         with error:
             return f"{shorten_address(url)} answered {error.code} {_describe_reply(error)}"
-    except URLError as error:
-        return f"{shorten_address(url)}: {error.reason}"
     except (OSError, HTTPException, ValueError) as error:
-        return f"{shorten_address(url)}: {error or type(error).__name__}"
+        reason = error.reason if isinstance(error, URLError) else error or type(error).__name__
+        return f"{shorten_address(url)}: {reason}"
 
 
 def _describe_reply(error: "HTTPError") -> str:

@@ -5,8 +5,9 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, TextIO, get_args
@@ -64,7 +65,7 @@ class NdjsonSink:
         self._open = False
 
 
-class EventObserver(Protocol):
+class Observer(Protocol):
     """Receives events and decides nothing."""
 
     def __call__(self, event: Event, /) -> None: ...
@@ -72,10 +73,21 @@ class EventObserver(Protocol):
     def close(self) -> None: ...
 
 
+@contextmanager
+def log_failures() -> Iterator[None]:
+    """Log what an observer raises: the run goes on."""
+    try:
+        yield
+    except OSError as error:  # a full disk is reported by the sinks that must write
+        logging.getLogger("aigon").warning("something for people could not be written: %s", error.strerror)
+    except Exception:
+        logging.getLogger("aigon").exception("an observer failed; the run goes on")
+
+
 class BackgroundObservers:
     """Passes events to `observers` in a thread, in order. Their exceptions are logged and do not end the run."""
 
-    def __init__(self, observers: Sequence[EventObserver]) -> None:
+    def __init__(self, observers: Sequence[Observer]) -> None:
         self._observers = observers
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="observers")
 
@@ -84,12 +96,8 @@ class BackgroundObservers:
 
     def _notify(self, event: Event) -> None:
         for observer in self._observers:
-            try:
+            with log_failures():
                 observer(event)
-            except OSError as error:  # a full disk is reported by the sinks that must write
-                logging.getLogger("aigon").warning("something for people could not be written: %s", error.strerror)
-            except Exception:
-                logging.getLogger("aigon").exception("an observer failed; the run goes on")
 
     def close(self) -> None:
         """Wait until they have seen everything, then close them."""

@@ -4,7 +4,7 @@ If several guards apply, the documented precedence of exit codes decides: 0, 130
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
@@ -17,30 +17,30 @@ from aigon.journal.state import State
 from aigon.loop.guards import load_guards
 from aigon.loop.guards.availability import unavailable
 from aigon.loop.guards.spending import usual_cost
-from aigon.model.checks import Finding
-from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Interrupted, NeedsHuman, Outcome, Stopped
 from aigon.model.resources import Probe
 from aigon.text.amounts import list_criteria
 
+T = TypeVar("T")
 _IMPOSSIBLE = re.compile(r"<impossible>(.+?)</impossible>", re.DOTALL)
 
 
 def decide(demand: Demand, limits: Limits, state: State, probe: Probe) -> Outcome | None:
-    """How the run ends on the latest look, or None to go on with another agent turn."""
-    look = state.last
+    """Return how the run ends on the latest assessment, or None to go on with another agent turn."""
+    look, (immediate, late) = state.last, load_guards()
     proven = find_proof(demand, look.findings, look.verdicts) if look else None
     if look and proven and not is_hollow(demand, look):
         return with_acceptance(demand, look, proven)
-    for guard in (interrupted, *load_guards()[0]):
+    for guard in (interrupted, *immediate):
         if outcome := guard(limits, state, probe):
             return outcome
     if proven and not _may_still_build(demand, state):
         return describe_nothing_built(demand)
     waiting = None if limits.single else needs_human(demand, state) or given_up(state)
-    if waiting or not (ended := exhausted(limits, state, probe)):
+    exhausted = next((outcome for guard in late if (outcome := guard(limits, state, probe))), None)
+    if waiting or not exhausted:
         return waiting
-    return ended if limits.single else needs_human(demand, state, patient=False) or ended
+    return exhausted if limits.single else needs_human(demand, state, patient=False) or exhausted
 
 
 def _may_still_build(demand: Demand, state: State) -> bool:
@@ -49,7 +49,7 @@ def _may_still_build(demand: Demand, state: State) -> bool:
 
 
 def interrupted(_limits: Limits, _state: State, probe: Probe) -> Outcome | None:
-    """A person, the system or a hook asked for the end."""
+    """Stop if a person, the system or a hook asked for the end."""
     match probe.interrupt:
         case "":
             return None
@@ -68,71 +68,56 @@ def barred(limits: Limits, state: State, probe: Probe) -> bool:
 
 
 def needs_human(demand: Demand, state: State, *, patient: bool = True) -> NeedsHuman | None:
-    """Only what a person can decide is open, and an agent has had its turn.
+    """Stop if only what a person can decide is open, and an agent has had its turn.
 
-    What an agent may undo or make clear it is told of once: `patient`, only what was open at the look before counts.
+    An agent is told once of what it may undo or make clear: if `patient`, only what was open at the assessment before
+    counts.
     """
     look = state.last
     if look is None or not state.finished:
         return None
-    red = [f for f in look.findings if f.status != "pass" and not is_forgiven(demand, f)]
-    open_ = [v for v in look.verdicts if v.status != "met"]
-    if any(not _for_a_person(f) for f in red) or any(v.status != "unclear" for v in open_) or not (red or open_):
+    failed = [f for f in look.findings if f.status != "pass" and not is_forgiven(demand, f)]
+    remaining = [v for v in look.verdicts if v.status != "met"]
+    # A review, or a proof that could not be carried out: no further turn of an agent helps.
+    for_a_person = all(f.role == "integrity" or (f.role == "proof" and f.status == "error") for f in failed)
+    if not for_a_person or any(v.status != "unclear" for v in remaining) or not (failed or remaining):
         return None
     if patient and not set(look.questions) <= set(state.told):
         return None
-    return _waiting(red, open_)
-
-
-def _for_a_person(finding: Finding) -> bool:
-    """A review, or a proof that could not be carried out: no further turn of an agent helps."""
-    return finding.role == "integrity" or (finding.role == "proof" and finding.status == "error")
+    numbers, reasons = tuple(v.criterion for v in remaining), [f.summary for f in failed]
+    if numbers:
+        verb = "waits" if len(numbers) == 1 else "wait"
+        reasons.append(f"{list_criteria(numbers)} {verb} for a person: {remaining[0].reason}")
+    return NeedsHuman(numbers, "; ".join(reasons))
 
 
 def given_up(state: State) -> NeedsHuman | None:
-    """The agent says that it cannot be done: a claim, but one that a person should look at before more is paid.
+    """Stop if the agent says that it cannot be done: a claim, but one to look at before more is paid.
 
     Offering this way out took one benchmark's cheating from 54 to 9 % (facts on reward hacking, 2026).
     """
     turn, look = state.turn, state.last
     if turn is None or look is None or turn.number != look.number:
         return None
-    said = _IMPOSSIBLE.search(turn.said)
-    if said is None:
+    claim = _IMPOSSIBLE.search(turn.said)
+    if claim is None:
         return None
     numbers = tuple(v.criterion for v in look.verdicts if v.status != "met")
-    return NeedsHuman(numbers, f"the agent says it is impossible: {' '.join(said[1].split())[:500]}")
-
-
-def _waiting(red: Sequence[Finding], verdicts: Sequence[Verdict]) -> NeedsHuman:
-    numbers = tuple(v.criterion for v in verdicts)
-    said = [f.summary for f in red]
-    if numbers:
-        verb = "waits" if len(numbers) == 1 else "wait"
-        said.append(f"{list_criteria(numbers)} {verb} for a person: {verdicts[0].reason}")
-    return NeedsHuman(numbers, "; ".join(said))
-
-
-def exhausted(limits: Limits, state: State, probe: Probe) -> Outcome | None:
-    """The guards of exit 3."""
-    return next((outcome for guard in load_guards()[1] if (outcome := guard(limits, state, probe))), None)
-
-
-T = TypeVar("T")
+    return NeedsHuman(numbers, f"the agent says it is impossible: {' '.join(claim[1].split())[:500]}")
 
 
 def decide_within_budget(job: Job, world: World, state: State) -> Outcome | None:
-    """How the run ends, or None to go on with another turn; in an arena money for it is set aside then."""
-    return _asked(job, world, state, lambda probe: decide(job.demand, job.limits, state, probe))
+    """Return how the run ends, or None to go on with another turn; in an arena money for it is set aside then."""
+    return _answer_within_budget(job, world, state, lambda probe: decide(job.demand, job.limits, state, probe))
 
 
 def is_turn_barred(job: Job, world: World, state: State) -> bool:
-    """Whether no further turn may begin within this iteration; where one may, money for it is set aside."""
-    return _asked(job, world, state, lambda probe: barred(job.limits, state, probe))
+    """Whether no further turn may begin within this iteration; if one may, money for it is set aside."""
+    return _answer_within_budget(job, world, state, lambda probe: barred(job.limits, state, probe))
 
 
-def _asked(job: Job, world: World, state: State, question: Callable[[Probe], T]) -> T:
-    """The answer to a question whose no means a turn. Nothing is set aside for one that something else forbids."""
+def _answer_within_budget(job: Job, world: World, state: State, question: Callable[[Probe], T]) -> T:
+    """Answer a question whose no means a turn. Nothing is set aside for one that something else forbids."""
     probe = world.probe()
     answer = question(probe)
     ledger = world.find(Ledger)

@@ -1,7 +1,7 @@
 """The end of a run: one event with the outcome and a summary that fits on one screen."""
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from textwrap import wrap
 from unicodedata import east_asian_width
 
@@ -15,9 +15,8 @@ from aigon.journal.state import State
 from aigon.loop.issues import list_advice, list_remaining
 from aigon.loop.roll_back import describe_target, find_better, has_stopped_short, roll_back_if_wanted
 from aigon.model.candidates import describe_missing_failing_criterion, format_branch_name, format_run_command
-from aigon.model.changes import Concern
 from aigon.model.checks import Finding
-from aigon.model.criteria import Criterion, Spec, Verdict
+from aigon.model.criteria import Spec, Verdict
 from aigon.model.failures import describe_first_problems, has_failed
 from aigon.model.judging import describe_no_judge
 from aigon.model.outcomes import (
@@ -37,204 +36,180 @@ from aigon.proof.vacuity import describe_passing
 from aigon.text.amounts import format_count, format_duration, list_criteria
 from aigon.text.quoting import fold
 
-LINES = 24
-NAMED = 2
-"""Problems of a red check that the summary names; the log has all of them."""
-COLUMNS = 100
-NOTES = 4
-"""Integrity findings that the summary names; the log has them all."""
-Section = tuple[str, list[str]]
+LINES, COLUMNS = 24, 100
+MAX_PROBLEMS = 2
+"""Problems of a failed check that the summary names; the log has all of them."""
+MAX_CONCERNS = 4
+"""Integrity findings that the summary names; the log has all of them."""
 
 
-def render_summary(
-    *,
-    outcome: Outcome,
-    spec: Spec,
-    verdicts: Sequence[Verdict],
-    findings: Sequence[Finding],
-    commits: Sequence[tuple[str, str]],
-    spend: Spend,
-    log: str,
-    next_command: str,
-    elapsed: float | None,
-    waited: float = 0.0,
-    about_branch: str = "",
-    turn: Turn | None = None,
-    root: str = "",
-    warnings: Sequence[str] = (),
-    iterations: int = 0,
-    advice: Sequence[str] = (),
-) -> str:
-    """At most 24 lines of at most 100 columns; only the next command is never cut, so that it can be pasted.
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What a person reads at the end of a run.
 
-    `commits` are pairs of hash and subject, oldest first; `log` is the iteration log's path; `turn` is the agent's last
-    one; paths below `root` are shown relative to it; `elapsed` and
-    `waited` (for an agent that was held up, beside that) in seconds; `about_branch` says where the branch stands, where
-    that is not where the last iteration ended, and is never cut: it names where the rest is, and its lines after the
-    first are commands. Neither are `warnings` cut.
-    `iterations` is how many the run has finished, `advice` what a person can do about checks that never passed.
+    `commits` are pairs of hash and subject, oldest first; `log` is the path of the iteration log; `turn` is the agent's
+    last one; paths below `root` are shown relative to it; `elapsed` and `waited` are in seconds. `about_branch` says
+    where the branch is if that is not where the last iteration ended; its lines after the first are commands.
+    `iterations` counts those that the run finished.
     """
-    by_number = {v.criterion: v for v in verdicts}
-    empty = isinstance(outcome, NeedsHuman) and outcome.nothing_built
-    sections = [
-        ("Not proven", [_open(c, by_number.get(c.number)) for c in spec.criteria if not _met(c, by_number)]),
-        ("Red checks", [line for f in findings if has_failed(f) for line in _red(f)]),
-        ("What you can do", list(advice)),
-        (
-            "Passed already" if empty else "Proven",
-            [_proven(c, by_number[c.number]) for c in spec.criteria if _met(c, by_number)],
-        ),
-        ("Commits", [f"{sha[:10]} {subject}" for sha, subject in reversed(commits)]),
-        ("See also", _see_also(spec, by_number, findings, log, None if isinstance(outcome, Met) else turn, root)),
-    ]
-    wrapped = [line for text in warnings for line in wrap(text, COLUMNS - 2, break_on_hyphens=False)]
-    top = [*_ending(outcome), _facts(spec, by_number, findings, iterations, spend, elapsed, waited)]
-    about, *commands = about_branch.splitlines() or [""]
-    branch = [*wrap(about, COLUMNS - 2, break_long_words=False, break_on_hyphens=False), *commands, *wrapped]
-    last = [f"Next: {fold(next_command, 2000)}"] if next_command.strip() else []
-    body = _fitted([s for s in sections if s[1]], LINES - len(top) - len(branch) - len(last))
-    return "\n".join([*map(_cut, top), *branch, *map(_cut, body), *last]) + "\n"
+
+    outcome: Outcome
+    spec: Spec
+    verdicts: Sequence[Verdict]
+    findings: Sequence[Finding]
+    commits: Sequence[tuple[str, str]]
+    spend: Spend
+    next_command: str
+    log: str = ""
+    elapsed: float | None = None
+    waited: float = 0.0
+    about_branch: str = ""
+    turn: Turn | None = None
+    root: str = ""
+    warnings: Sequence[str] = ()
+    iterations: int = 0
+    advice: Sequence[str] = ()
+
+    def render(self) -> str:
+        """Return at most 24 lines of at most 100 columns.
+
+        The next command, the warnings and what there is to say of the branch are never cut: people copy from them.
+        """
+        proven, remaining = self._list_criteria()
+        is_empty = isinstance(self.outcome, NeedsHuman) and self.outcome.nothing_built
+        sections = [
+            ("Not proven", remaining),
+            ("Red checks", [line for finding in self.findings if has_failed(finding) for line in _describe(finding)]),
+            ("What you can do", self.advice),
+            ("Passed already" if is_empty else "Proven", proven),
+            ("Commits", [f"{sha[:10]} {subject}" for sha, subject in reversed(self.commits)]),
+            ("See also", list(self._list_references())),
+        ]
+        top = [*_describe_ending(self.outcome), self._count_results(len(proven))]
+        about, *commands = self.about_branch.splitlines() or [""]
+        branch = [*wrap(about, COLUMNS - 2, break_long_words=False, break_on_hyphens=False), *commands]
+        branch += [line for text in self.warnings for line in wrap(text, COLUMNS - 2, break_on_hyphens=False)]
+        last = [f"Next: {fold(self.next_command, 2000)}"] if self.next_command.strip() else []
+        body = _fit([section for section in sections if section[1]], LINES - len(top) - len(branch) - len(last))
+        return "\n".join([*map(_cut, top), *branch, *map(_cut, body), *last]) + "\n"
+
+    def _list_criteria(self) -> tuple[list[str], list[str]]:
+        """Return a line for each criterion: of those that passed, and of the others."""
+        by_number = {verdict.criterion: verdict for verdict in self.verdicts}
+        passed, others = [], []
+        for criterion in self.spec.criteria:
+            verdict, text = by_number.get(criterion.number), fold(criterion.text)
+            if verdict and verdict.status == "met":
+                passed.append(f"[x] {criterion.number}. {_cut(text, 60)} ({verdict.method.replace(':', ' ')})")
+            else:
+                reason = fold(verdict.reason or verdict.evidence) if verdict else "not assessed"
+                doubt = "needs review: " if verdict and verdict.status == "unclear" else ""
+                others.append(f"[ ] {criterion.number}. {_cut(text, 50)}: {doubt}{reason or 'no reason given'}")
+        return passed, others
+
+    def _count_results(self, proven: int) -> str:
+        facts = [f"{proven} of {len(self.spec.criteria)} criteria passed", describe_checks(self.findings)]
+        facts += [format_count(self.iterations, "iteration")] if self.iterations else []
+        facts += [describe_spend(self.spend)]
+        facts += [] if self.elapsed is None else [format_duration(self.elapsed)]
+        facts += [f"waited {format_duration(self.waited)}"] if self.waited >= 1 else []
+        return " · ".join(facts)
+
+    def _list_references(self) -> Iterator[str]:
+        numbers = {criterion.number for criterion in self.spec.criteria}
+        unclear = sorted(v.criterion for v in self.verdicts if v.status == "unclear" and v.criterion in numbers)
+        if unclear:
+            yield f"for a person to decide: {list_criteria(unclear)}"
+        for finding in self.findings:
+            if has_failed(finding) and finding.log:
+                yield f"output of {finding.title}: {finding.log.removeprefix(f'{self.root}/')}"
+        if self.turn and self.turn.log and not isinstance(self.outcome, Met):
+            yield f"output of {self.turn.agent}: {self.turn.log}"
+        for finding in self.findings:
+            if finding.role == "integrity":
+                yield from (f"{problem.rule}: {problem.message}" for problem in finding.problems[:MAX_CONCERNS])
+        if self.log:
+            yield f"iteration log: {self.log}"
 
 
-def _red(finding: Finding) -> list[str]:
-    """What a check came to, and the first things that it names."""
-    return [
-        f"{finding.title}: {finding.summary or finding.status}",
-        *(f"  {line}" for line in describe_first_problems(finding, NAMED)),
-    ]
+def _describe(finding: Finding) -> list[str]:
+    problems = [f"  {line}" for line in describe_first_problems(finding, MAX_PROBLEMS)]
+    return [f"{finding.title}: {finding.summary or finding.status}", *problems]
 
 
-def _ending(outcome: Outcome) -> list[str]:
-    """How the run ended, on two lines at most."""
+def _describe_ending(outcome: Outcome) -> list[str]:
+    """Return how the run ended, on two lines at most."""
     lines = wrap(fold(describe_outcome(outcome), 4 * COLUMNS), COLUMNS - 2)
     return lines if len(lines) <= 2 else [lines[0], lines[1] + " …"]
 
 
-def _facts(
-    spec: Spec,
-    by_number: dict[int, Verdict],
-    findings: Sequence[Finding],
-    iterations: int,
-    spend: Spend,
-    elapsed: float | None,
-    waited: float,
-) -> str:
-    met = sum(_met(c, by_number) for c in spec.criteria)
-    facts = [f"{met} of {len(spec.criteria)} criteria passed", describe_checks(findings)]
-    facts += [format_count(iterations, "iteration")] if iterations else []
-    facts += [describe_spend(spend)]
-    facts += [] if elapsed is None else [format_duration(elapsed)]
-    return " · ".join([*facts, f"waited {format_duration(waited)}"] if waited >= 1 else facts)
-
-
-def _met(criterion: Criterion, by_number: dict[int, Verdict]) -> bool:
-    verdict = by_number.get(criterion.number)
-    return verdict is not None and verdict.status == "met"
-
-
-def _open(criterion: Criterion, verdict: Verdict | None) -> str:
-    reason = fold(verdict.reason or verdict.evidence) if verdict else "not assessed"
-    doubt = "needs review: " if verdict and verdict.status == "unclear" else ""
-    return f"[ ] {criterion.number}. {_cut(fold(criterion.text), 50)}: {doubt}{reason or 'no reason given'}"
-
-
-def _proven(criterion: Criterion, verdict: Verdict) -> str:
-    return f"[x] {criterion.number}. {_cut(fold(criterion.text), 60)} ({verdict.method.replace(':', ' ')})"
-
-
-def _see_also(
-    spec: Spec, by_number: dict[int, Verdict], findings: Sequence[Finding], log: str, turn: Turn | None, root: str
-) -> list[str]:
-    unclear = [c.number for c in spec.criteria if c.number in by_number and by_number[c.number].status == "unclear"]
-    lines = [f"for a person to decide: {list_criteria(unclear)}"] if unclear else []
-    lines += [f"output of {f.title}: {f.log.removeprefix(f'{root}/')}" for f in findings if has_failed(f) and f.log]
-    lines += [f"output of {turn.agent}: {turn.log}"] if turn and turn.log else []
-    lines += [f"{p.rule}: {p.message}" for f in findings if f.role == "integrity" for p in f.problems[:NOTES]]
-    return [*lines, f"iteration log: {log}"] if log else lines
-
-
-def _fitted(sections: Sequence[Section], room: int) -> list[str]:
-    """All sections in `room` lines: the longest gives up a row until they fit, and says how many it left out."""
+def _fit(sections: Sequence[tuple[str, Sequence[str]]], room: int) -> list[str]:
+    """Return all sections in `room` lines. The longest gives up rows until they fit, and says how many."""
     shown = [len(rows) for _, rows in sections]
-    while sum(1 + n for n in shown) > room:
-        longest = max(range(len(shown)), key=lambda i: shown[i])
-        shown[longest] -= 1
-    return [line for (title, rows), n in zip(sections, shown, strict=True) for line in _section(title, rows, n)]
-
-
-def _section(title: str, rows: Sequence[str], room: int) -> list[str]:
-    """The title with the number of rows, and what of them fits in `room`; the last line tells of the rest."""
-    lines = [f"  {fold(row)}" for row in rows]
-    if len(rows) > room:
-        lines = [*lines[: room - 1], f"  and {len(rows) - room + 1} more"]
-    return [f"{title} ({len(rows)})", *lines]
+    while sum(1 + number for number in shown) > room:
+        shown[shown.index(max(shown))] -= 1
+    lines = []
+    for (title, rows), number in zip(sections, shown, strict=True):
+        texts = [f"  {fold(row)}" for row in rows]
+        if number < len(rows):
+            texts = [*texts[: number - 1], f"  and {len(rows) - number + 1} more"]
+        lines += [f"{title} ({len(rows)})", *texts]
+    return lines
 
 
 def _cut(line: str, columns: int = COLUMNS) -> str:
-    """At most `columns` of a terminal, in which East Asian characters are two wide."""
-    if sum(map(_width, line)) <= columns:
+    """Return at most `columns` of a terminal, in which East Asian characters are two wide."""
+    widths = [2 if east_asian_width(char) in "WF" else 1 for char in line]
+    if sum(widths) <= columns:
         return line
-    used, kept = 1, ""
-    for char in line:
-        used += _width(char)
-        if used > columns:
-            break
-        kept += char
-    return kept + "…"
-
-
-def _width(char: str) -> int:
-    return 2 if east_asian_width(char) in "WF" else 1
+    kept, used = 0, 1  # the ellipsis
+    while used + widths[kept] <= columns:
+        used += widths[kept]
+        kept += 1
+    return line[:kept] + "…"
 
 
 def finish(job: Job, world: World, outcome: Outcome, state: State) -> Generator[Event, State, Outcome]:
-    """Say how the run ended, after going back to the best iteration commit where that is wanted."""
+    """Return the outcome after going back to the best iteration commit, if that is wanted, and reporting the end."""
     state = yield from roll_back_if_wanted(job, world, outcome, state)
-    tip = world.workspace.tip() or ""
     issues: tuple[str, ...] = ()
     if isinstance(outcome, Met):
         outcome = replace(outcome, iteration=state.last.number if state.last else 0)
     elif state.last:
         issues = list_remaining(state.last.findings, state.last.verdicts, job.spec.criteria)
-    text = summarise_run(job, world, outcome, state)
-    code = int(get_exit_code(outcome))
+    text, code = _summarise_run(job, world, outcome, state).render(), int(get_exit_code(outcome))
+    tip = world.workspace.tip() or ""
     yield RunFinished(world.now(), outcome, get_status(outcome), code, text, tip, state.done, issues)
     return outcome
 
 
-def summarise_run(job: Job, world: World, outcome: Outcome, state: State) -> str:
-    """Outcome, what is proven, what is not and why, the commits, the next command."""
+def _summarise_run(job: Job, world: World, outcome: Outcome, state: State) -> RunSummary:
     look = state.last
-    return render_summary(
+    has_advice = state.done and not isinstance(outcome, Met | Interrupted)
+    return RunSummary(
         outcome=outcome,
         spec=job.spec,
         verdicts=look.verdicts if look else (),
         findings=look.findings if look else (),
         commits=world.workspace.history(job.base_commit),
         spend=state.spend,
-        log=job.log_path if world.own_files.get(job.log_path) else "",
         next_command=suggest_command(job, outcome, state),
+        log=job.log_path if world.own_files.get(job.log_path) else "",
         elapsed=world.elapsed(),
         waited=world.get(Availability).waited_in_all,
-        about_branch=_about_branch(job, outcome, state),
+        about_branch=_describe_branch(job, outcome, state),
         turn=state.turn,
         root=str(world.checkout),
         warnings=(
             *describe_passing(job.spec.criteria, look.passed_at_base if look else ()),
-            *_about_judge(job, outcome),
+            *_warn_of_no_judge(job, outcome),
         ),
         iterations=state.done,
-        advice=_advice(job, outcome, state),
+        advice=list_advice(state, {check.name: check.cwd for check in job.checks}) if has_advice else (),
     )
 
 
-def _advice(job: Job, outcome: Outcome, state: State) -> Sequence[str]:
-    if not state.done or isinstance(outcome, Met | Interrupted):
-        return ()
-    return list_advice(state, {check.name: check.cwd for check in job.checks})
-
-
-def _about_judge(job: Job, outcome: Outcome) -> Iterator[str]:
+def _warn_of_no_judge(job: Job, outcome: Outcome) -> Iterator[str]:
     """Yield what would have decided the criteria that wait for a person only because there is no judge."""
     numbers = outcome.criteria if isinstance(outcome, NeedsHuman) and not outcome.nothing_built else ()
     waiting = [c.number for c in job.spec.criteria if c.kind == "judge" and c.number in numbers]
@@ -242,25 +217,22 @@ def _about_judge(job: Job, outcome: Outcome) -> Iterator[str]:
         yield describe_no_judge(waiting, job.feature.name_for_people)
 
 
-def _about_branch(job: Job, outcome: Outcome, state: State) -> str:
-    """Where the branch stands, if that is not where the last iteration ended, or not where it is best."""
-    if went := state.rolled_back:
-        far = (
-            f"{best.name_assessment(state.last)} ({best.describe_progress(state.last, state.base)})"
-            if state.last
-            else ""
-        )
-        return f"went back to {far}; {_undone(state)} parked as {went.ref}"
-    there = find_better(state) if has_stopped_short(outcome, state) else None
-    if there is None:
+def _describe_branch(job: Job, outcome: Outcome, state: State) -> str:
+    """Return where the branch is, if that is not where the last iteration ended or not where it is best."""
+    if back := state.rolled_back:
+        last = state.last
+        target = f"{best.name_assessment(last)} ({best.describe_progress(last, state.base)})" if last else ""
+        return f"went back to {target}; {_name_undone(state)} parked as {back.ref}"
+    better = find_better(state) if has_stopped_short(outcome, state) else None
+    if better is None:
         return ""
-    back = f"{format_run_command(job.feature.name_for_people, job.label)} --resume-from best"
-    target = describe_target(there, state)
-    return f"The best checkpoint is {target}. To park what came after it and continue from there:\n  {back}"
+    command = f"{format_run_command(job.feature.name_for_people, job.label)} --resume-from best"
+    target = describe_target(better, state)
+    return f"The best checkpoint is {target}. To park what came after it and continue from there:\n  {command}"
 
 
-def _undone(state: State) -> str:
-    """`iterations 3 and 4 are`."""
+def _name_undone(state: State) -> str:
+    """Return `iterations 3 and 4 are`."""
     first, *_, last = (*state.taken_back, state.undone)
     if first == last:
         return f"iteration {last} is"
@@ -268,7 +240,7 @@ def _undone(state: State) -> str:
 
 
 def suggest_command(job: Job, outcome: Outcome, state: State) -> str:
-    """What a person would type next."""
+    """Return what a person would type next."""
     name = job.feature.name_for_people
     resume = format_run_command(name, job.label)
     match outcome:
@@ -277,7 +249,7 @@ def suggest_command(job: Job, outcome: Outcome, state: State) -> str:
         case NeedsHuman(nothing_built=True):
             return describe_missing_failing_criterion(name, job.label, job.spec_path)
         case NeedsHuman(criteria=numbers):
-            return _by_a_person(job, resume, numbers, state.last.concerns if state.last else ())
+            return _suggest_decision(job, state, resume, numbers)
         case Stopped(guard="stop-file"):
             return f"remove the stop file, then {resume}"
         case Stopped(guard="cost") if not (state.unpriced or state.lost):
@@ -285,30 +257,30 @@ def suggest_command(job: Job, outcome: Outcome, state: State) -> str:
         case Refused():
             return f"aigon feature-status {name}"
         case Unavailable() if state.turn and state.turn.end == "bad_credentials":
-            return f"{_login(job, state.turn.agent)}, then {resume}"
+            return f"{_suggest_login(job, state.turn.agent)}, then {resume}"
         case _:
             return resume
 
 
-def _login(job: Job, agent: str) -> str:
-    """How a person logs in to the agent of this name; its configuration may have a key as well."""
-    kinds = (step.agent.kind for ladder in (job.steps, *job.fallback) for step in ladder if step.agent.name == agent)
-    kind = next((each for each in kinds if each), None)
+def _suggest_login(job: Job, agent: str) -> str:
+    """Return how a person logs in to the agent of this name; its configuration may have a key as well."""
+    agents = (step.agent for line in (job.steps, *job.fallback) for step in line)
+    kind = next((each.kind for each in agents if each.name == agent and each.kind), None)
     return f"log in to {kind.title} ({kind.login})" if kind and kind.login else f"give {agent} a key that is good"
 
 
-def _by_a_person(job: Job, resume: str, numbers: Sequence[int], concerns: Sequence[Concern]) -> str:
-    """How a person settles what is open: by approval where that decides, else by what was missing."""
-    name, whose = job.feature.name_for_people, f" --agent {job.label}" if job.label else ""
+def _suggest_decision(job: Job, state: State, resume: str, numbers: Sequence[int]) -> str:
+    """Return how a person settles what remains: by approval if that decides, else by what is missing."""
+    name, agent = job.feature.name_for_people, f" --agent {job.label}" if job.label else ""
+    concerns = state.last.concerns if state.last else ()
     rules = list(dict.fromkeys(concern.rule for concern in concerns if concern.level == "review"))
     decidable = [str(c.number) for c in job.spec.criteria if c.number in numbers and c.kind in ("human", "judge")]
-    if rules:  # a judge's word waits for these: approved, it is asked again
-        approve = f"aigon approve {name} {' '.join(rules)}{whose} (or reject)"
-        branch = format_branch_name(job.feature.id, job.label, job.feature.slug) if job.label else ""
-        change = f"{job.base_commit[:12]}..{branch}" if branch else job.base_commit[:12]
-        return f"git diff {change}, then {approve}, then {resume}"
+    if rules:  # a judge waits for these: once they are approved, it is asked again
+        branch = f"..{format_branch_name(job.feature.id, job.label, job.feature.slug)}" if job.label else ""
+        approve = f"aigon approve {name} {' '.join(rules)}{agent} (or reject)"
+        return f"git diff {job.base_commit[:12]}{branch}, then {approve}, then {resume}"
     if decidable:
-        return f"aigon approve {name} {' '.join(decidable)}{whose} (or reject), then {resume}"
+        return f"aigon approve {name} {' '.join(decidable)}{agent} (or reject), then {resume}"
     if job.demand.skip_validation:
         return f"{resume} --no-skip-validation"
     if not numbers:

@@ -1,4 +1,4 @@
-"""What a look found wrong, point by point: what the checks complain about, then the criteria that are not proven."""
+"""What an assessment found wrong: what the checks complain about, then the criteria that are not proven."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,11 +11,11 @@ from aigon.model.failures import FailureGroup, format_location, group_problems, 
 from aigon.profiles.profile import CONFIG
 from aigon.text.quoting import code_span, fold, list_item
 
-KINDS = 10
+MAX_GROUPS = 10
 """Groups of problems of one check that are issues of their own; the rest is one more."""
-MOST = 50
+MAX_ISSUES = 50
 """Issues that events and notifications carry."""
-STEPS = 10
+MAX_STEPS = 10
 """Steps of a plan before the last one."""
 
 
@@ -23,8 +23,8 @@ STEPS = 10
 class Issue:
     """One point. `about` names the check or criterion; `complaint` is what a tool said, `reason` is aigon's own word.
 
-    `rule`, `test` and `place` (file and line) say where the complaint is, which came `times`. A `warning` makes nothing
-    red. `step` is what the plan says about it, "" for nothing.
+    `rule`, `test` and `place` (file and line) say where the complaint is, which came `times`. A `warning` fails no
+    check. `step` is what the plan says about it, "" for nothing.
     """
 
     about: str
@@ -38,15 +38,15 @@ class Issue:
     step: str = ""
 
     def __str__(self) -> str:
-        """The point in one line of plain text."""
-        return fold(self._worded(self.complaint, *filter(None, (self.rule, self.test, self.place))))
+        """Return the point in one line of plain text."""
+        return fold(self._format(self.complaint, *filter(None, (self.rule, self.test, self.place))))
 
     def as_markdown(self) -> str:
-        """The same for the log: what tools chose stands in code spans."""
+        """Return the same for the log, with what tools chose in code spans."""
         places = (code_span(place, 120) for place in (self.rule, self.test, self.place) if place)
-        return self._worded(code_span(self.complaint), *places)
+        return self._format(code_span(self.complaint), *places)
 
-    def _worded(self, complaint: str, *places: str) -> str:
+    def _format(self, complaint: str, *places: str) -> str:
         about, reason = list_item(self.about, 80), fold(self.reason)
         where_ = f" ({', '.join(places)})" if places else ""
         times = f", {self.times} times" if self.times > 1 else ""
@@ -56,61 +56,63 @@ class Issue:
 
 def list_issues(findings: Sequence[Finding], verdicts: Sequence[Verdict], criteria: Sequence[Criterion]) -> list[Issue]:
     """Return what is wrong: the complaints of the checks in groups, then the criteria that are not proven."""
-    of_checks = [issue for finding in findings for issue in _of_check(finding)]
-    return [*of_checks, *_of_criteria(verdicts, criteria)]
+    complaints = [issue for finding in findings for issue in _list_complaints(finding)]
+    return [*complaints, *_list_open_criteria(verdicts, criteria)]
 
 
 def list_remaining(
     findings: Sequence[Finding], verdicts: Sequence[Verdict], criteria: Sequence[Criterion] = ()
 ) -> tuple[str, ...]:
     """Return what keeps a run from being proven, a line each; what nobody has to fix is left out."""
-    red = [finding for finding in findings if has_failed(finding)]
-    texts = [str(issue) for issue in list_issues(red, verdicts, criteria) if not issue.warning]
-    return tuple(texts[:MOST])
+    failed = [finding for finding in findings if has_failed(finding)]
+    texts = [str(issue) for issue in list_issues(failed, verdicts, criteria) if not issue.warning]
+    return tuple(texts[:MAX_ISSUES])
 
 
 def plan_next_steps(issues: Sequence[Issue]) -> list[str]:
-    """Return what is to be done next, step by step; empty where nothing is open."""
+    """Return what is to be done next, step by step; empty if nothing is open."""
     steps = list(dict.fromkeys(issue.step for issue in issues if issue.step))
-    more = [f"Fix the other {len(steps) - STEPS} issues"] if len(steps) > STEPS else []
-    return [*steps[:STEPS], *more, "Re-run validation"] if steps else []
+    more = [f"Fix the other {len(steps) - MAX_STEPS} issues"] if len(steps) > MAX_STEPS else []
+    return [*steps[:MAX_STEPS], *more, "Re-run validation"] if steps else []
 
 
 def list_advice(state: State, folders: Mapping[str, str]) -> list[str]:
-    """Return what a person can do about checks that passed in no look of the run; nothing where each passed once.
+    """Return what a person can do about checks that never passed in this run; nothing if each passed once.
 
     `folders` are those that checks run in, by the check's name.
     """
-    looks = [state.tried.base, *state.tried.done]
-    passed = {check.check for look in looks if look for check in look.checks if not check.red}
+    attempts = [state.tried.base, *state.tried.done]
+    passed = {check.check for attempt in attempts if attempt for check in attempt.checks if not check.red}
     before = {check.check for check in state.tried.base.checks} if state.tried.base else set()
-    red = state.last.findings if state.last else ()
-    never = [f for f in red if has_failed(f) and f.role not in OWN_ROLES and f.check in before - passed]
-    lines = [f"{f.title} never passed, not even before the first turn. Run it: {_by_hand(f, folders)}" for f in never]
-    if never:
-        names = ", ".join(f.check for f in never)
-        lines.append(f"If it may stay broken: `known_failures: [{names}]` in the spec's frontmatter")
-        lines.append(f'If it does not belong here: "checks": {{"{never[0].check}": {{"enabled": false}}}} in {CONFIG}')
-        lines.append("If a tool, a service or a login is missing: aigon doctor")
-    return lines
+    findings = state.last.findings if state.last else ()
+    never = [f for f in findings if has_failed(f) and f.role not in OWN_ROLES and f.check in before - passed]
+    if not never:
+        return []
+    lines = []
+    for finding in never:
+        folder, command = folders.get(finding.check, "."), finding.command
+        command = fold(command if folder == "." else f"cd {shlex.quote(folder)} && {command}", 200)
+        lines.append(f"{finding.title} never passed, not even before the first turn. Run it: {command}")
+    names = ", ".join(finding.check for finding in never)
+    return [
+        *lines,
+        f"If it may stay broken: `known_failures: [{names}]` in the spec's frontmatter",
+        f'If it does not belong here: "checks": {{"{never[0].check}": {{"enabled": false}}}} in {CONFIG}',
+        "If a tool, a service or a login is missing: aigon doctor",
+    ]
 
 
-def _by_hand(finding: Finding, folders: Mapping[str, str]) -> str:
-    folder = folders.get(finding.check, ".")
-    return fold(f"cd {shlex.quote(folder)} && {finding.command}" if folder != "." else finding.command, 200)
-
-
-def _of_check(finding: Finding) -> Iterator[Issue]:
-    found = group_problems(finding.problems)
-    if not found and has_failed(finding):
+def _list_complaints(finding: Finding) -> Iterator[Issue]:
+    groups = group_problems(finding.problems)
+    if not groups and has_failed(finding):
         why = finding.summary or f"exit code {finding.exit_code}"
         yield Issue(finding.title, reason=why, step=f"Make {fold(finding.title, 80)} pass")
-    yield from (_of_group(finding.title, group) for group in found[:KINDS])
-    if len(found) > KINDS:
-        yield Issue(finding.title, reason=f"and {len(found) - KINDS} other kinds")
+    yield from (_make_issue(finding.title, group) for group in groups[:MAX_GROUPS])
+    if len(groups) > MAX_GROUPS:
+        yield Issue(finding.title, reason=f"and {len(groups) - MAX_GROUPS} other kinds")
 
 
-def _of_group(title: str, group: FailureGroup) -> Issue:
+def _make_issue(title: str, group: FailureGroup) -> Issue:
     example = group.example
     complaint = next((line for line in example.message.splitlines() if fold(line)), "no message")
     place, warning = format_location(example), example.severity == "warning"
@@ -121,15 +123,14 @@ def _of_group(title: str, group: FailureGroup) -> Issue:
     return Issue(title, complaint, "", example.rule, example.test, place, times, warning, "" if warning else step)
 
 
-def _of_criteria(verdicts: Sequence[Verdict], criteria: Sequence[Criterion]) -> Iterator[Issue]:
-    texts = {criterion.number: criterion.text for criterion in criteria}
+def _list_open_criteria(verdicts: Sequence[Verdict], criteria: Sequence[Criterion]) -> Iterator[Issue]:
+    texts = {criterion.number: fold(criterion.text, 120) for criterion in criteria}
     known = {verdict.criterion: verdict for verdict in verdicts}
     for number in texts or known:
-        verdict = known.get(number)
+        verdict, text = known.get(number), texts.get(number, "")
         if verdict and verdict.status == "met":
             continue
         why = (fold(verdict.reason or verdict.evidence) or "no reason given") if verdict else "not assessed"
-        doing = "Have a person decide" if verdict and verdict.method == "human" else "Prove"
-        text = fold(texts.get(number, ""), 120)
-        said = f"{text} ({why})" if text else why
-        yield Issue(f"Criterion {number}", reason=said, step=f"{doing} criterion {number}{f': {text}' if text else ''}")
+        task = "Have a person decide" if verdict and verdict.method == "human" else "Prove"
+        step = f"{task} criterion {number}{f': {text}' if text else ''}"
+        yield Issue(f"Criterion {number}", reason=f"{text} ({why})" if text else why, step=step)

@@ -1,4 +1,4 @@
-"""What aigon captured of a check's output, for a judge to quote from."""
+"""Ask the judge about open criteria, with what aigon captured of the checks' output to quote from."""
 
 import os
 import stat
@@ -30,12 +30,12 @@ OUTPUT_TAIL = 256 * 1024
 
 
 def observe_check(finding: Finding) -> ObservedCheck:
-    """The finding with the end of its output. A remembered pass has none: its log lay where an agent could edit it."""
+    """Return the finding with the end of its output. A remembered pass has none: an agent could edit its log."""
     return ObservedCheck(finding, _read_tail(finding.log) if finding.log and not finding.cached else "")
 
 
 def _read_tail(path: str) -> str:
-    """The end of an ordinary file; "" for anything else, and never waiting for it."""
+    """Return the end of an ordinary file; "" for anything else, without waiting for it."""
     with suppress(OSError):
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as file:
@@ -49,46 +49,43 @@ def _read_tail(path: str) -> str:
 
 FORMAT = "The format is in docs/judges.md, under 'A judge of your own'"
 GRACE_SECONDS = 5.0
-"""How much longer than its own time-out a judge is waited for before its silence is the answer."""
+"""Seconds that a judge has beyond its own time-out before its silence is the answer."""
 
 
 def ask_about_open(
     job: Job, world: World, number: int, verdicts: Sequence[Verdict], findings: Sequence[Finding]
 ) -> Generator[Event, State, tuple[Verdict, ...]]:
-    """`verdicts` with the judge's answers in place of those that wait for it."""
-    waiting = [v.criterion for v in verdicts if v.method == "judge"]
-    if not waiting or job.judge is None or world.stop.now:
+    """Return `verdicts` with the judge's answers in place of those that wait for it."""
+    settings, waiting = job.judge, [v.criterion for v in verdicts if v.method == "judge"]
+    if not waiting or settings is None or world.stop.now:
         return tuple(verdicts)
     if red := [f.title for f in findings if f.status != "pass" and f.check not in job.demand.known_failures]:
         why = f"not judged while checks are red ({', '.join(red)})"
         return tuple(replace(v, reason=why) if v.criterion in waiting else v for v in verdicts)
-    case = _case(job, world, job.judge, waiting, findings)
+    work, asked = world.workspace, [each for each in job.spec.criteria if each.number in waiting]
+    diffs = diff_trees(work.trusted, job.base_commit, work.tree(), job.own_files, selection.is_hidden_by_name)
+    case = build_case(
+        settings,
+        asked,
+        job.spec.raw.decode(errors="replace"),
+        [diff for diff in diffs if not diff.path.startswith(LOGS)],  # other logs quote agents, too
+        [observe_check(finding) for finding in findings],
+    )
     yield JudgeAsked(world.now(), number, tuple(waiting))
-    found = yield from _sat(world, job.judge, number, case)
-    answers = {verdict.criterion: _allowed(job, _usable(job.judge, verdict)) for verdict in found.verdicts}
+    judgement = yield from _judge(world, settings, number, case)
+    answers = {verdict.criterion: _limit_verdict(job, settings, verdict) for verdict in judgement.verdicts}
     return tuple(answers.get(verdict.criterion, verdict) for verdict in verdicts)
 
 
-def _case(job: Job, world: World, settings: JudgeSettings, waiting: Sequence[int], findings: Sequence[Finding]) -> Case:
-    """What the judge sees: never a word of the agent's own but what it wrote into the tree."""
-    asked = [criterion for criterion in job.spec.criteria if criterion.number in waiting]
-    work = world.workspace
-    found = diff_trees(work.trusted, job.base_commit, work.tree(), job.own_files, selection.is_hidden_by_name)
-    diffs = [diff for diff in found if not diff.path.startswith(LOGS)]  # other logs quote agents, too
-    return build_case(
-        settings, asked, job.spec.raw.decode(errors="replace"), diffs, [observe_check(f) for f in findings]
-    )
-
-
-def _sat(world: World, settings: JudgeSettings, number: int, case: Case) -> Generator[Event, State, Judgement]:
-    """Every call of the judgement, and what it cost."""
+def _judge(world: World, settings: JudgeSettings, number: int, case: Case) -> Generator[Event, State, Judgement]:
+    """Make every call of the judgement, and report what each cost."""
     from aigon.judge.judgement import judge_case
 
     steps = judge_case(case)
     try:
         question = next(steps)
         while not world.stop.look():
-            answer = redact_value(_asked(world, settings, question), world.redact)
+            answer = redact_value(_ask(world, settings, question), world.redact)
             yield MoneySpent(world.now(), number, "judge", answer.cost, answer.cost_status)
             question = steps.send(answer)
         return Judgement(())
@@ -97,11 +94,18 @@ def _sat(world: World, settings: JudgeSettings, number: int, case: Case) -> Gene
         return result
 
 
-def _asked(world: World, settings: JudgeSettings, question: JudgeQuestion) -> JudgeAnswer:
-    """One call's answer, or that there was none in time or before the run was stopped."""
+def _ask(world: World, settings: JudgeSettings, question: JudgeQuestion) -> JudgeAnswer:
+    """Return one call's answer, or that none came in time or before the run was stopped."""
     answers: SimpleQueue[JudgeAnswer] = SimpleQueue()
     settings = replace(settings, env={**settings.env, "AIGON_INVOCATION": world.invocation})  # as all of its programs
-    threading.Thread(target=lambda: answers.put(_answer(settings, question)), name="judge", daemon=True).start()
+
+    def ask() -> None:
+        try:
+            answers.put(find_backend(settings.backend).ask(question, settings))
+        except Exception as error:  # a backend must not raise; one that does must not hang a run
+            answers.put(JudgeAnswer(failure=f"the judge failed ({type(error).__name__})"))
+
+    threading.Thread(target=ask, name="judge", daemon=True).start()
     limit = world.elapsed() + settings.timeout + GRACE_SECONDS
     while world.elapsed() < limit and not world.stop.look():
         try:
@@ -111,23 +115,15 @@ def _asked(world: World, settings: JudgeSettings, question: JudgeQuestion) -> Ju
     return JudgeAnswer(failure="the judge did not answer in time")
 
 
-def _answer(settings: JudgeSettings, question: JudgeQuestion) -> JudgeAnswer:
-    try:
-        return find_backend(settings.backend).ask(question, settings)
-    except Exception as error:  # a backend must not raise; one that does has given no answer, and must not hang a run
-        return JudgeAnswer(failure=f"the judge failed ({type(error).__name__})")
+def _limit_verdict(job: Job, settings: JudgeSettings, verdict: Verdict) -> Verdict:
+    """Return the verdict as far as it may count.
 
-
-def _usable(settings: JudgeSettings, verdict: Verdict) -> Verdict:
-    """The verdict; where a judge's own program does not keep to the format, no agent's turn can change that."""
-    if settings.backend != "command" or verdict.status != "unclear" or MALFORMED not in verdict.reason:
-        return verdict
-    return replace(verdict, method=JUDGE_BROKEN, reason=f"{verdict.reason}. {FORMAT}")
-
-
-def _allowed(job: Job, verdict: Verdict) -> Verdict:
-    """A proposal with `autoCheckCriteria: false`: then a person decides what the judge found met."""
-    if job.auto_check or verdict.status != "met":
+    If a judge's own program does not keep to the format, no agent's turn can change that. With `autoCheckCriteria:
+    false` a judge only proposes, and a person decides.
+    """
+    if settings.backend == "command" and verdict.status == "unclear" and MALFORMED in verdict.reason:
+        return replace(verdict, method=JUDGE_BROKEN, reason=f"{verdict.reason}. {FORMAT}")
+    if verdict.status != "met" or job.auto_check:
         return verdict
     why = f"the judge proposes met ({verdict.reason}); `aigon approve` decides"
     return replace(verdict, status="unclear", method="human", reason=why)

@@ -5,58 +5,92 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from aigon.errors import usage
+from aigon.job.demand import is_hollow
+from aigon.job.job import Job
+from aigon.job.world import World
+from aigon.journal.memory import render_memory, render_setbacks
+from aigon.journal.state import State
 from aigon.model.checks import Check
-from aigon.model.criteria import VERDICT_WORDS, Criterion, Spec, Verdict, find_bound_checks
+from aigon.model.criteria import VERDICT_WORDS, Criterion, Verdict, find_bound_checks
 from aigon.text.quoting import code_block, code_span, fold
 
+ACCEPTED_TASK = (
+    "Every criterion passes already, and has to keep passing: the spec asks for a change that the criteria do not "
+    "show, such as a refactoring. Make the change that the spec describes. A turn that changes no file ends the run."
+)
+MEMORY_TOKENS = 1_500
+"""Estimated tokens of what a prompt says of earlier turns."""
 _PLACEHOLDER = re.compile(r"(?m)^\{\{(\w+)\}\}(\n{1,2}|\Z)|\{\{(\w+)\}\}")
 _BOUND = re.compile(r"(.+?)\s*(>=|<=|==|!=|>|<)\s*(\S+)", re.DOTALL)
-_A_JUDGE = "it reads the changes and what the checks found"
+
+
+def render_prompt(job: Job, world: World, state: State, number: int) -> str:
+    """Return what the agent of iteration `number` is told."""
+    look = state.last
+    digest = look.feedback if look else ""
+    if look and job.demand.accept_passing and is_hollow(job.demand, look):
+        digest = f"{ACCEPTED_TASK}\n\n{digest}"  # the feedback alone would say that there is nothing to do
+    memory = render_memory(state.tried.all, MEMORY_TOKENS, job.earlier)
+    return fill_template(
+        job,
+        number,
+        find_last_number(job, state, number),
+        verdicts=look.verdicts if look else (),
+        digest=digest,
+        logs=str(world.iteration_folder(look.number) if look else world.folder),
+        approach=render_setbacks(state, number),
+        memory=f"## What was tried\n\n{memory}" if memory else "",
+    )
+
+
+def find_last_number(job: Job, state: State, number: int) -> int:
+    """Return the number of the last iteration that this invocation may reach; `number` is that of the next one."""
+    return number - 1 - state.used + job.limits.iterations
 
 
 def fill_template(
-    template: str,
-    *,
-    spec: Spec,
-    spec_path: str,
+    job: Job,
     number: int,
     limit: int,
-    verdicts: Sequence[Verdict],
-    checks: Sequence[Check],
-    digest: str,
-    logs: str,
-    validation_skipped: bool = False,
-    judge: str = _A_JUDGE,
+    *,
+    verdicts: Sequence[Verdict] = (),
+    digest: str = "",
+    logs: str = "",
     approach: str = "",
     memory: str = "",
-    promises: Sequence[str] = (),
 ) -> str:
-    """`template` with its placeholders filled in, each once: what a value holds is never read as a placeholder.
+    """Return the job's template with its placeholders filled in, each once: a value never holds a placeholder.
 
-    `limit` is the number of the last iteration that this invocation may reach, `digest` empty when there was no
-    iteration before, `approach` and `memory` sections about turns before, `promises` the phrases with which an agent
-    may claim to be done, `logs` the folder of the last look's whole output. Raises a usage error that names an unknown
-    placeholder.
+    `limit` is the number of the last iteration that this invocation may reach, `logs` the folder with the whole output
+    of the last assessment; `approach` and `memory` are sections about earlier turns. Raises a usage error that names an
+    unknown placeholder.
     """
+    skipped, judge = job.demand.skip_validation, job.judge.backend if job.judge else "none"
+    results = {v.criterion: VERDICT_WORDS[v.status] for v in verdicts}
+    criteria = [
+        f"{c.number}. [{results.get(c.number, 'not assessed')}] {fold(c.text, 1000)}\n"
+        f"   decided by: {describe_decision(c, () if skipped else job.checks, judge)}"
+        for c in job.spec.criteria
+    ]
     values = {
         "NUMBER": str(number),
         "LIMIT": str(limit),
-        "SPEC": code_block(spec.raw.decode("utf-8", "replace"), "markdown"),
-        "SPEC_PATH": code_span(spec_path, 1000),
-        "CRITERIA": _criteria(spec.criteria, verdicts, () if validation_skipped else checks, judge),
-        "CHECKS": _checks(checks, validation_skipped),
+        "SPEC": code_block(job.spec.raw.decode("utf-8", "replace"), "markdown"),
+        "SPEC_PATH": code_span(job.spec_path, 1000),
+        "CRITERIA": code_block("\n".join(criteria)),
+        "CHECKS": _list_checks(job.checks, skipped=skipped),
         "APPROACH": approach.strip(),
         "MEMORY": memory.strip(),
-        "PROMISE": _completion(promises, limit),
+        "PROMISE": _render_completion(job.promises, limit),
         "DIGEST": f"## What the last look found\n\n{digest.strip()}" if digest.strip() else "",
         "LOGS": f"The whole output of the last look is in {code_span(logs, 1000)}."
         if logs and logs not in digest
         else "",
     }
-    return _filled(template, values).rstrip("\n") + "\n"
+    return _replace_placeholders(job.template, values).rstrip("\n") + "\n"
 
 
-def _completion(phrases: Sequence[str], limit: int) -> str:
+def _render_completion(phrases: Sequence[str], limit: int) -> str:
     """Return how an agent says that it is done. Executors parse these lines: their wording is a contract."""
     lines = ["IMPORTANT COMPLETION CRITERIA:", f"- Maximum iterations allowed: {limit}"]
     for phrase in phrases:
@@ -68,15 +102,20 @@ def _completion(phrases: Sequence[str], limit: int) -> str:
 
 
 def describe_decision(criterion: Criterion, checks: Sequence[Check], judge: str) -> str:
-    """What decides a criterion, in a phrase for people. `judge` names the judge; empty or `none` is none."""
+    """Return what decides a criterion, in a phrase for people. `judge` names the judge; empty or `none` is none."""
     command = fold(criterion.command or "", 500)
     match criterion.kind:
         case "verify":
             return f"runs {code_span(command, 500)}, must exit 0"
         case "metric":
-            return _metric(command)
+            if bound := _BOUND.fullmatch(command):
+                return f"runs {code_span(bound[1], 500)}, its number must be {bound[2]} {bound[3]}"
+            return f"runs {code_span(command, 500)}, its number decides"
         case "check":
-            return _bound_to(command, checks)
+            names = find_bound_checks(command, {check.name: check.role for check in checks})
+            if not names:
+                return "no such check; unclear"
+            return f"check{'s' if len(names) > 1 else ''} {', '.join(code_span(n, 80) for n in names)} must be green"
         case "judge" if judge not in ("", "none"):
             return f"judge: {judge}"
         case "judge":
@@ -85,66 +124,37 @@ def describe_decision(criterion: Criterion, checks: Sequence[Check], judge: str)
             return "a person (`aigon approve`)"
 
 
-def _metric(command: str) -> str:
-    bound = _BOUND.fullmatch(command)
-    if bound is None:
-        return f"runs {code_span(command, 500)}, its number decides"
-    return f"runs {code_span(bound[1], 500)}, its number must be {bound[2]} {bound[3]}"
+def _replace_placeholders(template: str, values: Mapping[str, str]) -> str:
+    """Replace them. A line that holds only a placeholder without a value goes, with the empty line after it."""
 
-
-def _bound_to(name: str, checks: Sequence[Check]) -> str:
-    found = find_bound_checks(name, {c.name: c.role for c in checks})
-    if not found:
-        return "no such check; unclear"
-    return f"check{'s' if len(found) > 1 else ''} {', '.join(code_span(n, 80) for n in found)} must be green"
-
-
-def _filled(template: str, values: Mapping[str, str]) -> str:
-    """A line that holds only a placeholder goes, with the empty line after it, when there is nothing to say."""
-
-    def value(match: re.Match[str]) -> str:
+    def get_value(match: re.Match[str]) -> str:
         name = match[1] or match[3]
         if name not in values:
             known = ", ".join(f"{{{{{known}}}}}" for known in values)
-            raise usage(
-                f"The prompt template has an unknown placeholder {match[0].strip()}", hint=f"Known are {known}."
-            )
+            what = f"The prompt template has an unknown placeholder {match[0].strip()}"
+            raise usage(what, hint=f"Known are {known}.")
         return values[name] + (match[2] or "") if values[name] else ""
 
-    return _PLACEHOLDER.sub(value, template)
+    return _PLACEHOLDER.sub(get_value, template)
 
 
-def _criteria(criteria: Sequence[Criterion], verdicts: Sequence[Verdict], checks: Sequence[Check], judge: str) -> str:
-    standing = {v.criterion: VERDICT_WORDS[v.status] for v in verdicts}
-    lines = [
-        f"{c.number}. [{standing.get(c.number, 'not assessed')}] {fold(c.text, 1000)}\n"
-        f"   decided by: {describe_decision(c, checks, judge)}"
-        for c in criteria
-    ]
-    return code_block("\n".join(lines))
-
-
-def _checks(checks: Sequence[Check], skipped: bool) -> str:
+def _list_checks(checks: Sequence[Check], *, skipped: bool) -> str:
     if skipped:
         return "Validation is skipped in this run: none runs but the commands of the criteria. Run the project's own."
     if not checks:
         return "None that aigon knows of: the criteria alone decide."
-    return code_block("\n".join(_check(c) for c in checks))
+    return code_block("\n".join(_describe_check(check) for check in checks))
 
 
-def _check(check: Check) -> str:
+def _describe_check(check: Check) -> str:
     facts = [f"in {check.cwd}"] if check.cwd != "." else []
     facts += ["at the end only"] if check.when == "final" else []
     facts += [f"cannot run: {check.missing} is missing"] if check.missing else []
-    return f"{fold(check.title, 80)}: {_command(check.argv)}" + (f" ({fold(', '.join(facts))})" if facts else "")
-
-
-def _command(argv: Sequence[str]) -> str:
-    """The command as a person would type it: without the report that only aigon reads."""
-    kept: list[str] = []
-    for word in argv:
+    words: list[str] = []  # as a person would type them: without the report that only aigon reads
+    for word in check.argv:
         if "{report}" not in word:
-            kept.append(word)
-        elif word == "{report}" and kept and kept[-1].startswith("-"):
-            kept.pop()
-    return fold(shlex.join(kept), 500)
+            words.append(word)
+        elif word == "{report}" and words and words[-1].startswith("-"):
+            words.pop()
+    command = fold(shlex.join(words), 500)
+    return f"{fold(check.title, 80)}: {command}" + (f" ({fold(', '.join(facts))})" if facts else "")

@@ -22,120 +22,69 @@ from aigon.proof.watch import Watch
 from aigon.secrets.leaks import HOW_TO_ALLOW, Leak, is_secret_name
 from aigon.secrets.redaction import collect_findable_values
 
-SCANNED = 2 << 20
+MAX_SCANNED_BYTES = 2 << 20
 """Bytes of a file that a scanner is given."""
-Files = Sequence[tuple[str, bytes]]
-
-
-def rewrite_without_secrets(job: Job, world: World, old: str, tip: str) -> str:
-    """The agent's own commits `old..tip`, written again where they hold secrets; `tip` where they do not."""
-    watch = world.find(Watch)
-    people = watch.refs.known() if watch else ()
-    asked = gather_known(job, world)
-
-    def held_in(files: Files) -> Iterable[tuple[str, bytes]]:
-        scanned = {each.path for each in world.scanner.leaks(files, asked)}
-        return [(path, data) for path, data in files if path in scanned or asked.leak(path, data)]
-
-    return rewrite_without(world.workspace.trusted, old, tip, held_in, people, world.redact) or tip
-
-
-def gather_known(job: Job, world: World) -> LeakPolicy:
-    """What decides of a suspect: the base, what people allow, and what the person's environment holds."""
-    git, base = world.workspace.trusted, job.base_commit
-    values = collect_findable_values(world.agent_env)
-    return LeakPolicy(
-        make_tracked_check(git, base), make_content_check(git, base), job.protection.may_hold_secrets, values
-    )
-
-
-def keep_secrets_out(job: Job, world: World, snapshot: Snapshot) -> Generator[Event, State, None]:
-    """Take secrets out of the snapshot, which holds the parent's version of these files afterwards.
-
-    A file that holds nothing but secrets is none of the commit's business; with any other the commit lacks something.
-    """
-    if snapshot.changes and not snapshot.changes.result():
-        return
-    found = hold_back(job, world, snapshot.tip.parent)
-    for text in world.scanner.take_troubles():
-        yield Notice(world.now(), text, "warning")
-    if not found:
-        return
-    snapshot.forget()
-    hint = f"take it out; where it is none, {HOW_TO_ALLOW}"
-    snapshot.complaints += tuple(f"{each.sentence} ({hint})" for each in found if not is_secret_name(each.path))
-    snapshot.notes += tuple(each.sentence for each in found)
-    for each in found:
-        yield Notice(world.now(), f"{each.sentence} ({hint})", "warning")
-
-
-def hold_back(job: Job, world: World, parent: str) -> tuple[Leak, ...]:
-    """Make the private index hold what the commit `parent` has where the work tree has secrets; what these are."""
-    git, asked = world.workspace.trusted, gather_known(job, world)
-    scanned: list[tuple[str, bytes]] = []
-    found: dict[str, Leak] = {}
-    for path, data in read_staged(git, world.workspace.root, parent):
-        if leaked := asked.leak(path, data):
-            found[path] = leaked
-        elif world.scanner.program:
-            scanned.append((path, data[:SCANNED]))
-    found |= {each.path: each for each in world.scanner.leaks(scanned, asked)}
-    if found:
-        unstage(git, parent, [*found])
-    return tuple(found.values())
 
 
 def take(job: Job, world: World, state: State) -> Generator[Event, State, Snapshot]:
-    """Stage everything; put back what is not the agent's to change, parking what it had made of it."""
+    """Stage everything; put back what is not the agent's to change, and save aside what it had made of it."""
     number = state.iteration if state.turn_ended else state.finished
-    workspace = world.workspace
+    workspace, root = world.workspace, world.workspace.root
     world.meter.mark()
-    notes, guarded_files = world.get(TurnNotes).take(), world.get(ProtectedFiles).files
-    told = len(notes)
+    notes, protected = world.get(TurnNotes).take(), world.get(ProtectedFiles).files
+    known = len(notes)
     if not workspace.on_branch():
-        yield from _back_on_branch(world, job, number, notes)
-    tip = yield from _tip(world, job, state, number, notes)
+        yield from _return_to_branch(job, world, number)
+        notes.append(f"HEAD had left the branch {workspace.branch}; it was put back")
+    tip = yield from _find_tip(job, world, state, number, notes)
     complaints = workspace.snapshot()
-    own, guarded = _tampered(world), restore.find_touched(workspace.root, guarded_files, job.protection)
-    if own or guarded:
-        if edited := [path for path in own if not _of_the_last_try(world, state, path)] + guarded:
-            yield from _park(world, job, number, tip, edited)
-            notes.append(_put_back(own, guarded))
+    own = [path for path, content in world.own_files.items() if not _is_unchanged(root / path, content)]
+    touched = restore.find_touched(root, protected, job.protection)
+    if own or touched:
+        if edited := [path for path in own if not _is_of_last_try(world, state, path)] + touched:
+            keep_secrets_unstaged(job, world, tip.parent)
+            message = f"aigon: parked edits to {', '.join(edited)} (iteration {number})\n"
+            commit = workspace.commit_tree(workspace.tree(), tip.parent, message)
+            yield _save_aside(job, world, number, "own-files", commit, f"edits to {', '.join(edited)}")
+            notes.append(_describe_restored(own, touched))
         for path in own:
             workspace.write(path, world.own_files[path])
-        restore.restore_files(workspace, guarded, guarded_files, job.protection)
+        restore.restore_files(workspace, touched, protected, job.protection)
         complaints = workspace.snapshot()
-    if len(notes) > told and (watch := world.find(Watch)):
+    if len(notes) > known and (watch := world.find(Watch)):
         watch.own_refs_moved()
-    for note in notes[told:]:
+    for note in notes[known:]:
         yield Notice(world.now(), note, "warning")
     # Nothing but the log waits for the list of changes: git makes it while the checks run.
     changes = world.aside.submit(workspace.changes, state.checkpoint) if state.turn_ended else None
     return Snapshot(number, tip, workspace, job.base_commit, job.own_files, complaints, tuple(notes), changes)
 
 
-def _put_back(own: Sequence[str], guarded: Sequence[str]) -> str:
-    """What the agent is told, and people read in the log."""
-    said = [f"your edits to {', '.join(own)} were put back: only aigon writes these"] if own else []
-    if guarded:
-        listed = ", ".join(guarded[:10]) + (f" and {len(guarded) - 10} more" if len(guarded) > 10 else "")
-        said.append(f"your edits to {listed} were put back: they decide what is proven, and are not yours to change")
-    return "; ".join(said)
+def _save_aside(job: Job, world: World, number: int, name: str, commit: str, what: str) -> SavedAside:
+    ref = world.workspace.keep(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}-{name}", commit)
+    return SavedAside(world.now(), number, ref, commit, what)
 
 
-def _back_on_branch(world: World, job: Job, number: int, notes: list[str]) -> Generator[Event, State, None]:
-    """HEAD names the branch again; a commit that only a detached HEAD held is saved aside."""
+def _describe_restored(own: Sequence[str], touched: Sequence[str]) -> str:
+    """Return what the agent is told, and people read in the log."""
+    texts = [f"your edits to {', '.join(own)} were put back: only aigon writes these"] if own else []
+    if touched:
+        listed = ", ".join(touched[:10]) + (f" and {len(touched) - 10} more" if len(touched) > 10 else "")
+        texts.append(f"your edits to {listed} were put back: they decide what is proven, and are not yours to change")
+    return "; ".join(texts)
+
+
+def _return_to_branch(job: Job, world: World, number: int) -> Generator[Event, State, None]:
+    """Let HEAD name the branch again, and save aside a commit that only a detached HEAD held."""
     workspace = world.workspace
-    alone = workspace.detached_commit()
+    detached = workspace.detached_commit()
     workspace.back_on_branch()
-    notes.append(f"HEAD had left the branch {workspace.branch}; it was put back")
-    if alone and not workspace.is_ancestor(alone, workspace.tip() or alone):
-        ref = workspace.keep(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}-detached", alone)
-        yield SavedAside(world.now(), number, ref, alone, "a commit on a detached HEAD")
+    if detached and not workspace.is_ancestor(detached, workspace.tip() or detached):
+        yield _save_aside(job, world, number, "detached", detached, "a commit on a detached HEAD")
 
 
-def _tip(world: World, job: Job, state: State, number: int, notes: list[str]) -> Generator[Event, State, Tip]:
-    """Return the branch after the turn; one that left the last iteration commit is saved aside and restored."""
+def _find_tip(job: Job, world: World, state: State, number: int, notes: list[str]) -> Generator[Event, State, Tip]:
+    """Return the branch after the turn. One that left the last iteration commit is saved aside and restored."""
     found = world.workspace.tip()
     if found == state.checkpoint:
         return Tip(found, found)
@@ -146,32 +95,25 @@ def _tip(world: World, job: Job, state: State, number: int, notes: list[str]) ->
             notes.append("your commits were written again without the secrets they held; the files are where they were")
         return Tip(parent, found)
     if found:
-        ref = world.workspace.keep(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}-branch", found)
-        yield SavedAside(world.now(), number, ref, found, "the branch as the agent had rewritten it")
+        yield _save_aside(job, world, number, "branch", found, "the branch as the agent had rewritten it")
     notes.append(f"the branch had been rewritten; continuing from {state.checkpoint[:12]}")
     return Tip(state.checkpoint, found or "0" * len(state.checkpoint))
 
 
-def _tampered(world: World) -> list[str]:
-    """aigon's own files that are not as aigon left them."""
-    root = world.workspace.root
-    return [path for path, wanted in world.own_files.items() if not _as_left(root / path, wanted)]
-
-
-def _as_left(path: Path, wanted: bytes | None) -> bool:
-    """Whether these bytes stand there, or nothing at all; what is reached through a link does not count."""
-    if wanted is None:
+def _is_unchanged(path: Path, content: bytes | None) -> bool:
+    """Whether the file has this content, or is absent for None; what is reached through a link does not count."""
+    if content is None:
         return not os.path.lexists(path)
-    return _bytes(path) == wanted and path.parent.resolve() == path.parent
+    return _read_plain(path) == content and path.parent.resolve() == path.parent
 
 
-def _bytes(path: Path) -> bytes | None:
+def _read_plain(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() and not path.is_symlink() else None
 
 
-def _of_the_last_try(world: World, state: State, path: str) -> bool:
-    """Whether aigon wrote it, for an iteration commit that was not published or not even intended yet."""
-    there = _bytes(world.workspace.root / path)
+def _is_of_last_try(world: World, state: State, path: str) -> bool:
+    """Whether aigon wrote it for an iteration commit that was not published, or not even intended yet."""
+    there = _read_plain(world.workspace.root / path)
     if there is None:
         return False
     if world.workspace.wrote(path, there):
@@ -180,10 +122,58 @@ def _of_the_last_try(world: World, state: State, path: str) -> bool:
     return there == intended
 
 
-def _park(world: World, job: Job, number: int, tip: Tip, changed: list[str]) -> Generator[Event, State, None]:
-    workspace = world.workspace
-    hold_back(job, world, tip.parent)
-    message = f"aigon: parked edits to {', '.join(changed)} (iteration {number})\n"
-    commit = workspace.commit_tree(workspace.tree(), tip.parent, message)
-    ref = workspace.keep(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}-own-files", commit)
-    yield SavedAside(world.now(), number, ref, commit, f"edits to {', '.join(changed)}")
+def make_leak_policy(job: Job, world: World) -> LeakPolicy:
+    """Return what decides on a suspect: the base, what people allow, and what the person's environment holds."""
+    git, base = world.workspace.trusted, job.base_commit
+    values = collect_findable_values(world.agent_env)
+    return LeakPolicy(
+        make_tracked_check(git, base), make_content_check(git, base), job.protection.may_hold_secrets, values
+    )
+
+
+def rewrite_without_secrets(job: Job, world: World, old: str, tip: str) -> str:
+    """Rewrite the agent's own commits `old..tip` if they hold secrets, and return the new tip; `tip` if they do not."""
+    watch, policy = world.find(Watch), make_leak_policy(job, world)
+
+    def select_leaking(files: Sequence[tuple[str, bytes]]) -> Iterable[tuple[str, bytes]]:
+        scanned = {leak.path for leak in world.scanner.leaks(files, policy)}
+        return [(path, data) for path, data in files if path in scanned or policy.leak(path, data)]
+
+    people = watch.refs.known() if watch else ()
+    return rewrite_without(world.workspace.trusted, old, tip, select_leaking, people, world.redact) or tip
+
+
+def keep_secrets_out(job: Job, world: World, snapshot: Snapshot) -> Generator[Event, State, None]:
+    """Take secrets out of the snapshot, which holds the parent's version of these files afterwards.
+
+    A file that holds nothing but secrets does not belong in a commit; without any other file the commit is incomplete.
+    """
+    if snapshot.changes and not snapshot.changes.result():
+        return
+    leaks = keep_secrets_unstaged(job, world, snapshot.tip.parent)
+    for text in world.scanner.take_troubles():
+        yield Notice(world.now(), text, "warning")
+    if not leaks:
+        return
+    snapshot.forget()
+    hint = f"take it out; where it is none, {HOW_TO_ALLOW}"
+    snapshot.complaints += tuple(f"{leak.sentence} ({hint})" for leak in leaks if not is_secret_name(leak.path))
+    snapshot.notes += tuple(leak.sentence for leak in leaks)
+    for leak in leaks:
+        yield Notice(world.now(), f"{leak.sentence} ({hint})", "warning")
+
+
+def keep_secrets_unstaged(job: Job, world: World, parent: str) -> tuple[Leak, ...]:
+    """Let the private index hold what the commit `parent` has where the work tree has secrets, and return these."""
+    git, policy = world.workspace.trusted, make_leak_policy(job, world)
+    scanned: list[tuple[str, bytes]] = []
+    found: dict[str, Leak] = {}
+    for path, data in read_staged(git, world.workspace.root, parent):
+        if leak := policy.leak(path, data):
+            found[path] = leak
+        elif world.scanner.program:
+            scanned.append((path, data[:MAX_SCANNED_BYTES]))
+    found |= {leak.path: leak for leak in world.scanner.leaks(scanned, policy)}
+    if found:
+        unstage(git, parent, [*found])
+    return tuple(found.values())

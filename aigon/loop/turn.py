@@ -1,9 +1,10 @@
-"""One agent turn: who works, the prompt, the process, what it was; and the wait for an agent that is rate-limited."""
+"""One agent turn: who works, the prompt, the process, its result; and the wait for an agent that is rate-limited."""
 
 import math
 import os
+import stat
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,115 +12,121 @@ from aigon.agents.adapters import adapter_for
 from aigon.agents.credentials import filter_environment
 from aigon.checks.reports import read_report
 from aigon.config.price_tables import add_known_prices
-from aigon.files.atomic import make_real_folders
+from aigon.files.atomic import make_real_folders, make_way, move_aside
 from aigon.isolation.run_sandbox import RunSandbox, explain_refusal
 from aigon.job.escalation import ChosenStep, choose_worker, compute_return
 from aigon.job.job import Job
+from aigon.job.ledger import Ledger
 from aigon.job.world import Availability, World
 from aigon.journal.events import Event, IterationStarted, Notice, TurnEnded, Waiting
 from aigon.journal.spending import price_turn
 from aigon.journal.state import State
-from aigon.loop.briefing import write_briefing as asked
 from aigon.loop.decide import is_turn_barred
 from aigon.loop.guards.availability import AWAY
-from aigon.loop.turn_files import redact_files, remove_links
-from aigon.model.turns import Agent, Turn, TurnRequest
+from aigon.loop.prompt import find_last_number, render_prompt
+from aigon.model.turns import Agent, TurnRequest
 from aigon.process import run
 from aigon.process.stop import wait_until
 
-LOOK_FIRST = 120.0
-"""Seconds of a wait that is worth a look before: what the turn did is then judged, committed, perhaps enough."""
-
-
-def send_away(job: Job, world: World, turn: Turn) -> None:
-    """Note until when the agent of `turn` is away."""
-    held = world.get(Availability)
-    held.away[turn.agent] = compute_return(turn, world.clock(), job.waits.first, held.times[turn.agent])
-    held.times[turn.agent] += 1
-    held.reasons[turn.agent] = turn.detail
-    held.assessed = False
-
-
-def wait(job: Job, world: World, state: State) -> Generator[Event, State, bool]:
-    """Wait for the first that comes back. False where the tree is to be looked at before, or where it is given up.
-
-    It is given up when nobody comes back in time, or a person asks the run to stop.
-    """
-    held = world.get(Availability)
-    agent, until = min(held.away.items(), key=lambda one: one[1])
-    seconds = until - world.clock()
-    if math.isinf(until) or held.waited + seconds > job.waits.longest:
-        held.gave_up = True
-        return False
-    if seconds > LOOK_FIRST and state.iteration > state.finished and not held.assessed:
-        held.assessed = True
-        return False
-    yield Waiting(world.now(), state.iteration, agent, held.reasons.get(agent, ""), seconds, until)
-    begun = time.monotonic()
-    came_back = wait_until(until, world.stop)
-    waited = time.monotonic() - begun
-    held.waited += waited
-    held.waited_in_all += waited
-    if came_back:
-        held.away.pop(agent)  # whatever the clock of the machine says by now
-    held.gave_up = not came_back
-    return came_back
-
-
-PATIENCE = 5.0
-"""Seconds of the run's time that a turn gets at least, so that a nearly spent run still says why it stops."""
-REPORT = 16 * 1024 * 1024
-"""Bytes that are read of a file in which a program leaves what it has to say."""
+LONG_WAIT_SECONDS = 120.0
+"""Before a longer wait the tree is assessed: what the turn did is then committed, and may be enough."""
+LEAST_TURN_SECONDS = 5.0
+"""What a turn gets at least of the run's time, so that a nearly spent run still says why it stops."""
+MAX_REPORT_BYTES = 16 * 1024 * 1024
+MAX_REDACTED_FILES = 1_000
+"""Files of an iteration's folder that are redacted; programs leave one to three."""
+REDACTED_BYTES = 1 << 20
+"""Bytes that are redacted at a time, and as many as a line may have."""
 
 
 def act(job: Job, world: World, state: State) -> Generator[Event, State, State]:
-    """Let an agent work once, the first that can; when this is over none of its processes is left.
+    """Let the first agent that can work do so once. When this is over, none of its processes is left.
 
-    One that is held up does not use up the iteration: another stands in for it, or it is waited for, after a look at
-    what it did where that takes long. One that does not start is stood in for as well, and tried again at the next
-    iteration.
+    An agent that is rate-limited does not use up the iteration: another one stands in, or the run waits, if that takes
+    long after an assessment of what it did. One that does not start is stood in for as well, and tried again at the
+    next iteration.
     """
-    ladders, held = (job.steps, *job.fallback), world.get(Availability)
-    while ladders:
-        chosen = choose_worker(ladders, state, held.away, world.clock())
+    line_up, availability = (job.steps, *job.fallback), world.get(Availability)
+    while line_up:
+        chosen = choose_worker(line_up, state, availability.away, world.clock())
         if chosen is None:
-            if not (yield from wait(job, world, state)):
+            if not (yield from _wait(job, world, state)):
                 return state
             continue
-        held.away.pop(chosen[2].agent.name, None)
-        state = yield from _turn(job, world, state, chosen)
+        availability.away.pop(chosen[2].agent.name, None)
+        state = yield from _run_turn(job, world, state, chosen)
         turn = state.turn
         if turn is None or turn.end not in (*AWAY, "not_started"):
-            held.reset()
+            availability.reset()
             return state
         if is_turn_barred(job, world, state):
-            held.gave_up = True
+            availability.gave_up = True
             return state
         if turn.end == "not_started":
-            ladders = tuple(ladder for ladder in ladders if ladder[0].agent.name != turn.agent)
-        else:
-            send_away(job, world, turn)
+            line_up = tuple(steps for steps in line_up if steps[0].agent.name != turn.agent)
+            continue
+        times = availability.times[turn.agent]
+        availability.away[turn.agent] = compute_return(turn, world.clock(), job.waits.first, times)
+        availability.times[turn.agent] += 1
+        availability.reasons[turn.agent] = turn.detail
+        availability.assessed = False
     return state
 
 
-def _turn(job: Job, world: World, state: State, chosen: ChosenStep) -> Generator[Event, State, State]:
-    """One start of one agent, to its end."""
+def _wait(job: Job, world: World, state: State) -> Generator[Event, State, bool]:
+    """Wait for the first agent that comes back. Return False if the tree is to be assessed first, or to give up.
+
+    The run gives up if nobody comes back in time, or if a person asks it to stop.
+    """
+    availability = world.get(Availability)
+    agent, until = min(availability.away.items(), key=lambda item: item[1])
+    seconds = until - world.clock()
+    if math.isinf(until) or availability.waited + seconds > job.waits.longest:
+        availability.gave_up = True
+        return False
+    if seconds > LONG_WAIT_SECONDS and state.iteration > state.finished and not availability.assessed:
+        availability.assessed = True
+        return False
+    yield Waiting(world.now(), state.iteration, agent, availability.reasons.get(agent, ""), seconds, until)
+    begun = time.monotonic()
+    came_back = wait_until(until, world.stop)
+    waited = time.monotonic() - begun
+    availability.waited += waited
+    availability.waited_in_all += waited
+    if came_back:
+        availability.away.pop(agent)  # whatever the clock of the machine says by now
+    availability.gave_up = not came_back
+    return came_back
+
+
+def _run_turn(job: Job, world: World, state: State, chosen: ChosenStep) -> Generator[Event, State, State]:
+    """Start one agent once, and see it to its end."""
     number, (rung, rungs, step) = state.last_number + 1, chosen
-    agent = step.agent
-    ask = asked(job, world, state, number, f"{rung + 1}/{rungs}")
+    agent, folder = step.agent, world.iteration_folder(number)
+    request = _write_request(job, world, state, number, f"{rung + 1}/{rungs}")
     yield IterationStarted(
-        world.now(), number, agent.name, agent.model, rung, rungs, prompt_chars=ask.prompt_chars, effort=agent.effort
+        world.now(),
+        number,
+        agent.name,
+        agent.model,
+        rung,
+        rungs,
+        prompt_chars=request.prompt_chars,
+        effort=agent.effort,
     )
     world.before_turn()
-    log = _log(world.iteration_folder(number))
-    command, folder = _command(job, world, agent, ask, log), os.path.realpath(world.folder)
+    names = ("agent.log", *(f"agent-{count}.log" for count in range(2, 100)))  # each try has its own
+    log = folder / next((name for name in names if not (folder / name).exists()), names[-1])
+    command, run_folder = _build_command(job, world, agent, request, log), os.path.realpath(world.folder)
     exited = run.run(command, world.stop)
     world.sweep()
-    _run_folder(world, folder, state.finished)
-    yield from _put_back(job, world, number)
-    turn = adapter_for(agent).read_turn(agent, ask, replace(exited, report=_report(ask)))
+    _restore_run_folder(world, run_folder, state.finished)
+    # What the agent did to git and to aigon's records is undone before any git of aigon's runs.
+    for text in world.after_turn(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}"):
+        yield Notice(world.now(), text, "warning")
+    turn = adapter_for(agent).read_turn(agent, request, replace(exited, report=_read_report(request)))
     turn = replace(turn, log=os.path.relpath(log, world.checkout) if log.exists() else "")
-    redact_files(world.iteration_folder(number), world.redact)
+    redact_files(folder, world.redact)
     prices = add_known_prices(job.prices, turn.model, *(share.model for share in turn.usage_by_model))
     state = yield TurnEnded(world.now(), price_turn(turn, prices), world.meter.taken())
     if not state.failed_turns:
@@ -128,39 +135,53 @@ def _turn(job: Job, world: World, state: State, chosen: ChosenStep) -> Generator
     return state
 
 
-def _run_folder(world: World, before: str, finished: int) -> None:
-    """What aigon writes to is where it was `before`, and leads nowhere else."""
-    aside = world.workspace.own / "displaced"
-    if os.path.realpath(world.folder) != before:
-        make_real_folders(world.folder, world.checkout, aside)
-    remove_links(world.folder, aside, finished)
+def _write_request(job: Job, world: World, state: State, number: int, step: str) -> TurnRequest:
+    """Write the prompt into the iteration's folder and return the request for an agent on escalation step `step`."""
+    text = render_prompt(job, world, state, number)
+    folder = world.iteration_folder(number)
+    make_way(folder, for_folder=True)  # an earlier agent may have left anything there
+    folder.mkdir(parents=True, exist_ok=True)
+    prompt, output = folder / "prompt.md", folder / "agent-output.json"
+    for path in (prompt, output):
+        make_way(path)
+    prompt.write_text(text, encoding="utf-8", errors="replace")
+    output.unlink(missing_ok=True)
+    limit, ledger = job.limits.max_cost, world.find(Ledger)
+    spent = state.spend.usd + (ledger.elsewhere if ledger else 0.0)
+    return TurnRequest(
+        number=number,
+        feature_id=job.feature.name_for_people,
+        run_id=world.run_id,
+        workspace=str(world.workspace.root),
+        checkout=str(world.checkout),
+        spec_file=str(world.workspace.root / job.spec_path),
+        prompt_file=str(prompt),
+        prompt_chars=len(text),
+        output_file=str(output),
+        # A cent at least: a program may take nothing for no limit.
+        budget=None if limit is None else max(0.01, limit - spent),
+        root=os.geteuid() == 0,
+        limit=find_last_number(job, state, number),
+        step=step,
+        promises=job.promises,
+    )
 
 
-def _report(ask: TurnRequest) -> bytes:
-    """What the program left in its file; nothing where it left none, or a link or a pipe in its place."""
-    try:
-        return (read_report(Path(ask.output_file)) or b"")[:REPORT]
-    except OSError:
-        return b""
-
-
-def _put_back(job: Job, world: World, number: int) -> Generator[Event, State, None]:
-    """What the agent did to git and to aigon's records is undone before any git of ours runs, and said."""
-    for text in world.after_turn(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}"):
-        yield Notice(world.now(), text, "warning")
-
-
-def _command(job: Job, world: World, agent: Agent, ask: TurnRequest, log: Path) -> run.Command:
+def _build_command(job: Job, world: World, agent: Agent, request: TurnRequest, log: Path) -> run.Command:
     adapter = adapter_for(agent)
-    launch = adapter.build_launch(agent, ask)
-    seen = filter_environment(world.agent_env, agent, adapter.kind)
-    env = {name: value for name, value in seen.items() if name not in launch.unset} | dict(launch.env)
+    launch = adapter.build_launch(agent, request)
+    visible = filter_environment(world.agent_env, agent, adapter.kind)
+    env = {name: value for name, value in visible.items() if name not in launch.unset} | dict(launch.env)
+    deadline = job.turn_timeout
+    if job.limits.run_time is not None:
+        deadline = min(deadline, max(LEAST_TURN_SECONDS, job.limits.run_time - world.elapsed()))
+    sandbox = world.get(RunSandbox)
     return run.Command(
-        world.get(RunSandbox).command(launch, agent, ask, env),
+        sandbox.command(launch, agent, request, env),
         cwd=world.workspace.root,
-        env=world.get(RunSandbox).environment(env),
-        stdin=Path(ask.prompt_file) if launch.stdin == "prompt" else None,
-        deadline=_deadline(job, world),
+        env=sandbox.environment(env),
+        stdin=Path(request.prompt_file) if launch.stdin == "prompt" else None,
+        deadline=deadline,
         idle=job.idle_timeout,
         log=log,
         merge=False,
@@ -169,14 +190,60 @@ def _command(job: Job, world: World, agent: Agent, ask: TurnRequest, log: Path) 
     )
 
 
-def _log(folder: Path) -> Path:
-    """`agent.log`, or `agent-2.log` for one that is begun anew."""
-    names = ("agent.log", *(f"agent-{number}.log" for number in range(2, 100)))
-    return folder / next((name for name in names if not (folder / name).exists()), names[-1])
+def _read_report(request: TurnRequest) -> bytes:
+    """Return what the program left in its output file; nothing if it left none, or a link or a pipe."""
+    try:
+        return (read_report(Path(request.output_file)) or b"")[:MAX_REPORT_BYTES]
+    except OSError:
+        return b""
 
 
-def _deadline(job: Job, world: World) -> float:
-    """The turn's own deadline, or what is left of the run's time."""
-    if job.limits.run_time is None:
-        return job.turn_timeout
-    return min(job.turn_timeout, max(PATIENCE, job.limits.run_time - world.elapsed()))
+def _restore_run_folder(world: World, before: str, finished: int) -> None:
+    """Make sure that the run folder is where it was `before` and leads nowhere else."""
+    aside = world.workspace.own / "displaced"
+    if os.path.realpath(world.folder) != before:
+        make_real_folders(world.folder, world.checkout, aside)
+    remove_links(world.folder, aside, finished)
+
+
+def remove_links(run_folder: Path, aside: Path, finished: int = -1) -> None:
+    """Move links, pipes and sockets in a run folder to `aside`.
+
+    aigon is in no sandbox: a link that an agent made and aigon wrote through would lead the agent out of its own.
+    Iterations before `finished` are left alone: nothing is written there any more.
+    """
+    for folder, folders, names in os.walk(run_folder):
+        for name in (*folders, *names):
+            mode = os.lstat(f"{folder}/{name}").st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                move_aside(Path(folder, name), aside)
+        folders[:] = [name for name in folders if not (name.isdecimal() and int(name) < finished)]
+
+
+def redact_files(folder: Path, redact: Callable[[bytes], bytes]) -> None:
+    """Redact the files below `folder`, except prompts and logs, which are redacted as they are written.
+
+    What cannot be read or written stays as it is; links are not followed.
+    """
+    paths = (f"{place}/{name}" for place, _, names in os.walk(folder) for name in names
+             if name != "prompt.md" and not name.endswith(".log"))  # fmt: skip
+    for _, path in zip(range(MAX_REDACTED_FILES), paths, strict=False):
+        try:
+            _redact_file(path, redact)
+        except OSError:
+            continue
+
+
+def _redact_file(path: str, redact: Callable[[bytes], bytes]) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    new = f"{path}.{os.urandom(4).hex()}.clean"
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return
+        changed = False
+        with open(new, "xb") as clean:  # noqa: PTH123 - a plain write, through no link
+            while piece := b"".join(file.readlines(REDACTED_BYTES)):
+                text = redact(piece)
+                changed = changed or text != piece
+                clean.write(text)
+    os.replace(new, path) if changed else os.unlink(new)  # noqa: PTH105, PTH108 - plain calls

@@ -127,3 +127,8 @@ class FileChange:
     added: int
     removed: int
     status: str = "M"
+
+    @property
+    def size(self) -> str:
+        """The lines for people: `+3 -1`, or `binary`."""
+        return "binary" if self.added < 0 or self.removed < 0 else f"+{self.added} -{self.removed}"

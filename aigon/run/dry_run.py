@@ -78,20 +78,7 @@ def plan_run(checkout: Checkout, options: Options) -> tuple[dict[str, object], s
         branch.list_own_changes(checkout, [prepared.feature.path], elsewhere=beside)
     job = build_job(prepared, options, checkout.head or "")
     judge = job.judge.backend if job.judge else "none"
-    prompt = fill_template(
-        job.template,
-        spec=job.spec,
-        spec_path=job.spec_path,
-        number=1,
-        limit=job.limits.iterations,
-        verdicts=(),
-        checks=job.checks,
-        digest="",
-        logs="",
-        validation_skipped=job.demand.skip_validation,
-        judge=judge,
-        promises=job.promises,
-    )
+    prompt = fill_template(job, 1, job.limits.iterations)
     tracked = [path for path in checkout.git("ls-files", "-z").split("\0") if path]
     box = sandbox.choose_mechanism(options.sandbox or prepared.config.sandbox.mode, prepared.config.sandbox.network)
     document = {

@@ -9,7 +9,8 @@ from datetime import date
 from typing import get_args
 
 from aigon.git.person import Checkout
-from aigon.hooks.hooked_loop import add_hooks, make_notifiers
+from aigon.hooks.hooked_loop import add_hooks
+from aigon.hooks.notifications import make_notifiers
 from aigon.isolation.run_sandbox import RunSandbox, announce_sandbox
 from aigon.job import branch
 from aigon.job.job import Job
@@ -23,13 +24,14 @@ from aigon.journal.sinks import (
     FailPoint,
     FailPoints,
     JournalSink,
+    Observer,
     RecordingStage,
     parse_fail_points,
 )
 from aigon.journal.state_file import StateFileSink
-from aigon.loop.briefing import render_prompt
-from aigon.loop.drive import Durable, Observer, Recorder, drive_loop
+from aigon.loop.drive import Durable, Recorder, drive_loop
 from aigon.loop.loop import Loop, run_loop
+from aigon.loop.prompt import render_prompt
 from aigon.model.candidates import format_run_command
 from aigon.model.criteria import find_bound_checks
 from aigon.model.judging import describe_no_judge

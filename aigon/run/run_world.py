@@ -19,7 +19,7 @@ from aigon.journal import records
 from aigon.journal.durations import load_durations
 from aigon.journal.records import CANDIDATE, new_run_id
 from aigon.loop.roll_back import RollbackPolicy
-from aigon.loop.turn_files import remove_links
+from aigon.loop.turn import remove_links
 from aigon.model.candidates import Candidate, format_branch_name
 from aigon.process import capacity
 from aigon.process.capacity import CheckSlots

@@ -19,10 +19,11 @@ from aigon.journal.decisions import find_human_ticks
 from aigon.journal.durations import load_durations
 from aigon.journal.events import IterationFinished
 from aigon.journal.records import Origin, find_candidate_at, locate_records
+from aigon.journal.sinks import Observer
 from aigon.journal.state import State
 from aigon.loop import decide
 from aigon.loop.assess import assess
-from aigon.loop.drive import Observer, Recorder
+from aigon.loop.drive import Recorder
 from aigon.loop.guards.availability import unavailable
 from aigon.model.checks import Check
 from aigon.model.outcomes import Outcome, Stopped

@@ -169,7 +169,7 @@ STOPPED = (
     ),
     Mechanism(
         "429, 529", "a usage limit is waited for", "aigon/loop/turn.py",
-        "if math.isinf(until) or held.waited", "if True or held.waited",
+        "if math.isinf(until) or availability.waited", "if True or availability.waited",
         "tests/loop/test_held_up.py::test_a_usage_limit_is_waited_for_until_it_resets_and_uses_up_no_iteration",
     ),
 )  # fmt: skip

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aigon.journal.events import IterationFinished
 from aigon.loop.commit_message import Built, render_iteration_message
 from aigon.model.checks import CheckStatus, Finding
 from aigon.model.criteria import Verdict
@@ -25,16 +26,8 @@ def message(
     skipped: bool = False,
     built: Built = "changed",
 ) -> str:
-    return render_iteration_message(
-        feature_id=feature,
-        run_id="r1",
-        number=3,
-        agent=agent,
-        findings=findings,
-        verdicts=verdicts,
-        skipped=skipped,
-        built=built,
-    )
+    draft = IterationFinished("", 3, "", "", tuple(findings), tuple(verdicts), (), "", (), "")
+    return render_iteration_message(draft, feature_id=feature, run_id="r1", agent=agent, skipped=skipped, built=built)
 
 
 def trailers(text: str) -> list[str]:

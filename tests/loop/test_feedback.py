@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from aigon.journal.events import IterationFinished
 from aigon.loop.feedback import render_feedback
 from aigon.model.checks import Finding, Problem, TestCounts
 from aigon.model.criteria import Criterion, Spec, Verdict
@@ -30,6 +31,10 @@ VERDICTS = (
 )
 
 
+def looked(findings: Sequence[Finding], verdicts: Sequence[Verdict] = ()) -> IterationFinished:
+    return IterationFinished("", 2, "", "", tuple(findings), tuple(verdicts), (), "", (), "")
+
+
 def failing(*problems: Problem, total: int = 15, title: str = "tests") -> Finding:
     counts = TestCounts(total, total - len(problems), len(problems))
     return Finding(title, "tests", title.title(), "fail", "red", "pytest -q", 1, counts=counts, problems=problems)
@@ -47,7 +52,16 @@ def told(
     notes: Sequence[str] = (),
     budget: int = 2000,
 ) -> str:
-    return render_feedback(SPEC_42, findings, VERDICTS, before, base, turn, notes, ".aigon/runs/r1/2", budget)
+    return render_feedback(
+        SPEC_42,
+        looked(findings, VERDICTS),
+        last=looked(before),
+        base=looked(base),
+        turn=turn,
+        notes=notes,
+        logs=".aigon/runs/r1/2",
+        budget=budget,
+    )
 
 
 GOLDEN = """\
@@ -205,7 +219,7 @@ def test_many_notes_and_permissions_are_bounded_and_counted() -> None:
 def test_when_nothing_is_open_it_says_so() -> None:
     proven = [replace(v, status="met") for v in VERDICTS]
     green = Finding("tests", "tests", "Tests", "pass", "15/15 passed")
-    text = render_feedback(SPEC_42, [green], proven, [], [], None, [], "")
+    text = render_feedback(SPEC_42, looked([green], proven))
     assert text == "Failing checks: 0 of 1.\n\nEvery acceptance criterion passes.\n"
 
 
@@ -225,8 +239,10 @@ def test_the_budget_is_exceeded_only_by_what_always_stays(
     given_: tuple[Spec, list[Finding], list[Verdict], list[Finding], Turn, list[str]], budget: int
 ) -> None:
     spec, findings, verdicts, before, turn, notes = given_
+    look, last = looked(findings, verdicts), looked(before)
     text, least = (
-        render_feedback(spec, findings, verdicts, before, before, turn, notes, "logs", b) for b in (budget, 0)
+        render_feedback(spec, look, last=last, base=last, turn=turn, notes=notes, logs="logs", budget=most)
+        for most in (budget, 0)
     )
     assert estimate_tokens(text) <= max(budget, estimate_tokens(least))
 
@@ -237,7 +253,8 @@ def test_no_text_can_break_the_digest(
     given_: tuple[Spec, list[Finding], list[Verdict], list[Finding], Turn, list[str]],
 ) -> None:
     spec, findings, verdicts, before, turn, notes = given_
-    text = render_feedback(spec, findings, verdicts, before, before, turn, notes, "logs/of/2", 3000)
+    look, last = looked(findings, verdicts), looked(before)
+    text = render_feedback(spec, look, last=last, base=last, turn=turn, notes=notes, logs="logs/of/2", budget=3000)
     tokens = MarkdownIt().parse(text)
     red = [f for f in findings if f.status in ("fail", "error")]
     assert sum(t.type == "heading_open" for t in tokens) == len(red)

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -6,9 +7,13 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from aigon.errors import AigonError, Exit
+from aigon.job.demand import Demand
+from aigon.job.job import Job
+from aigon.job.options import Limits
 from aigon.loop.prompt import describe_decision, fill_template
 from aigon.model.checks import Check
 from aigon.model.criteria import Criterion, CriterionKind, Spec, Verdict
+from aigon.spec.features import Feature
 from aigon.text.amounts import estimate_tokens
 from aigon.text.quoting import clean
 from tests.proof.hostile import EXAMPLES, SPEC, TEXT, VERDICT
@@ -40,19 +45,19 @@ def prompted(
     promises: tuple[str, ...] = ("COMPLETE",),
 ) -> str:
     verdicts = [Verdict(1, "met", "verify"), Verdict(2, "unmet", "check:tests")]
-    return fill_template(
-        template,
-        spec=spec,
-        spec_path="/w/docs/feature-42.md",
-        number=2,
-        limit=5,
-        verdicts=verdicts,
-        checks=checks,
-        digest=digest,
-        logs="/w/.aigon/runs/r1/1",
-        validation_skipped=skipped,
+    job = replace(
+        make_job(spec, "/w/docs/feature-42.md", checks),
+        template=template,
+        demand=Demand(spec.criteria, skip_validation=skipped),
         promises=promises,
     )
+    return fill_template(job, 2, 5, verdicts=verdicts, digest=digest, logs="/w/.aigon/runs/r1/1")
+
+
+def make_job(spec: Spec, spec_path: str, checks: tuple[Check, ...]) -> Job:
+    feature = Feature("42", "todo", spec_path, "in-progress")
+    demand, limits = Demand(spec.criteria), Limits()
+    return Job(feature, "", "solo", spec, spec_path, "log.md", "", checks, demand, limits, (), None, TEMPLATE, 60)
 
 
 def criterion(kind: CriterionKind, command: str | None = None) -> Criterion:
@@ -194,9 +199,7 @@ def test_several_checks_of_a_role_are_all_named() -> None:
 @given(SPEC, TEXT, st.lists(VERDICT, max_size=5), st.lists(TEXT, min_size=1, max_size=3))
 def test_no_text_can_break_the_prompt(spec: Spec, path: str, verdicts: list[Verdict], argv: list[str]) -> None:
     check = Check(path, "tests", tuple(argv), cwd=path, missing=path)
-    text = fill_template(
-        TEMPLATE, spec=spec, spec_path=path, number=1, limit=5, verdicts=verdicts, checks=[check], digest="", logs=path
-    )
+    text = fill_template(make_job(spec, path, (check,)), 1, 5, verdicts=verdicts, logs=path)
     assert text.encode()
     assert headings(text) == headings(prompted().replace("Iteration 2", "Iteration 1"))
     fences = [t for t in MarkdownIt().parse(text) if t.type == "fence"]

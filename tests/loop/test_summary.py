@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aigon.journal.spending import Spend
-from aigon.loop.finish import render_summary
+from aigon.loop.finish import RunSummary
 from aigon.model.checks import Finding
 from aigon.model.criteria import Criterion, Spec, Verdict
 from aigon.model.outcomes import Interrupted, Met, NeedsHuman, Outcome, Refused, Stopped, Unavailable
@@ -63,7 +63,7 @@ Next: aigon feature-implement 42 --resume
 def reported(
     outcome: Outcome = STOPPED, spec: Spec = SPEC_42, verdicts: tuple[Verdict, ...] = VERDICTS, next_command: str = NEXT
 ) -> str:
-    return render_summary(
+    return RunSummary(
         outcome=outcome,
         spec=spec,
         verdicts=verdicts,
@@ -75,7 +75,7 @@ def reported(
         elapsed=722,
         turn=Turn(2, "cc", "", "failed", 1, log=".aigon/runs/r1/002/agent.log"),
         root="/repo",
-    )
+    ).render()
 
 
 def columns(line: str) -> int:
@@ -87,7 +87,7 @@ def test_a_failure_names_what_is_open_and_what_to_look_at() -> None:
 
 
 def test_a_run_that_never_looked_says_so() -> None:
-    text = render_summary(
+    text = RunSummary(
         outcome=Refused("the tree is dirty"),
         spec=replace(SPEC_42, criteria=()),
         verdicts=(),
@@ -97,7 +97,7 @@ def test_a_run_that_never_looked_says_so() -> None:
         log="",
         next_command="git stash",
         elapsed=None,
-    )
+    ).render()
     assert text == (
         "Refused: the tree is dirty\n0 of 0 criteria passed · no check ran · nothing spent\nNext: git stash\n"
     )
@@ -157,7 +157,7 @@ def test_every_summary_fits_on_a_screen(
     commits: list[tuple[str, str]],
     log: str,
 ) -> None:
-    text = render_summary(
+    text = RunSummary(
         outcome=outcome,
         spec=replace(spec, criteria=tuple(criteria)),
         verdicts=verdicts,
@@ -167,7 +167,7 @@ def test_every_summary_fits_on_a_screen(
         log=log,
         next_command=NEXT,
         elapsed=1.0,
-    )
+    ).render()
     lines = text.encode().decode().splitlines()
     assert len(lines) <= 24
     assert max(map(columns, lines)) <= 100

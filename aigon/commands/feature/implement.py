@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from aigon.git.person import Checkout
-    from aigon.loop.drive import Observer
+    from aigon.journal.sinks import Observer
     from aigon.run.session import Session
 
 

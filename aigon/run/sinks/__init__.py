@@ -13,7 +13,7 @@ from pathlib import Path
 
 from aigon.files.registry import Registry
 from aigon.journal.replay import RunPast
-from aigon.loop.drive import Observer
+from aigon.journal.sinks import Observer
 
 SINKS = Registry("aigon.sinks", __name__, "sink")
 
