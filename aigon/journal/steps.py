@@ -13,15 +13,20 @@ from pathlib import Path
 
 from aigon.files.atomic import write_view
 from aigon.journal.events import Event, IterationStarted, TurnEnded
+from aigon.journal.memory import describe_worker
 from aigon.journal.spending import format_cost
 from aigon.model.turns import Turn
 from aigon.text.amounts import CHARS_PER_TOKEN, format_duration, format_timestamp
 from aigon.text.quoting import clip, code_block, code_span
 
-SAID = 20_000
+MAX_SAID_CHARS = 20_000
 """Characters that are shown of what an agent said; the whole of it is in its output."""
-LISTED = 200
+MAX_LISTED = 200
 """Tools, headings and denied permissions that are listed."""
+MAX_PROMPT_BYTES = 4_000_000
+"""Bytes of a prompt that are read for its headings."""
+SECONDS_BETWEEN_WRITES = 1.0
+"""Within so many seconds of a writing, the beginning of a turn is not written: its end will be, soon enough."""
 _FENCED = re.compile(r"(?ms)^(`{3,})[^`\n]*$.*?^\1`*[ \t]*$")
 _HEADING = re.compile(r"(?m)^(#{1,3}) +(\S.*)$")
 
@@ -35,20 +40,21 @@ def extract_headings(prompt: str) -> tuple[str, ...]:
     return tuple("  " * (len(marks) - 1) + text for marks, text in _HEADING.findall(_FENCED.sub("", prompt)))
 
 
-def render_turn_start(started: IterationStarted, prompt: Sequence[str], prompt_file: str, *, again: bool) -> str:
-    """Return what is known when a turn begins. `prompt` are the headings of the prompt in `prompt_file`."""
+def render_turn_start(started: IterationStarted, headings: Sequence[str], prompt_file: str, *, again: bool) -> str:
+    """Return what is known when a turn begins. `headings` are those of the prompt in `prompt_file`."""
     mark = "##" if again else "#"
+    chars, tokens = started.prompt_chars, round(started.prompt_chars / CHARS_PER_TOKEN)
     lines = [
-        f"{mark} {'Again, step' if again else 'Step'} {started.number}: {_who(started)}",
+        f"{mark} {'Again, step' if again else 'Step'} {started.number}: {describe_worker(started)}",
         "",
         f"Begun: {format_timestamp(started.at)}",
         "",
         f"{mark}# Prompt",
         "",
-        f"About {_tokens(started.prompt_chars)} tokens ({started.prompt_chars:,} characters); the whole is in "
-        f"{_link(prompt_file)}." + (" Its headings:" if prompt else ""),
+        f"About {tokens:,} tokens ({chars:,} characters); the whole is in {_link(prompt_file)}."
+        + (" Its headings:" if headings else ""),
         "",
-        *([code_block("\n".join(prompt[:LISTED])), ""] if prompt else []),
+        *([code_block("\n".join(headings[:MAX_LISTED])), ""] if headings else []),
     ]
     return "\n".join(lines)
 
@@ -56,72 +62,48 @@ def render_turn_start(started: IterationStarted, prompt: Sequence[str], prompt_f
 def render_turn_end(turn: Turn, at: str, output_file: str, *, again: bool) -> str:
     """Return what a turn was. `output_file` has its whole output, if any."""
     mark = "###" if again else "##"
-    said = code_block(clip(turn.said, SAID)) if turn.said.strip() else "Nothing."
     parts = [
-        (
-            f"{mark} What it said",
-            "A claim, shown for people. It is no evidence, and no other turn is told of it.",
-            said,
-        ),
-        (f"{mark} Tools it used", *_tools(turn.tools)),
-        (f"{mark} How it ended", "\n".join(_end(turn, at, output_file))),
+        f"{mark} What it said",
+        "A claim, shown for people. It is no evidence, and no other turn is told of it.",
+        code_block(clip(turn.said, MAX_SAID_CHARS)) if turn.said.strip() else "Nothing.",
+        f"{mark} Tools it used",
+        *_list_tools(turn.tools),
+        f"{mark} How it ended",
+        "\n".join(_describe_end(turn, at, output_file)),
     ]
-    return "\n" + "\n\n".join(line for part in parts for line in part) + "\n"
+    return "\n" + "\n\n".join(parts) + "\n"
 
 
-def _who(started: IterationStarted) -> str:
-    how = [code_span(started.model, 80)] if started.model else []
-    how += [f"effort {code_span(started.effort, 20)}"] if started.effort else []
-    how += [f"rung {started.rung + 1} of {started.rungs}"] if started.rungs > 1 else []
-    return (code_span(started.agent, 80) or "an agent") + (f" ({', '.join(how)})" if how else "")
-
-
-def _tokens(chars: int) -> str:
-    return f"{round(chars / CHARS_PER_TOKEN):,}"
-
-
-def _tools(tools: Sequence[str]) -> Iterator[str]:
+def _list_tools(tools: Sequence[str]) -> Iterator[str]:
     if not tools:
         yield "None that its output tells of."
         return
-    kinds = Counter(tool.partition(":")[0].strip() for tool in tools)
-    yield f"{len(tools)}: {', '.join(f'{code_span(kind, 40)} {number}' for kind, number in kinds.most_common(20))}"
-    more = [f"- and {len(tools) - LISTED} more"] if len(tools) > LISTED else []
-    yield "\n".join([*(f"- {code_span(tool) or 'a tool'}" for tool in tools[:LISTED]), *more])
+    names = Counter(tool.partition(":")[0].strip() for tool in tools)
+    yield f"{len(tools)}: {', '.join(f'{code_span(name, 40)} {number}' for name, number in names.most_common(20))}"
+    more = [f"- and {len(tools) - MAX_LISTED} more"] if len(tools) > MAX_LISTED else []
+    yield "\n".join([*(f"- {code_span(tool) or 'a tool'}" for tool in tools[:MAX_LISTED]), *more])
 
 
-def _end(turn: Turn, at: str, output_file: str) -> Iterator[str]:
-    exited = f" (exit code {turn.exit_code})" if turn.exit_code is not None else ""
-    yield (
-        f"- Ended: {turn.end.replace('_', ' ')}{exited} after {format_duration(turn.duration)}, "
-        f"at {format_timestamp(at)}"
-    )
+def _describe_end(turn: Turn, at: str, output_file: str) -> Iterator[str]:
+    ending = turn.end.replace("_", " ") + (f" (exit code {turn.exit_code})" if turn.exit_code is not None else "")
+    yield f"- Ended: {ending} after {format_duration(turn.duration)}, at {format_timestamp(at)}"
     if turn.detail:
         yield f"- Reason: {code_span(turn.detail, 500)}"
     yield f"- Model: {code_span(turn.model, 80) or 'not said'}"
     yield f"- Cost: {format_cost(turn.cost, turn.cost_status)}"
-    yield f"- Tokens: {_usage(turn)}"
+    tokens = "unknown"
+    if usage := turn.usage:
+        tokens = f"{usage.input:,} in, {usage.cached:,} from a cache, {usage.output:,} out"
+    yield f"- Tokens: {tokens}"
     if turn.session:
         yield f"- Session: {code_span(turn.session, 120)}"
-    denied = ", ".join(code_span(each, 200) for each in turn.denied[:LISTED] if each.strip())
+    denied = ", ".join(code_span(each, 200) for each in turn.denied[:MAX_LISTED] if each.strip())
     yield f"- Denied permissions: {denied or 'none'}"
     yield f"- Whole output: {_link(output_file) if output_file else 'none'}"
 
 
-def _usage(turn: Turn) -> str:
-    if turn.usage is None:
-        return "unknown"
-    return f"{turn.usage.input:,} in, {turn.usage.cached:,} from a cache, {turn.usage.output:,} out"
-
-
 def _link(path: str) -> str:
     return f"[{path}]({path})"
-
-
-APART = 1.0
-"""Seconds after one writing in which the beginning of a turn is not written: its end will be, soon enough."""
-LARGEST = 4_000_000
-"""Bytes of a prompt that are read for its headings."""
 
 
 class StepSink:
@@ -134,16 +116,16 @@ class StepSink:
     def __init__(self, folder: Path, past: Iterable[Event] = ()) -> None:
         self._folder = folder
         self._number, self._text, self._tries, self._open = 0, "", 0, False
-        self._due, self._written = False, -APART
+        self._due, self._written = False, -SECONDS_BETWEEN_WRITES
         for event in collect_turns(past).last:
-            self._take(event)
+            self._add(event)
 
     def __call__(self, event: Event) -> None:
         """Raises OSError if the file cannot be written."""
         if isinstance(event, (IterationStarted, TurnEnded)):
-            self._take(event)
+            self._add(event)
             self._due = True
-            if isinstance(event, TurnEnded) or time.monotonic() - self._written >= APART:
+            if isinstance(event, TurnEnded) or time.monotonic() - self._written >= SECONDS_BETWEEN_WRITES:
                 self._write()
 
     def close(self) -> None:
@@ -153,42 +135,37 @@ class StepSink:
 
     def _write(self) -> None:
         self._due, self._written = False, time.monotonic()
-        write_view(self._folder / self._name, self._text)
-
-    @property
-    def _name(self) -> str:
-        return _file(self._number)
+        write_view(self._folder / _name_file(self._number), self._text)
 
     def rendered(self, events: Iterable[Event]) -> Iterator[tuple[str, str]]:
         """Yield the files of all turns of these events, with their names."""
         for event in events:
             if isinstance(event, (IterationStarted, TurnEnded)):
-                if self._text and _number(event) != self._number:
-                    yield self._name, self._text
-                self._take(event)
+                if self._text and _get_start(event).number != self._number:
+                    yield _name_file(self._number), self._text
+                self._add(event)
         if self._text:
-            yield self._name, self._text
+            yield _name_file(self._number), self._text
 
-    def _take(self, event: IterationStarted | TurnEnded) -> None:
-        if _number(event) != self._number:
-            self._number, self._text, self._tries, self._open = _number(event), "", 0, False
-        if isinstance(event, IterationStarted):
-            self._begin(event)
-            return
-        if not self._open:
-            self._begin(_beginning(event.turn, event.at))
-        self._text += render_turn_end(event.turn, event.at, self._output(), again=self._tries > 1)
-        self._open = False
+    def _add(self, event: IterationStarted | TurnEnded) -> None:
+        start = _get_start(event)
+        if start.number != self._number:
+            self._number, self._text, self._tries, self._open = start.number, "", 0, False
+        if start is event or not self._open:
+            self._tries += 1
+            file = f"{start.number:03d}/prompt.md"
+            headings = extract_headings(_read_prompt(self._folder / file))
+            text = render_turn_start(start, headings, file, again=self._tries > 1)
+            self._text += f"\n{text}" if self._text else text
+        if isinstance(event, TurnEnded):
+            self._text += render_turn_end(event.turn, event.at, self._find_output(), again=self._tries > 1)
+        self._open = start is event
 
-    def _begin(self, event: IterationStarted) -> None:
-        self._tries, self._open = self._tries + 1, True
-        file = f"{event.number:03d}/prompt.md"
-        shown = render_turn_start(event, extract_headings(_prompt(self._folder / file)), file, again=self._tries > 1)
-        self._text += f"\n{shown}" if self._text else shown
-
-    def _output(self) -> str:
+    def _find_output(self) -> str:
         """Return the log of this try: each has its own, unless its program never started."""
-        names = [f"{self._number:03d}/agent{f'-{at}' if at > 1 else ''}.log" for at in range(1, self._tries + 1)]
+        names = [
+            f"{self._number:03d}/agent{f'-{count}' if count > 1 else ''}.log" for count in range(1, self._tries + 1)
+        ]
         return next((name for name in reversed(names) if (self._folder / name).exists()), "")
 
 
@@ -202,12 +179,12 @@ class TurnHistory:
     def take(self, event: Event) -> None:
         if not isinstance(event, (IterationStarted, TurnEnded)):
             return
-        if self.last and _number(self.last[0]) == _number(event):
+        start = _get_start(event)
+        if self.last and _get_start(self.last[0]).number == start.number:
             self.last.append(event)
             return
         self.last = [event]
-        first = event if isinstance(event, IterationStarted) else _beginning(event.turn, event.at)
-        self.titles[_file(first.number)] = render_turn_start(first, (), "", again=False).partition("\n")[0]
+        self.titles[_name_file(start.number)] = render_turn_start(start, (), "", again=False).partition("\n")[0]
 
 
 def collect_turns(events: Iterable[Event]) -> TurnHistory:
@@ -218,21 +195,18 @@ def collect_turns(events: Iterable[Event]) -> TurnHistory:
     return turns
 
 
-def _file(number: int) -> str:
+def _name_file(number: int) -> str:
     return f"step_{number:02d}.md"
 
 
-def _number(event: IterationStarted | TurnEnded) -> int:
-    return event.number if isinstance(event, IterationStarted) else event.turn.number
+def _get_start(event: IterationStarted | TurnEnded) -> IterationStarted:
+    """Return the beginning of a turn; one is made up for a turn of which only the end is known."""
+    if isinstance(event, IterationStarted):
+        return event
+    return IterationStarted(event.at, event.turn.number, event.turn.agent, event.turn.model, 0, 1, 0)
 
 
-def _beginning(turn: Turn, at: str) -> IterationStarted:
-    """Make the beginning of a turn of which only the end is known."""
-    return IterationStarted(at, turn.number, turn.agent, turn.model, 0, 1, 0)
-
-
-def _prompt(file: Path) -> str:
-    """Return the text of a prompt; "" if it is missing."""
+def _read_prompt(file: Path) -> str:
     with suppress(OSError), file.open("rb") as opened:
-        return opened.read(LARGEST).decode("utf-8", "replace")
+        return opened.read(MAX_PROMPT_BYTES).decode("utf-8", "replace")
     return ""

@@ -12,9 +12,9 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from aigon.journal.attempts import Attempts, fold_attempts
-from aigon.journal.build_log import build_log
+from aigon.journal.build_log import render_build_log
 from aigon.journal.events import Event
-from aigon.journal.memory import WHOLE, render_memory, scratchpad, summarise_attempt
+from aigon.journal.memory import WHOLE, render_memory, render_scratchpad, summarise_attempt
 from aigon.model.changes import FileChange
 from aigon.model.checks import Finding
 from aigon.model.criteria import Verdict
@@ -53,15 +53,15 @@ def story() -> list[Event]:
 
 
 def test_the_scratchpad_says_what_was_tried_what_failed_and_why() -> None:
-    text = scratchpad(fold_attempts(story()))
+    text = "\n".join(render_scratchpad(fold_attempts(story())))
     assert f"\n\n{SECTION}\n## Iteration 1: better than before\n" in text
     assert "SENTINEL" not in text
-    assert "Nothing was tried yet." in scratchpad(())
+    assert "Nothing was tried yet." in "\n".join(render_scratchpad(()))
 
 
 def test_the_build_log_is_a_table_of_the_run_with_everything_the_checks_came_to() -> None:
     known = reduce(Attempts.apply, story(), Attempts())
-    text = build_log(known.all, base=known.base)
+    text = "\n".join(render_build_log(known.all, base=known.base))
     rows = [re.split(r" *\| *", line)[1:-1] for line in text.splitlines() if line.startswith("|")]
     assert rows[2] == ["base", "2026-11-20 10:00:00", "", "", "", "", "0/1", "13/15", "0/2", "", ""]
     assert rows[3][2:] == ["`claude` `sonnet` rung 1/2", "finished", "1m 00s", "1 (+10 -2)", "0/1", "14/15", "1/2",
@@ -143,10 +143,10 @@ def test_no_name_can_break_the_pages_or_give_an_order_in_the_prompt(
 ) -> None:
     known = reduce(Attempts.apply, hostile(findings, verdicts, changes, turn, note), Attempts())
     title = "Scratchpad"
-    unbroken(scratchpad(known.all), [title, "Iteration 2", "Iteration 1"])
+    unbroken("\n".join(render_scratchpad(known.all)), [title, "Iteration 2", "Iteration 1"])
     given_to_the_agent = render_memory(known.all, 100_000)
     unbroken(given_to_the_agent, ["Iteration 2", "Iteration 1"])
-    log = build_log(known.all, base=known.base)
+    log = "\n".join(render_build_log(known.all, base=known.base))
     unbroken(log, ["Build log", "Iteration 1", "Iteration 2"])
     rows = [token.type for token in blocks(log) if token.type in ("tr_open", "td_open", "th_open")]
     assert rows == ["tr_open", *["th_open"] * 11, *["tr_open", *["td_open"] * 11] * 2]
@@ -165,11 +165,11 @@ def test_hostile_text_keeps_to_the_budget_too(
 
 
 def test_a_very_long_run_tells_its_oldest_iterations_in_a_line_each() -> None:
-    text = scratchpad(fold_attempts(run(WHOLE + 3)))
+    text = "\n".join(render_scratchpad(fold_attempts(run(WHOLE + 3))))
     assert len(re.findall(r"^## Iteration", text, re.M)) == WHOLE
     assert re.findall(r"^- Iteration (\d+)", text, re.M) == ["3", "2", "1"]
 
 
 def test_green_checks_are_no_failures() -> None:
-    text = scratchpad(fold_attempts(iteration(1, GREEN, met=2)))
+    text = "\n".join(render_scratchpad(fold_attempts(iteration(1, GREEN, met=2))))
     assert "Failed" not in text and "Open" not in text

@@ -7,14 +7,16 @@ from pathlib import Path
 from aigon.journal.attempts import fold_attempts
 from aigon.journal.build_log import BUILD_LOG, SCRATCHPAD, MemorySink
 from aigon.journal.events import Event
-from aigon.journal.memory import scratchpad
+from aigon.journal.memory import render_scratchpad
 from aigon.loop.drive import Recorder
 from tests.journal.tried import run
 from tests.views.story import story
 
 
 def told(folder: Path, events: Sequence[Event], past: Sequence[Event] = ()) -> None:
-    sink = MemorySink(folder, past, apart=0)
+    sink = MemorySink(folder, apart=0)
+    for event in past:
+        sink.remember(event)
     for event in events:
         sink(event)
     sink.close()
@@ -28,7 +30,7 @@ def test_both_files_are_there_after_every_look_and_tell_of_the_end(tmp_path: Pat
         sink(event)
         seen.append((tmp_path / SCRATCHPAD).read_text().count("\n## ") if (tmp_path / SCRATCHPAD).exists() else -1)
     assert sorted(set(seen)) == [-1, 0, 1, 2, 3]
-    assert (tmp_path / SCRATCHPAD).read_text() == scratchpad(fold_attempts(events))
+    assert (tmp_path / SCRATCHPAD).read_text() == "\n".join(render_scratchpad(fold_attempts(events)))
     log = (tmp_path / BUILD_LOG).read_text()
     assert "Feature `42` (`multiply`), run `r1` at 2026-11-20 10:15:00" in log
     assert "Ended at 2026-11-20 10:18:50 with exit code 0:" in log

@@ -31,8 +31,11 @@ def test_one_reading_tells_what_the_state_and_every_sink_need(tmp_path: Path) ->
     assert past.state == replay(events)
     known = StateFileSink(tmp_path / "a.json", past.iterations).rendered(events[-1], past.state)
     assert known == StateFileSink.after(tmp_path / "a.json", events).rendered(events[-1], past.state)
-    memory = MemorySink.after(tmp_path, past.state.tried, past.state.started)
-    assert memory.rendered(None) == MemorySink(tmp_path, events).rendered(None)
+    fresh = MemorySink(tmp_path)
+    for event in events:
+        fresh.remember(event)
+    memory = MemorySink(tmp_path, past.state.tried, past.state.started)
+    assert memory.rendered(None) == fresh.rendered(None)
     last = [event.turn.number for event in events if isinstance(event, TurnEnded)][-1]
     assert {f"step_{last:02d}.md"} == {name for name, _ in StepSink(tmp_path).rendered(past.turns.last)}
 

@@ -6,4 +6,4 @@ from aigon.run.sinks import SinkContext
 
 def open_sink(run: SinkContext) -> MemorySink:
     """Return the sink, with the attempts of a run that is resumed."""
-    return MemorySink.after(run.folder, run.past.state.tried, run.past.state.started)
+    return MemorySink(run.folder, run.past.state.tried, run.past.state.started)
