@@ -4,22 +4,18 @@ A type is one YAML file (`templates/agents/`, a project's own in `.aigon/agents/
 The adapter module that `reads` names reads what the program prints.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from aigon.text.documents import DocumentNode, parse_yaml
+from aigon.text.documents import parse_yaml
 
 ARGUMENT_GROUPS = ("approval", "model", "effort", "budget", "session", "args")
 """Optional parts of a command line; `{model}` as a whole word of `argv` says where one goes."""
 PLACEHOLDERS = ("prompt", "prompt_file", "output", "workspace", "model", "effort", "usd", "session")
 """Placeholders inside a word, as `{prompt_file}`."""
 CostReporting = Literal["reported", "tokens", "unknown"]
-_Readers = dict[str, Callable[[DocumentNode], object]]
-
-_TEXTS = ("title", "program", "tested", "install", "login", "as_root", "reads", "note")
-_LISTS = ("aliases", "version", "home", "permission_flags", "own_sandbox_off", "unset", "leaves")
-_COMMAND_LINES = ("argv", "approval", "approval_as_root", "model", "effort", "budget", "session")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,71 +137,14 @@ class AgentType:
 def read_agent_type(name: str, content: bytes, file: str) -> AgentType:
     """Return the type in a YAML document. Raises AigonError (exit 2) that names the file and key of an error."""
     document = parse_yaml(content, file)
-    readers: _Readers = {
-        **dict.fromkeys(_TEXTS, DocumentNode.text),
-        **dict.fromkeys(_LISTS, DocumentNode.texts),
-        **dict.fromkeys(_COMMAND_LINES, _read_command_line),
-        "source": lambda node: node.choice(("measured", "docs")),
-        "needs": _read_text_mapping,
-        "credentials": _read_credentials,
-        "env": _read_text_mapping,
-        "cost": lambda node: node.choice(("reported", "tokens", "unknown")),
-        "ladder": lambda node: tuple(map(_read_escalation_step, node.items())),
-        "commands": _read_command_files,
-        "judge": _read_judge_command,
-    }
-    return AgentType(**{"name": name, "reads": name.replace("-", "_"), **document.read(readers, required=("title",))})
-
-
-def _read_text_mapping(node: DocumentNode) -> dict[str, str]:
-    return {key: value.text() for key, value in node.pairs().items()}
-
-
-def _read_command_line(node: DocumentNode) -> tuple[str, ...]:
-    """Return the words of a command line. An unknown placeholder would reach the program as it is, so it is refused."""
-    import re
-
+    agent_type = document.build(AgentType, name=name)
     known = {*ARGUMENT_GROUPS, *PLACEHOLDERS}
-    for word in node.items() if isinstance(node.value, list) else (node,):
-        for name in re.findall(r"(?<!\{)\{([a-z_]+)\}", word.text()):
-            if name not in known:
-                raise word.wrong(f"has an unknown placeholder {{{name}}}", f"Known: {', '.join(sorted(known))}")
-    return node.texts()
-
-
-def _read_credentials(node: DocumentNode) -> Credentials:
-    readers: _Readers = {
-        **dict.fromkeys(("env", "files", "more"), DocumentNode.texts),
-        "when": lambda when: {name: names.texts() for name, names in when.pairs().items()},
-    }
-    return Credentials(**node.read(readers))
-
-
-def _read_escalation_step(node: DocumentNode) -> EscalationStep:
-    readers: _Readers = {
-        "turns": DocumentNode.whole,
-        "model": DocumentNode.text,
-        "effort": DocumentNode.text,
-        "digest": lambda digest: digest.choice(("short", "full")),
-    }
-    return EscalationStep(**node.read(readers))
-
-
-def _read_command_files(node: DocumentNode) -> CommandFiles:
-    readers: _Readers = {
-        **dict.fromkeys(("path", "arguments", "argument", "invoked"), DocumentNode.text),
-        "format": lambda form: form.choice(("markdown", "toml", "skill")),
-    }
-    return CommandFiles(**node.read(readers, required=("path",)))
-
-
-def _read_judge_command(node: DocumentNode) -> JudgeCommand:
-    readers: _Readers = {
-        "argv": DocumentNode.texts,
-        "env": _read_text_mapping,
-        "alone": DocumentNode.flag,
-    }
-    return JudgeCommand(**node.read(readers, required=("argv",)))
+    for key, node in document.pairs().items():
+        if key in ("argv", "approval", "approval_as_root", "model", "effort", "budget", "session"):
+            for word in node.texts():
+                for unknown in sorted({*re.findall(r"(?<!\{)\{([a-z_]+)\}", word)} - known):
+                    raise node.wrong(f"has an unknown placeholder {{{unknown}}}", f"Known: {', '.join(sorted(known))}")
+    return agent_type if agent_type.reads else replace(agent_type, reads=name.replace("-", "_"))
 
 
 CommandFileState = Literal["new", "updated", "unchanged", "edited", "foreign", "refused"]

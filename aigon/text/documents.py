@@ -6,14 +6,16 @@ that absurd documents (nested without end, aliases of aliases) are refused befor
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Literal, TypeVar
+from dataclasses import MISSING, dataclass, fields
+from functools import cache, lru_cache
+from types import UnionType
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from aigon.errors import AigonError, usage
 from aigon.text import amounts
 from aigon.text.amounts import MIB, size_error
 
+T = TypeVar("T")
 Word = TypeVar("Word", bound=str)
 LONGEST_TIME = 24 * 3600.0
 """Seconds that a time limit may be at most."""
@@ -129,13 +131,47 @@ class DocumentNode:
                 return word
         raise self.wrong(f"cannot be {self.value!r:.60}", suggest(str(self.value), known))
 
+    def build(self, kind: type[T], **given: object) -> T:
+        """A mapping as a dataclass: its fields are the keys, its types say what each may be, `given` are no keys."""
+        shape: Any = kind  # of a dataclass, which no type variable can be bound to
+        types = {name: hint for name, hint in _read_types(shape).items() if name not in given}
+        optional = {f.name for f in fields(shape) if f.default is not MISSING or f.default_factory is not MISSING}
+        nodes = self.fields(types, [name for name in types if name not in optional])
+        return kind(**given, **{name: node._convert(types[name]) for name, node in nodes.items()})
+
+    def _convert(self, wanted: Any) -> Any:
+        """The value as a field of this type."""
+        origin, arguments = get_origin(wanted), get_args(wanted)
+        if wanted in _PLAIN_TYPES:
+            return _PLAIN_TYPES[wanted](self)
+        if origin is Literal:
+            return self.choice(arguments)
+        if origin is UnionType:  # of a type and None
+            return self._convert(arguments[0])
+        if origin is tuple:
+            return tuple(item._convert(arguments[0]) for item in self.items())
+        if origin is Mapping:
+            return {key: value._convert(arguments[1]) for key, value in self.pairs().items()}
+        return self.build(wanted)
+
     def _child(self, key: str, value: object) -> "DocumentNode":
         return DocumentNode(value, self.file, f"{self.path}.{key}" if self.path else key)
 
 
+_PLAIN_TYPES: Mapping[Any, Callable[[DocumentNode], object]] = {
+    str: DocumentNode.text,
+    int: DocumentNode.whole,
+    bool: DocumentNode.flag,
+    tuple[str, ...]: DocumentNode.texts,
+}
+
+
+@cache
+def _read_types(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
 FIX = "Fix that line or the one above it: check brackets, quotes and indentation"
-
-
 LARGEST_DOCUMENT = MIB
 """Bytes of a document: the largest that ships has 40 kB, and it is read by every command."""
 
@@ -214,17 +250,13 @@ def load_yaml(
             return None
         _size(root, {}, 0, most)
         look(root)
-        return _constructed(reader, root)
+        try:
+            return reader.construct_document(root)
+        except (ValueError, KeyError, IndexError, AttributeError, TypeError, OverflowError) as error:
+            # The 31st of February, `!!int x`, `!!bool maybe`: yaml's constructors let Python's own errors through.
+            raise AbsurdDocument(f"a value is not of its type ({str(error)[:80] or type(error).__name__})") from None
     finally:
         reader.dispose()
-
-
-def _constructed(reader: Any, root: Any) -> Any:
-    try:
-        return reader.construct_document(root)
-    except (ValueError, KeyError, IndexError, AttributeError, TypeError, OverflowError) as error:
-        # The 31st of February, `!!int x`, `!!bool maybe`: yaml's constructors let Python's own errors through.
-        raise AbsurdDocument(f"a value is not of its type ({str(error)[:80] or type(error).__name__})") from None
 
 
 def _refuse_deep(document: bytes | str, loader: Any) -> None:
@@ -250,7 +282,8 @@ def _size(node: Any, known: dict[int, int], depth: int, most: int) -> int:
     if depth > DEEPEST:
         raise _too_deep(node)
     if isinstance(node.value, str):
-        _refuse_long_number(node)
+        if node.tag.endswith((":int", ":float")) and len(node.value) > LONGEST_NUMBER:
+            raise AbsurdDocument(f"a number has {len(node.value):,} characters", node.start_mark.line + 1)
         return 1
     if id(node) in known:
         if not known[id(node)]:
@@ -267,55 +300,38 @@ def _size(node: Any, known: dict[int, int], depth: int, most: int) -> int:
     return total
 
 
-def _refuse_long_number(node: Any) -> None:
-    if node.tag.endswith((":int", ":float")) and len(node.value) > LONGEST_NUMBER:
-        raise AbsurdDocument(f"a number has {len(node.value):,} characters", node.start_mark.line + 1)
-
-
 Format = Literal["toml", "json", "ini"]
 
 
 def find_values(kind: Format, raw: bytes, keys: tuple[str, ...]) -> list[object]:
     """Return every value that `keys` lead to in the document; `*` is any key. Raises ValueError for a broken one."""
-    return _under(_parse_cached(kind, raw), keys)
+    values = [_parse_cached(kind, raw)]
+    for key in keys:
+        mappings = [value for value in values if isinstance(value, dict)]
+        values = [child for each in mappings for name, child in each.items() if key in ("*", name)]
+    return values
 
 
 @lru_cache(maxsize=16)
 def _parse_cached(kind: Format, raw: bytes) -> object:
-    """Every parser's own error is a ValueError."""
+    """Parse the document. Every parser's own error is a ValueError."""
+    text = raw.decode("utf-8-sig")
     try:
-        return _parse_format(kind, raw.decode("utf-8-sig"))
+        if kind == "json":
+            import json
+
+            return json.loads(text)
+        if kind == "toml":
+            import tomllib
+
+            return tomllib.loads(text)
+        from configparser import Error, RawConfigParser
+
+        parser = RawConfigParser(strict=False, allow_no_value=True)
+        try:
+            parser.read_string(text)
+        except Error as error:
+            raise ValueError(str(error)) from None
+        return {section: dict(parser.items(section)) for section in parser.sections()}
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-
-
-def _parse_format(kind: Format, text: str) -> object:
-    if kind == "ini":
-        return _ini(text)
-    if kind == "json":
-        import json
-
-        return json.loads(text)
-    import tomllib
-
-    return tomllib.loads(text)
-
-
-def _ini(text: str) -> object:
-    from configparser import Error, RawConfigParser
-
-    parser = RawConfigParser(strict=False, allow_no_value=True)
-    try:
-        parser.read_string(text)
-    except Error as error:
-        raise ValueError(str(error)) from None
-    return {section: dict(parser.items(section)) for section in parser.sections()}
-
-
-def _under(value: object, keys: tuple[str, ...]) -> list[object]:
-    if not keys:
-        return [value]
-    if not isinstance(value, dict):
-        return []
-    children = value.values() if keys[0] == "*" else [value[keys[0]]] if keys[0] in value else []
-    return [found for child in children for found in _under(child, keys[1:])]
