@@ -2,7 +2,7 @@
 
 A judge backend is a module in `aigon/judge/backends/` with two functions:
 
-    explain_unready(settings, env) -> str  "" when it can be asked, else what is missing and how to get it
+    explain_unready(settings, env) -> str  "" if it can be asked, else what is missing and how to get it
     ask(question, settings) -> Answer      one call; never raises: what went wrong is the answer's `failure`
 
 A backend only carries a question there and an answer back. What is asked, which quotes count and what a verdict needs
@@ -17,9 +17,9 @@ from aigon.model.turns import CostStatus, Usage
 from aigon.text.amounts import list_criteria
 
 JUDGE_UNAVAILABLE = "judge:unavailable"
-"""The method of a verdict that the judge could not even be asked for: bad key, no permission, no money."""
+"""The method of a verdict if the judge could not be asked: bad key, no permission, no money."""
 JUDGE_BROKEN = "judge:broken"
-"""The method of a verdict for which the judge's program answers in another format: it does so after any turn."""
+"""The method of a verdict if the judge's program answers in another format, which no turn can change."""
 
 
 def describe_no_judge(numbers: Sequence[int], feature: str) -> str:
@@ -55,7 +55,7 @@ class JudgeSettings:
 class JudgeQuestion:
     """One call.
 
-    `rules` is what holds throughout (the system text), `shared` the data that every call of one look begins with
+    `rules` is what holds throughout (the system text), `shared` the data that every call of one assessment begins with
     (backends that can cache it do), `task` what is asked of it this time, `schema` the JSON Schema of the answer.
     `document` is the same question as plain data, for judges that are programs.
     """
@@ -71,7 +71,7 @@ class JudgeQuestion:
 class JudgeAnswer:
     """What came back: `text` is the JSON that was asked for, or `failure` says why there is none.
 
-    `cost` is in US dollars, None when unknown. `available` is False when no later call can help: no key, no money.
+    `cost` is in US dollars, None if unknown. `available` is False if no later call can help: no key, no money.
     """
 
     text: str = ""

@@ -1,21 +1,21 @@
-"""What an agent is to the loop: something to start in the workspace, whose exit and output are then read.
+"""An agent as the loop knows it: a program to start in the workspace, whose exit and output are then read.
 
-An adapter is a kind of agent (`aigon.model.agent_types`, one YAML file) and a module in
-`aigon/agents/adapters/` that reads what the program prints:
+An adapter is an agent type (`aigon.model.agent_types`, one YAML file) and a module in `aigon/agents/adapters/` that
+reads what the program prints:
 
     read_output(exited) -> TurnReport         what the output says of the turn, from nothing but what the program left
 
 It may also have these, which otherwise follow from the data:
 
-    explain_unready(agent, find, env) -> str  empty when it can start, else what is missing and what to do about it
+    explain_unready(agent, find, env) -> str  "" if it can start, else what is missing and what to do about it
     build_launch(agent, ask) -> Launch        the command line of one turn
     read_turn(agent, ask, exited) -> Turn     what that turn was
-    find_credentials(agent, env) -> names     what logs it in beside what the kind names
+    find_credentials(agent, env) -> names     what logs it in beside what the type names
 
-    build_consultation(kind, agent) -> Launch the command line that answers what stands on standard input
+    build_consultation(kind, agent) -> Launch the command line that answers what is on standard input
 
-`consult` is read-only use, which the key `judge` of a kind describes: the program gets no tool that changes anything,
-and `agent.args` are left out, since they could give it one. It runs in an empty folder.
+A consultation is read-only use, which the key `judge` of a type describes: the program gets no tool that changes
+anything, and `agent.args` are left out, since they could give it one. It runs in an empty folder.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -63,7 +63,7 @@ class ModelUsage:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One agent turn, as it ended. `cost` is in US dollars and None when unknown; `duration` in seconds.
+    """One agent turn, as it ended. `cost` is in US dollars, None if unknown; `duration` in seconds.
 
     `said` is the agent's last text: a claim, shown to people, never evidence; `tools` are the tools it used, a short
     line each; `resets_at`, in seconds since the epoch, is when a usage limit ends; `usage_by_model` divides `usage`
@@ -107,8 +107,8 @@ FindProgram = Callable[[str], str | None]
 class Agent:
     """A configured agent. `command` is for the command adapter, `recording` a folder for the replay adapter.
 
-    `kind` is what is known of its kind as the run began; None: what ships with aigon under the adapter's name. `home`
-    is what a sandbox lets it write beyond what its kind has. `passed` are names of variables that it sees although they
+    `kind` is its agent type as the run began; None is the one that ships with aigon under the adapter's name. `home` is
+    what a sandbox lets it write beyond what its type has. `passed` are names of variables that it sees although they
     look like somebody else's credentials.
     """
 
@@ -130,8 +130,8 @@ class TurnRequest:
     """One turn's question. Paths are absolute; `checkout` is the main checkout, `workspace` where the agent works.
 
     `output_file` is where a program writes that reports by file; `budget` is what the turn may cost in US dollars,
-    None without a limit; `root` says that aigon runs as root; `limit` is the number of the last iteration that this run
-    may reach; `step` is the step of the escalation steps, such as `3/4`; `promises` are the phrases that claim "done".
+    None without a limit; `root`: aigon runs as root; `limit` is the number of the last iteration that this run may
+    reach; `step` is the escalation step, such as `3/4`; `promises` are the phrases that claim "done".
     """
 
     number: int
@@ -154,8 +154,8 @@ class TurnRequest:
 class Launch:
     """A command line. `stdin` says what the program reads: the prompt's text, or nothing at all.
 
-    `env` comes over the person's environment, of which `unset` is taken away. `reads` are files, absolute, that it
-    reads beside what every agent may, where they are there.
+    `env` comes over the person's environment, without the variables in `unset`. `reads` are absolute paths of files
+    that it may read, if they exist, beside what every agent may.
     """
 
     argv: tuple[str, ...]
@@ -167,10 +167,10 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class ProgramExit:
-    """What is left of a program that ran. `exit_code` is negative for a signal, None when it never started.
+    """How a program ended. `exit_code` is negative for a signal, None if it never started.
 
     `report` is what it wrote into its output file; `ended` is when it exited, in seconds since the epoch; `silent` is
-    for how many seconds it had shown no sign of life where that was why its time was up, else 0.
+    the number of seconds without a sign of life if that is why its time was up, else 0.
     """
 
     exit_code: int | None
@@ -189,11 +189,11 @@ class ProgramExit:
 class TurnReport:
     """What a program's output says of its turn. A program that aigon ended, or that exited badly, is judged by that.
 
-    `end` is how the turn ended by the output's own account; None where the output holds no account of an end: what
-    exits without one has failed. `detail` says why, for people. `said` is the last text of the agent. `usage` has
-    cached input apart; `cost` is in US dollars, None when nothing was said of it, and `cost_status` whose word it is.
-    `denied` and `tools` are short lines such as `Bash: npm test`, all of them: the turn keeps the first, and what was
-    denied once. `resets_at` is in seconds since the epoch. `usage_by_model` divides `usage` among several models.
+    `end` is how the turn ended according to the output; None if it does not say: a program that exits without one has
+    failed. `detail` says why, for people. `said` is the last text of the agent. `cost` is in US dollars, None if the
+    output does not name it. `denied` and `tools` are short lines such as `Bash: npm test`, all of them: the turn keeps
+    the first, and each denial once. `resets_at` is in seconds since the epoch. `usage_by_model` divides `usage` among
+    several models.
     """
 
     end: TurnEnd | None = None
