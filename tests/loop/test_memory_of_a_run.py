@@ -29,7 +29,7 @@ def test_a_run_leaves_steps_scratchpad_and_build_log_and_tells_its_failures(lab:
         "## Iteration 2: no better than before",
         "## Iteration 1: no better than before",
     ]
-    assert "`tries.txt`" in scratchpad and "Criterion 1, open" in scratchpad and "SENTINEL" not in scratchpad
+    assert "`tries.txt`" in scratchpad and "Criterion 1, failed" in scratchpad and "SENTINEL" not in scratchpad
     assert [line.split(" | ")[0] for line in log.splitlines() if line.startswith("| ")][2:] == [
         "| base", "| 1", "| 2", "| 3",
     ]  # fmt: skip
