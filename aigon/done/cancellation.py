@@ -10,8 +10,7 @@ from aigon.files.home import ensure_home
 from aigon.files.locks import hold_lock
 from aigon.git.person import Checkout
 from aigon.job.bookkeeping import Committing, commit_as_asked
-from aigon.job.branch import SAVED_ASIDE
-from aigon.job.branch import list_saved_work as list_parked
+from aigon.job.branch import SAVED_ASIDE, list_saved_work
 from aigon.job.spec_locations import SpecLocation, locate_spec
 from aigon.journal import records
 from aigon.journal.records import locate_records, new_run_id
@@ -23,8 +22,6 @@ from aigon.spec.features import ROOT, Feature, Stage
 from aigon.spec.files import moved_to_stage
 from aigon.worktrees.cleanup import remove_safely
 
-OPENABLE = ("cancelled", "done", "paused")
-"""Stages from which a feature is reopened."""
 CLOSED = "closed"
 """The folder beside aigon's records of features that keeps those of a feature that was done before it was reopened."""
 
@@ -60,8 +57,8 @@ def reopen_feature(main: Checkout, wanted: str, how: Committing) -> StageChange:
     """
     location = locate_spec(main.root, main.common_dir, wanted)
     feature = location.feature
-    if feature.stage not in OPENABLE:
-        name = feature.name_for_people
+    name = feature.name_for_people
+    if feature.stage not in ("cancelled", "done", "paused"):
         hint = f"aigon feature-implement {name} --loop"
         raise usage(f"Feature {name} is open: it is in the stage {feature.stage}", where=feature.path, hint=hint)
 
@@ -88,13 +85,13 @@ def _change_stage(
         hint = "Move or delete it yourself: aigon keeps no stage for it"
         raise usage(f"The spec is kept outside of {ROOT}/", where=feature.path, hint=hint)
     how = require_committing(main, how)
-    earlier = _list_saved(main)
+    earlier = [row["ref"] for row in list_saved_work(main)]
     with _alone_with(main, feature) as works:
         clear(works)
         with _spec_here(main, location) as here, moved_to_stage(main.root, here, stage) as (moved, paths):
             commit_as_asked(main, paths, f"docs(feature-{feature.name_for_people}): {verb} {feature.slug}", how)
     branches = tuple(name for name in _list_branches(feature, works) if main.commit_of(f"refs/heads/{name}"))
-    return StageChange(moved, branches, tuple(ref for ref in _list_saved(main) if ref not in earlier))
+    return StageChange(moved, branches, tuple(row["ref"] for row in list_saved_work(main) if row["ref"] not in earlier))
 
 
 @contextmanager
@@ -102,11 +99,11 @@ def _alone_with(main: Checkout, feature: Feature) -> Iterator[tuple[Candidate, .
     """Hold the locks of every loop on the feature and yield its candidates. Raises AigonError (exit 7) if one runs."""
     home, name = ensure_home(main.common_dir), feature.name_for_people
     works = records.find_candidates(home, name)
-    places = [home / "locks" / f"arena-{name}.lock", *(loop_lock(home, name, each.label) for each in works)]
+    labels = ("", *(each.label for each in works))
     with ExitStack() as held:
-        for place in (loop_lock(home, name), *places):
+        for lock in (home / "locks" / f"arena-{name}.lock", *(loop_lock(home, name, label) for label in labels)):
             try:
-                held.enter_context(hold_lock(place, f"Feature {name}"))
+                held.enter_context(hold_lock(lock, f"Feature {name}"))
             except AigonError as error:
                 error.hint = f"aigon stop {name}, and wait for its end   or   aigon stop {name} --now"
                 raise
@@ -163,7 +160,3 @@ def _save_records_aside(main: Checkout, feature: Feature, works: Sequence[Candid
             make_lasting(aside)
             folder.rename(aside / folder.name)
         (main.root / feature.state_file(label)).unlink(missing_ok=True)
-
-
-def _list_saved(main: Checkout) -> list[str]:
-    return [row["ref"] for row in list_parked(main)]

@@ -1,7 +1,7 @@
 """Which work on a feature is to be merged, whether aigon's journal proves it, and where its spec is."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,12 +11,13 @@ from aigon.compare.file import recall_proposal
 from aigon.done.request import DoneRequest
 from aigon.errors import AigonError, Exit, usage
 from aigon.files.home import ensure_home
+from aigon.git import objects
 from aigon.git.person import Checkout
 from aigon.job import bookkeeping, branch
 from aigon.job.seat import list_known_candidates
-from aigon.journal.events import Event, RunFinished
+from aigon.journal.events import RunFinished
 from aigon.journal.records import Records, candidate_records, locate_records
-from aigon.journal.state import State, replay
+from aigon.journal.state import replay
 from aigon.model.candidates import Candidate, find_candidate, format_run_command
 from aigon.model.outcomes import Met, NeedsHuman, describe_outcome
 from aigon.run.seating import has_run_solo_last
@@ -64,35 +65,21 @@ def choose_work(main: Checkout, request: DoneRequest, here: Candidate | None) ->
 
     Raises AigonError: 2 for an agent without a worktree, 3 if none of several is proven, 4 if several are.
     """
-    home = ensure_home(main.common_dir)
-    found = list_known_candidates(main, request.wanted)
-    if found and not (has_run_solo_last(main, found) and not request.agent and here is None):
-        _refuse_done_feature(main, open_work(home, found[0]), request)
-        return open_work(home, _choose_candidate(main, home, found, request, here))
+    home, wanted = ensure_home(main.common_dir), request.wanted
+    candidates = list_known_candidates(main, wanted)
+    if candidates and (request.agent or here or not has_run_solo_last(main, candidates)):
+        _refuse_merged(main, open_work(home, candidates[0]), request)
+        if request.agent:
+            chosen = resolve_agent(main, candidates, request.agent)
+        elif here in candidates:
+            chosen = here
+        else:
+            chosen = candidates[0] if len(candidates) == 1 else _choose_proven(main, home, candidates)
+        return open_work(home, chosen)
     if request.agent:
-        what = f"Feature {fold(request.wanted)} has no worktree of {fold(request.agent)}"
-        raise usage(what, where=fold(request.wanted), hint="aigon worktrees lists what there is")
-    return _choose_solo(main, home, request.wanted)
-
-
-def open_work(home: Path, candidate: Candidate) -> ChosenWork:
-    records = candidate_records(home, candidate)
-    return ChosenWork(candidate.feature, candidate.branch, home, records, candidate)
-
-
-def _refuse_done_feature(main: Checkout, chosen: ChosenWork, request: DoneRequest) -> None:
-    # All candidates of a feature began in one place. Once it is merged, their branches may be gone.
-    assert chosen.candidate is not None
-    origin = chosen.records.origin()
-    named = Feature(chosen.name, chosen.candidate.slug, "", "")
-    feature = replace(named, path=named.at("in-progress"))
-    if target := request.into or (origin.branch if origin else ""):
-        refuse_done(main, f"refs/heads/{target}", feature, f"aigon cleanup {chosen.name}")
-
-
-def _choose_solo(main: Checkout, home: Path, wanted: str) -> ChosenWork:
-    # The spec may be on the feature's branch only.
-    own = branch.find_branch(main, wanted)
+        what = f"Feature {fold(wanted)} has no worktree of {fold(request.agent)}"
+        raise usage(what, where=fold(wanted), hint="aigon worktrees lists what there is")
+    own = branch.find_branch(main, wanted)  # it alone may have the spec
     feature = (parse_feature_path(f"/{own}.md") if own else None) or files.locate_feature(main.root, wanted)
     if main.commit_of(f"refs/heads/{feature.name}") is None:
         refuse_done(main, "HEAD", feature)
@@ -100,63 +87,62 @@ def _choose_solo(main: Checkout, home: Path, wanted: str) -> ChosenWork:
     return ChosenWork(feature.name_for_people, feature.name, home, locate_records(home, feature.name_for_people))
 
 
-def _choose_candidate(
-    main: Checkout, home: Path, found: Sequence[Candidate], request: DoneRequest, here: Candidate | None
-) -> Candidate:
-    if request.agent:
-        return resolve_agent(main, found, request.agent)
-    if here in found:
-        assert here is not None
-        return here
-    return found[0] if len(found) == 1 else _choose_proven(main, home, found)
+def open_work(home: Path, candidate: Candidate) -> ChosenWork:
+    return ChosenWork(candidate.feature, candidate.branch, home, candidate_records(home, candidate), candidate)
 
 
-def resolve_agent(main: Checkout, found: Sequence[Candidate], wanted: str) -> Candidate:
+def _refuse_merged(main: Checkout, chosen: ChosenWork, request: DoneRequest) -> None:
+    """Refuse a feature that is merged: all its candidates began in one place, and their branches may be gone."""
+    assert chosen.candidate is not None
+    origin = chosen.records.origin()
+    feature = Feature(chosen.name, chosen.candidate.slug, "", "")
+    if target := request.into or (origin.branch if origin else ""):
+        in_progress = replace(feature, path=feature.at("in-progress"))
+        refuse_done(main, f"refs/heads/{target}", in_progress, f"aigon cleanup {chosen.name}")
+
+
+def resolve_agent(main: Checkout, candidates: Sequence[Candidate], wanted: str) -> Candidate:
     """Return the candidate that a person means. Raises AigonError (exit 2) that lists the candidates."""
     with suppress(AigonError):  # the name of no agent may still be a label
-        each = resolve_agents(main.root, [wanted])[0]
-        if one := find_candidate(found, each.name) or find_candidate(found, each.label):
-            return one
-    if one := find_candidate(found, wanted):
-        return one
-    listed = ", ".join(f"{each.label} ({fold(each.agent, 80)})" for each in found)
-    raise usage(f"'{fold(wanted)}' is none of the agents of feature {found[0].feature}", hint=f"There are: {listed}")
+        agent = resolve_agents(main.root, [wanted])[0]
+        if chosen := find_candidate(candidates, agent.name) or find_candidate(candidates, agent.label):
+            return chosen
+    if chosen := find_candidate(candidates, wanted):
+        return chosen
+    listed = ", ".join(f"{each.label} ({fold(each.agent, 80)})" for each in candidates)
+    what = f"'{fold(wanted)}' is none of the agents of feature {candidates[0].feature}"
+    raise usage(what, hint=f"There are: {listed}")
 
 
-def _choose_proven(main: Checkout, home: Path, found: Sequence[Candidate]) -> Candidate:
+def _choose_proven(main: Checkout, home: Path, candidates: Sequence[Candidate]) -> Candidate:
     """Return the only one that is proven. An evaluation is no evidence, so of several a person chooses."""
-    how = {each.label: read_proof(main, open_work(home, each).records, each.branch) for each in found}
-    proven = [each for each in found if how[each.label].proven]
+    proofs = {each.label: read_proof(main, open_work(home, each).records, each.branch) for each in candidates}
+    proven = [each for each in candidates if proofs[each.label].proven]
     if len(proven) == 1:
         return proven[0]
-    name = found[0].feature
-    tips = {label: each.tip for label, each in how.items()}
+    name = candidates[0].feature
     if not proven:
-        listed = "; ".join(f"{each.label}: {how[each.label].why}" for each in found)
+        listed = "; ".join(f"{each.label}: {proofs[each.label].why}" for each in candidates)
         hint = f"aigon feature-status {name}, or name one and --force it, if you know better"
         what = f"None of the agents of feature {name} is proven"
         raise AigonError(what, where=listed, hint=hint, code=Exit.STOPPED)
+    page = f"{ROOT}/evaluations/feature-{name}-eval.md"
+    comparison = f"compare: aigon feature-eval {name}"
+    if (main.root / page).is_file():
+        proposal = recall_proposal(home, name, {label: proof.tip for label, proof in proofs.items()})
+        is_won = proposal and proposal.kind == "winner"
+        comparison = f"{proposal.label} was proposed by {page}" if proposal and is_won else f"compare: {page}"
     raise AigonError(
         f"Several agents of feature {name} are proven: choose one",
         where=", ".join(each.label for each in proven),
-        hint="   or   ".join(
-            [*(open_work(home, each).again for each in proven), _suggest_comparison(main, home, name, tips)]
-        ),
+        hint="   or   ".join([*(open_work(home, each).again for each in proven), comparison]),
         code=Exit.NEEDS_HUMAN,
     )
 
 
-def _suggest_comparison(main: Checkout, home: Path, name: str, tips: Mapping[str, str]) -> str:
-    """Return where a person finds how they compare, and whom the comparison proposed."""
-    file = f"{ROOT}/evaluations/feature-{name}-eval.md"
-    found = recall_proposal(home, name, tips)
-    said = f"{found.label} was proposed by " if found and found.kind == "winner" else "compare: "
-    return f"{said}{file}" if (main.root / file).is_file() else f"compare: aigon feature-eval {name}"
-
-
 @dataclass(frozen=True, slots=True)
 class BranchProof:
-    """How a branch stands: its `tip`, the commit that the last run `ended` on, whether that is proven, else `why` not.
+    """The `tip` of a branch, the commit that the last run `ended` on, and whether the tip is proven, else `why` not.
 
     `changed`: the run was, but the branch has other commits since. `nothing_built`: every criterion passed at the base.
     """
@@ -176,41 +162,33 @@ def read_proof(main: Checkout, records: Records, branch: str) -> BranchProof:
         events = records.events() if records.journal.exists() else []
     except AigonError as error:
         return BranchProof(tip, "", proven=False, why=error.what)
-    state, ended = replay(events), _find_last_commit(events)
+    state = replay(events)
+    ended = next((event.commit for event in reversed(events) if isinstance(event, RunFinished)), "")
     if not tip:
         return BranchProof(tip, ended, proven=False, why="its branch is gone")
+    if state.outcome is None:
+        why = "its last run has not ended" if state.started else "it has not run"
+        return BranchProof(tip, ended, proven=False, why=why)
     if not isinstance(state.outcome, Met):
         empty = isinstance(state.outcome, NeedsHuman) and state.outcome.nothing_built
-        return BranchProof(tip, ended, proven=False, why=_explain_unproven(state), nothing_built=empty)
+        return BranchProof(tip, ended, proven=False, why=describe_outcome(state.outcome), nothing_built=empty)
     if tip == ended or _moves_only_spec(main, ended, tip):
         return BranchProof(tip, ended, proven=True)
     return BranchProof(tip, ended, proven=False, why="it has changed since it was proven", changed=True)
-
-
-def _explain_unproven(state: State) -> str:
-    if state.outcome:
-        return describe_outcome(state.outcome)
-    return "its last run has not ended" if state.started else "it has not run"
-
-
-def _find_last_commit(events: list[Event]) -> str:
-    """Return the commit that the last outcome is about."""
-    return next((event.commit for event in reversed(events) if isinstance(event, RunFinished)), "")
 
 
 def _moves_only_spec(main: Checkout, proven: str, tip: str) -> bool:
     """Return whether `tip` is the commit by which aigon moves a spec to done, byte for byte, and nothing else."""
     if not proven or main.ask("rev-list", "--parents", "-1", tip) != f"{tip} {proven}":
         return False
-    rows = [
-        row.split() for row in (main.ask("diff-tree", "-r", "--raw", "--no-renames", proven, tip) or "").splitlines()
-    ]
-    if len(rows) != 2 or {row[4] for row in rows} != {"D", "A"}:
+    raw = main.ask("diff-tree", "-r", "--raw", "--no-renames", proven, tip) or ""
+    rows = sorted((row.split() for row in raw.splitlines()), key=lambda row: row[4])
+    if [row[4] for row in rows] != ["A", "D"]:
         return False
-    gone, come = sorted(rows, key=lambda row: row[4], reverse=True)
+    come, gone = rows
     old, new = parse_feature_path(gone[5]), parse_feature_path(come[5])
-    same = (gone[0].lstrip(":"), gone[2]) == (come[1], come[3])
-    return bool(same and old and new and gone[5].startswith(f"{ROOT}/") and come[5] == old.at("done"))
+    is_same_file = (gone[0].lstrip(":"), gone[2]) == (come[1], come[3])
+    return bool(is_same_file and old and new and gone[5].startswith(f"{ROOT}/") and come[5] == old.at("done"))
 
 
 def find_spec(main: Checkout, commit: str, name: str, wanted: str) -> Feature:
@@ -245,13 +223,8 @@ def commit_done(main: Checkout, tip: str, feature: Feature) -> tuple[Feature, st
     if is_done(main, tip, feature):
         raise usage("Another spec stands in the way", where=target, hint="Rename or remove one of the two")
     git = bookkeeping.open_own_git(main)
-    index = git.directory / "index.done"
-    index.unlink(missing_ok=True)
-    git.run("read-tree", tip, index=index)
-    mode, _, sha = git.run("ls-tree", "--full-tree", tip, "--", feature.path).decode().partition("\t")[0].split()
-    lines = f"0 {'0' * len(sha)}\t{feature.path}\n{mode} {sha}\t{target}\n"
-    git.run("update-index", "--index-info", stdin=lines.encode(), index=index)
-    tree = git.run("write-tree", index=index).decode().strip()
+    entry = objects.list_entries(git, tip, [feature.path])[feature.path]
+    tree = objects.write_tree_with(git, tip, {feature.path: None, target: (entry.mode, entry.sha)})
     message = f"docs(feature-{feature.id}): done\n"
     commit = git.run("commit-tree", tree, "-p", tip, "-F", "-", stdin=message.encode()).decode().strip()
     moved = parse_feature_path(target)

@@ -18,7 +18,7 @@ from aigon.done.choice import (
     read_proof,
     refuse_done,
 )
-from aigon.done.merge import Landing, Report, build_squash_message, merge_tip, open_pull_request
+from aigon.done.merge import Landing, RenderReport, build_squash_message, merge_tip, open_pull_request
 from aigon.done.proof import ProofSubject, clear_scratch, find_shortcomings
 from aigon.done.rebase import adopt_files, fast_forward, parse_adoptions, rebase_tip
 from aigon.done.request import DoneRequest, DoneResult, retire_candidate, retire_winner
@@ -41,13 +41,13 @@ MERGED_BEFORE = "merged before, by a run that broke off after it"
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """What is asked for, where, and who watches; `report` writes the body of a pull request."""
+    """What is asked for, where, and who watches; `render_report` writes the body of a pull request."""
 
     main: Checkout
     home: Path
     request: DoneRequest
     observers: Sequence[Observer]
-    report: Report
+    render_report: RenderReport
 
     def prove(self, place: Checkout, landing: Landing) -> None:
         """Run everything on the files of `place`, unless the merge is forced. Raises AigonError (exit 3)."""
@@ -66,7 +66,7 @@ class Errand:
 
 
 def finish_feature(
-    here: Checkout, request: DoneRequest, observers: Sequence[Observer] = (), *, report: Report
+    here: Checkout, request: DoneRequest, observers: Sequence[Observer] = (), *, report: RenderReport
 ) -> DoneResult:
     """Prove what the merge comes to, merge it, and clear away; from the main checkout or a candidate's worktree.
 
@@ -104,7 +104,7 @@ def _land(errand: Errand, proven: Landing) -> DoneResult:
     feature, tip = commit_done(grown.main, grown.tip, grown.feature)
     landing, url, anew = replace(grown, feature=feature, tip=tip), "", False
     if request.pr:
-        commit, url = tip, open_pull_request(landing, proven.tip, errand.report, verify=request.verify)
+        commit, url = tip, open_pull_request(landing, proven.tip, errand.render_report, verify=request.verify)
     elif request.how == "rebase":
         landing, anew = rebase_tip(landing, errand.prove, verify=request.verify)
         commit = fast_forward(landing, verify=request.verify)

@@ -20,7 +20,7 @@ from aigon.spec.features import Feature
 from aigon.text.quoting import fold
 
 IN_PLACE = ("-c", "merge.directoryRenames=false")
-"""A spec that goes to done takes no other along: git holds the folder for renamed where it was the only one there."""
+"""Git takes a folder whose only spec moves to done for renamed, and would move specs added to it meanwhile."""
 SHOWN = 10
 """Paths with conflicts that a message names."""
 TITLE = 120
@@ -29,7 +29,7 @@ TITLE = 120
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """The commit `tip`, whose tree is proven, on its way into `target`, which stands at `onto`."""
+    """The commit `tip`, whose tree is proven, on its way into `target`, which is at `onto`."""
 
     main: Checkout
     chosen: ChosenWork
@@ -38,19 +38,19 @@ class Landing:
     onto: str
     tip: str
 
-    def tree(self, commit: str) -> str:
-        """The tree of a commit."""
+    def find_tree(self, commit: str) -> str:
+        """Return the tree of a commit."""
         return self.main.git("rev-parse", f"{commit}^{{tree}}")
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether the target has nothing that the tip lacks: the result is the tip's own tree."""
         return self.main.is_ancestor(self.onto, self.tip)
 
 
 Prove = Callable[[Checkout, Landing], None]
 """Runs everything on the files of a checkout. Raises AigonError if that is not proven."""
-Report = Callable[[Checkout, str], str]
+RenderReport = Callable[[Checkout, str], str]
 """Returns the report on a feature as Markdown. Raises AigonError if there is none."""
 
 
@@ -63,8 +63,8 @@ def merge_tip(
     was: 3 if the result is not proven, 7 for conflicts or a hook's refusal.
     """
     branch.enter_branch(landing.main, landing.target)
-    tree, anew = landing.tree(landing.tip), False
-    if not landing.settled:
+    tree, anew = landing.find_tree(landing.tip), False
+    if not landing.is_settled:
         with _try_merge(landing) as tree:
             note_tree(tree)
             anew = not is_same_but_for_features(landing.main, tree, landing.tip, landing.feature.path)
@@ -76,11 +76,11 @@ def merge_tip(
     with restored_on_error(landing):
         if squash:
             main.git_with_hooks(*IN_PLACE, "merge", "-q", "--squash", "--ff", landing.tip)
-            if main.git("write-tree") != landing.tree(landing.onto):
+            if main.git("write-tree") != landing.find_tree(landing.onto):
                 main.git_with_hooks("commit", "-q", *options)
         else:
             main.git_with_hooks(*IN_PLACE, "merge", "--no-ff", *options, landing.tip)
-        if landing.tree("HEAD") != tree:
+        if landing.find_tree("HEAD") != tree:
             raise _explain_change(landing)
     return str(main.head), anew
 
@@ -172,7 +172,10 @@ def _explain_refusal(landing: Landing, error: AigonError) -> AigonError:
 
 def build_squash_message(landing: Landing) -> str:
     """Return subject, what is proven and by what, and trailers, from the journal of the run that proved it."""
-    state, spec = _read_state(landing), _read_spec(landing)
+    records, spec = landing.chosen.records, _read_spec(landing)
+    state = State()
+    with suppress(AigonError):  # a forced merge may have no record that can be read
+        state = replay(records.each()) if records.journal.exists() else state
     texts = {c.number: c.text for c in spec.criteria} if spec else {}
     verdicts = state.last.verdicts if state.last else ()
     return render_squash_message(
@@ -198,15 +201,7 @@ def _read_spec(landing: Landing) -> Spec | None:
         return None
 
 
-def _read_state(landing: Landing) -> State:
-    # A forced merge may have no record that can be read.
-    try:
-        return replay(landing.chosen.records.each()) if landing.chosen.records.journal.exists() else State()
-    except AigonError:
-        return State()
-
-
-def open_pull_request(landing: Landing, old: str, report: Report, *, verify: bool) -> str:
+def open_pull_request(landing: Landing, old: str, render_report: RenderReport, *, verify: bool) -> str:
     """Push the branch, open a pull request for it and return its address. One that is open is only pushed to.
 
     Raises AigonError (exit 7) with git's or gh's own words; before anything is pushed the branch is as it was.
@@ -216,7 +211,7 @@ def open_pull_request(landing: Landing, old: str, report: Report, *, verify: boo
     remote = _find_remote(main, landing.target)
     listed = forge.run_gh(main.root, "pr", "list", "--head", branch, "--state", "open", "--json", "url")
     try:
-        body = report(main, landing.chosen.name)
+        body = render_report(main, landing.chosen.name)
     except AigonError as error:
         body = f"There is no report on this feature: {fold(error.what)}.\n"
     move_branch(main, branch, landing.tip, old)

@@ -1,6 +1,6 @@
 """The final proof: what will be on the target is a tree that nobody has assessed, so everything is run on it."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -46,16 +46,14 @@ class ProofSubject:
 def load_record(subject: ProofSubject, workspace: Workspace, job: Job) -> frozen.Frozen:
     """Return what decides the feature. If people changed a file on the target since, their version counts."""
     known = frozen.load(subject.chosen.records.frozen)
-    root, base = subject.place.root, subject.base
-    if known is None:
-        return frozen.Frozen(
-            base, str(root), "", job.checks, folders=dependencies.find_dependency_folders(root, job.proof.setups)
-        )
-    theirs: Mapping[str, str] = dict.fromkeys(workspace.paths_changed(known.base, base), base)
-    known = replace(known, theirs={**known.theirs, **theirs})
-    if known.root == str(root):
-        return known
-    return replace(known, root=str(root), folders=dependencies.find_dependency_folders(root, job.proof.setups))
+    root, base = str(subject.place.root), subject.base
+    if known:
+        theirs: dict[str, str] = dict.fromkeys(workspace.paths_changed(known.base, base), base)
+        known = replace(known, theirs={**known.theirs, **theirs})
+        if known.root == root:
+            return known
+    folders = dependencies.find_dependency_folders(subject.place.root, job.proof.setups)
+    return replace(known or frozen.Frozen(base, root, "", job.checks), root=root, folders=folders)
 
 
 def select_checks(subject: ProofSubject, record: frozen.Frozen, job: Job) -> tuple[Check, ...]:
@@ -71,7 +69,7 @@ def select_checks(subject: ProofSubject, record: frozen.Frozen, job: Job) -> tup
 
 SCRATCH = "done-proof"
 NAMED = 3
-"""Problems of a red check that are named; a resumed run shows them all."""
+"""Problems of a failed check that are named; a resumed run shows them all."""
 
 
 def is_same_but_for_features(main: Checkout, one: str, other: str, spec: str) -> bool:
@@ -88,7 +86,11 @@ def find_shortcomings(subject: ProofSubject, observers: Sequence[Observer]) -> t
 
     Raises AigonError: 7 if something cannot be run, 130 or 143 if a person stopped it.
     """
-    options = Options(subject.chosen.name, skip_validation=_skipped_validation(subject), accept_passing=True)
+    records = subject.chosen.records
+    started = replay(records.each()).started if records.journal.exists() else None
+    # A run that skipped the checks is merged without them.
+    skipped = bool(started and started.skip_validation)
+    options = Options(subject.chosen.name, skip_validation=skipped, accept_passing=True)
     prepared = prepare(subject.place, options, with_agent=False, feature=subject.feature, main=subject.main)
     orphans.adopt_orphans()
     with _scratch(subject.chosen.home) as folder, Stop(patient=False).handling() as stop:
@@ -100,12 +102,11 @@ def find_shortcomings(subject: ProofSubject, observers: Sequence[Observer]) -> t
             world.close()
             orphans.sweep()
         if stop.now:
-            raise _explain_interrupt(stop)
-    return (
-        ()
-        if find_proof(job.demand, look.findings, look.verdicts)
-        else (*_describe_open(job, look),) or ("no check could pass",)
-    )
+            code = Exit.INTERRUPTED if stop.reason == "SIGINT" else Exit.TERMINATED
+            raise AigonError(f"Interrupted by {stop.reason}; nothing was merged", code=code)
+    if find_proof(job.demand, look.findings, look.verdicts):
+        return ()
+    return tuple(_describe_failures(job, look)) or ("no check could pass",)
 
 
 @contextmanager
@@ -123,17 +124,6 @@ def clear_scratch(home: Path) -> None:
     for room in (home / SCRATCH / "rooms").glob("*"):
         clean_room.remove_room(room)
     clean_room.remove_room(home / SCRATCH)
-
-
-def _skipped_validation(subject: ProofSubject) -> bool:
-    """Return whether the run that proved it skipped the checks: then the merge skips them too."""
-    started = replay(subject.chosen.records.each()).started if subject.chosen.records.journal.exists() else None
-    return bool(started and started.skip_validation)
-
-
-def _explain_interrupt(stop: Stop) -> AigonError:
-    code = Exit.INTERRUPTED if stop.reason == "SIGINT" else Exit.TERMINATED
-    return AigonError(f"Interrupted by {stop.reason}; nothing was merged", code=code)
 
 
 def _open_world(
@@ -161,8 +151,8 @@ def _open_world(
     return world, job, Snapshot(0, Tip(base, base), workspace, base, job.own_files, complaints)
 
 
-def _describe_open(job: Job, look: Assessment) -> Generator[str, None, None]:
-    """Yield a short sentence for each check that failed and each criterion that is not proven."""
+def _describe_failures(job: Job, look: Assessment) -> Iterator[str]:
+    """Yield a short sentence for each check that failed and each criterion that has not passed."""
     for finding in look.findings:
         if finding.status != "pass" and finding.check not in job.demand.known_failures:
             problems = "; ".join(describe_first_problems(finding, NAMED))

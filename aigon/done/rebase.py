@@ -1,5 +1,6 @@
 """New commits on a feature before it is merged: its own on top of the target, or files of other candidates."""
 
+import os
 import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,12 +20,15 @@ from aigon.done.merge import (
 from aigon.done.proof import is_same_but_for_features
 from aigon.errors import AigonError, Exit, usage
 from aigon.files.home import is_runtime
+from aigon.git import objects
+from aigon.git.objects import TreeEntry
 from aigon.git.path_commits import clear_index
 from aigon.git.person import NO_HOOKS, Checkout
 from aigon.git.secret_files import find_leaks, make_content_check, make_tracked_check
+from aigon.git.trusted import TrustedGit
 from aigon.job import bookkeeping, branch
 from aigon.job.options import Options
-from aigon.loop.commit_message import render_adoption_message as adopted_message
+from aigon.loop.commit_message import render_adoption_message
 from aigon.model.candidates import Candidate
 from aigon.run.prepare import prepare
 from aigon.secrets.leaks import HOW_TO_ALLOW
@@ -36,12 +40,12 @@ SAFE_REBASE = ("-c", "rebase.updateRefs=false", "-c", "rebase.autoStash=false", 
 
 
 def rebase_tip(landing: Landing, prove: Prove, *, verify: bool) -> tuple[Landing, bool]:
-    """The same with the branch's commits upon the target, and whether the result had to be proven anew.
+    """Return the landing with the branch's commits on top of the target, and whether that had to be proven anew.
 
-    No branch moves: HEAD stands alone meanwhile, where the branch is checked out.
+    No branch moves: HEAD is detached meanwhile where the branch is checked out.
     """
     chosen = landing.chosen
-    if landing.settled:
+    if landing.is_settled:
         return landing, False
     with open_branch(landing.main, chosen.branch) as place, detached_head(place, chosen.branch, landing.tip):
         try:
@@ -58,9 +62,9 @@ def rebase_tip(landing: Landing, prove: Prove, *, verify: bool) -> tuple[Landing
 
 
 def fast_forward(landing: Landing, *, verify: bool) -> str:
-    """Let the target follow to the tip, which contains it; the tip.
+    """Move the target to the tip, which contains it, and return the tip.
 
-    No commit is made here, so that git runs no pre-commit hook: with `verify` it is run on what the target gains.
+    Git makes no commit here and runs no pre-commit hook; with `verify`, it is run on what the target gains.
     """
     branch.enter_branch(landing.main, landing.target)
     if verify:
@@ -79,35 +83,24 @@ class Adoption:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class TreeFile:
-    """A file of a tree, by git's mode and object name."""
-
-    mode: str
-    sha: str
-    path: str
-
-
 def parse_adoptions(
     main: Checkout, chosen: ChosenWork, others: Sequence[Candidate], texts: Sequence[str]
 ) -> tuple[Adoption, ...]:
     """Parse `AGENT:PATH`. Raises AigonError (exit 2) if there is no such agent or file."""
     if texts and not others:
         raise usage(f"There is nobody to adopt from: {chosen.branch} is the only work on this feature", where="--adopt")
-    return tuple(_parse_adoption(main, others, text) for text in texts)
-
-
-def _parse_adoption(main: Checkout, others: Sequence[Candidate], text: str) -> Adoption:
-    whose, path = _split_adoption(main, others, text)
-    tip = main.commit_of(f"refs/heads/{whose.branch}")
-    if tip is None:
-        raise usage(f"The branch {whose.branch} is gone", where=f"--adopt {fold(text)}")
-    clean = posixpath.normpath(path) if path else ""
-    if not path or clean.startswith(("../", "/")) or clean in (".", ".."):
-        raise usage(
-            f"'{fold(text)}' names no file of the repository", where="--adopt", hint="--adopt cx:tests/test_x.py"
-        )
-    return Adoption(whose, tip, clean)
+    adoptions = []
+    for text in texts:
+        whose, path = _split_adoption(main, others, text)
+        tip = main.commit_of(f"refs/heads/{whose.branch}")
+        if tip is None:
+            raise usage(f"The branch {whose.branch} is gone", where=f"--adopt {fold(text)}")
+        clean = posixpath.normpath(path)
+        if not path or clean.startswith(("../", "/")) or clean in (".", ".."):
+            what = f"'{fold(text)}' names no file of the repository"
+            raise usage(what, where="--adopt", hint="--adopt cx:tests/test_x.py")
+        adoptions.append(Adoption(whose, tip, clean))
+    return tuple(adoptions)
 
 
 def _split_adoption(main: Checkout, others: Sequence[Candidate], text: str) -> tuple[Candidate, str]:
@@ -127,13 +120,22 @@ def adopt_files(landing: Landing, adoptions: Sequence[Adoption], prove: Prove) -
 
     Raises AigonError: 2 for what does not exist or may not be taken, 3 if it is not proven: it is saved aside then.
     """
-    files = [file for adoption in adoptions for file in _list_files(landing.main, adoption)]
-    commit = _commit_files(landing, adoptions, files)
+    git = bookkeeping.open_own_git(landing.main)
+    files = {path: entry for adoption in adoptions for path, entry in _list_files(git, adoption).items()}
+    index = clear_index(git.directory / "index.adopting")
+    git.run("read-tree", landing.tip, index=index)
+    lines = [f"{entry.mode} {entry.sha}\t".encode() + os.fsencode(path) for path, entry in files.items()]
+    git.run("update-index", "--replace", "-z", "--index-info", stdin=b"\0".join([*lines, b""]), index=index)
+    commit, tree = landing.tip, git.run("write-tree", index=index).decode().strip()
+    if tree != landing.find_tree(landing.tip):
+        sources = [(each.whose.label, each.tip, each.path) for each in adoptions]
+        message = render_adoption_message(landing.chosen.name, sources).encode()
+        commit = git.run("commit-tree", tree, "-p", landing.tip, "-F", "-", stdin=message).decode().strip()
     if commit == landing.tip:
         return landing
     grown, branch_name = replace(landing, tip=commit), landing.chosen.branch
     with open_branch(landing.main, branch_name) as place, detached_head(place, branch_name, commit):
-        _refuse_secrets(place, grown, [file.path for file in files])
+        _refuse_secrets(place, grown, list(files))
         try:
             prove(place, grown)
         except AigonError as error:
@@ -143,34 +145,20 @@ def adopt_files(landing: Landing, adoptions: Sequence[Adoption], prove: Prove) -
     return grown
 
 
-def _list_files(main: Checkout, adoption: Adoption) -> tuple[TreeFile, ...]:
+def _list_files(git: TrustedGit, adoption: Adoption) -> dict[str, TreeEntry]:
     """Return the files at a path. Raises AigonError (exit 2) if there are none, or if they include aigon's own."""
-    output = main.git("--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", adoption.tip, "--", adoption.path)
-    rows = (row.partition("\t") for row in output.split("\0") if row)
-    files = tuple(TreeFile(head.split()[0], head.split()[2], path) for head, _, path in rows)
+    inside = f"{adoption.path}/"
+    entries = objects.list_entries(git, adoption.tip)
+    files = {path: entry for path, entry in entries.items() if path == adoption.path or path.startswith(inside)}
     where = f"--adopt {adoption.whose.label}:{fold(adoption.path)}"
     if not files:
         hint = f"git ls-tree -r --name-only {adoption.whose.branch} lists what there is"
         raise usage(f"{adoption.whose.label} has no {fold(adoption.path)}", where=where, hint=hint)
-    for file in files:
-        if file.path.startswith((f"{ROOT}/", ".aigon/")) or is_runtime(file.path):
-            what = f"{fold(file.path)} is aigon's own, and is not adopted"
+    for path in files:
+        if path.startswith((f"{ROOT}/", ".aigon/")) or is_runtime(path):
+            what = f"{fold(path)} is aigon's own, and is not adopted"
             raise usage(what, where=where, hint="Name other files")
     return files
-
-
-def _commit_files(landing: Landing, adoptions: Sequence[Adoption], files: Sequence[TreeFile]) -> str:
-    """Return a commit of the tip's files with these in place, or the tip itself if nothing differs."""
-    git = bookkeeping.open_own_git(landing.main)
-    index = clear_index(git.directory / "index.adopting")
-    git.run("read-tree", landing.tip, index=index)
-    lines = "".join(f"{file.mode} {file.sha}\t{file.path}\0" for file in files).encode("utf-8", "surrogateescape")
-    git.run("update-index", "--replace", "-z", "--index-info", stdin=lines, index=index)
-    tree = git.run("write-tree", index=index).decode().strip()
-    if tree == landing.tree(landing.tip):
-        return landing.tip
-    message = adopted_message(landing.chosen.name, [(each.whose.label, each.tip, each.path) for each in adoptions])
-    return git.run("commit-tree", tree, "-p", landing.tip, "-F", "-", stdin=message.encode()).decode().strip()
 
 
 def _refuse_secrets(place: Checkout, landing: Landing, paths: Sequence[str]) -> None:
