@@ -24,7 +24,6 @@ from aigon.git.trusted import TrustedGit
 from aigon.isolation import clean_room, dependencies
 from aigon.isolation.dependencies import Bytecode
 from aigon.journal.records import Records, new_run_id
-from aigon.model.checks import Check
 from aigon.model.criteria import Spec
 from aigon.process import capacity, orphans
 from aigon.process.stop import Stop
@@ -78,73 +77,59 @@ class Bench:
                     held.callback(stop.close)
                 yield Bench(checkout, config, records, stop, home, folder, git, protection, run_id, held)
 
-    def stand(self, label: str) -> Stand:
+    def open_stand(self, label: str) -> Stand:
         """Return where a candidate's checks can be run. Raises AigonError (exit 7) if nothing is known of them."""
         with self.lock:
             if label not in self.stands:
                 if label not in self.records:
                     raise environment("Nothing is recorded of this candidate", where=label)
                 folder = self.folder / f"stand-{len(self.stands)}"
-                made = open_stand(self.checkout, self.config, self.records[label], folder, self.run_id, self.stop)
-                self.stands[label] = self.held.enter_context(made)
+                stand = open_stand(self.checkout, self.config, self.records[label], folder, self.run_id, self.stop)
+                self.stands[label] = self.held.enter_context(stand)
             return self.stands[label]
 
-    def seen(self, label: str, tree: str) -> tuple[CheckRun, ...]:
-        """Run the checks of a candidate that run tests on a clean export of `tree`, or remember what they came to.
+    def run_all(self, wanted: Sequence[tuple[str, str]]) -> list[tuple[CheckRun, ...] | AigonError]:
+        """Run the tests of each label on a clean export of each tree, side by side in the slots of the machine.
 
-        Raises AigonError: 7 if no room can be made, 3 if the comparison was stopped.
+        What a tree came to under the same checks is remembered. An error takes the place of its result.
         """
-        stand = self.stand(label)
-        file = self.home / "compared" / f"{_hash_inputs(stand, tree)}.json"
-        if (known := load_runs(file)) is not None:
-            return known
-        found = self._ran(stand, tree)
-        save_runs(file, found)
-        return found
-
-    def together(self, wanted: Sequence[tuple[str, str]]) -> list[tuple[CheckRun, ...] | AigonError]:
-        """Call `seen` for each label and tree, side by side in the slots of the machine. An error takes its place."""
-        for label in {label for label, _ in wanted if label in self.records}:
-            self.attempt_stand(label)
+        for label in dict.fromkeys(label for label, _ in wanted):
+            with suppress(AigonError):  # it is raised again below, where it belongs
+                self.open_stand(label)
         with ThreadPoolExecutor(capacity.count_slots(), thread_name_prefix="compare") as pool:
-            return list(pool.map(self._attempted, wanted))
+            return list(pool.map(self._attempt, wanted))
 
-    def attempt_stand(self, label: str) -> AigonError | None:
-        """Open a stand, or return why that fails."""
+    def _attempt(self, wanted: tuple[str, str]) -> tuple[CheckRun, ...] | AigonError:
+        label, tree = wanted
         try:
-            self.stand(label)
-        except AigonError as error:
-            return error
-        return None
-
-    def _attempted(self, one: tuple[str, str]) -> tuple[CheckRun, ...] | AigonError:
-        try:
-            return self.seen(*one)
+            stand = self.open_stand(label)
+            file = self.home / "compared" / f"{_hash_inputs(stand, tree)}.json"
+            runs = load_runs(file)
+            if runs is None:
+                runs = self._run(stand, tree)
+                save_runs(file, runs)
+            return runs
         except AigonError as error:
             return error
         except OSError as error:
             return environment(f"It could not be run: {error.strerror or error}", where=str(error.filename or ""))
 
-    def _ran(self, stand: Stand, tree: str) -> tuple[CheckRun, ...]:
+    def _run(self, stand: Stand, tree: str) -> tuple[CheckRun, ...]:
         self._require_going_on()
         number = str(next(self.numbers))
         folder, logs = self.folder / "rooms" / number, self.folder / "logs" / number
         with self.lock:  # what has to be installed or compiled is so once
-            compiled = filter(None, [self._bytecode(stand)])
-            world = replace(stand.world, rooms=folder, attendants=[*stand.world.attendants, *compiled])
+            if not self.compiled:
+                self.compiled.append(None)  # once, whatever comes of it; rooms with other dependencies do without
+                with suppress(AigonError):
+                    self.compiled[0] = compile_bytecode(stand, self.folder / "warm")
+            attendants = [*stand.world.attendants, *filter(None, self.compiled)]
+            world = replace(stand.world, rooms=folder, attendants=attendants)
             rooms = rooms_for(stand.job, world, tree, stand.record.folders, logs)
         with opened(stand.job, world, rooms, tree) as (inside, _):
-            found = tuple(summarize_result(execution.run_check(inside, check, logs)) for check in stand.job.checks)
+            runs = tuple(summarize_result(execution.run_check(inside, check, logs)) for check in stand.job.checks)
         self._require_going_on()
-        return found
-
-    def _bytecode(self, stand: Stand) -> Bytecode | None:
-        """Return what was compiled for the first stand; rooms with other dependencies do without."""
-        if not self.compiled:
-            self.compiled.append(None)  # once, whatever comes of it
-            with suppress(AigonError):
-                self.compiled[0] = compile_bytecode(stand, self.folder / "warm")
-        return self.compiled[0]
+        return runs
 
     def _require_going_on(self) -> None:
         if self.stop.look():
@@ -163,19 +148,15 @@ def _hash_inputs(stand: Stand, tree: str) -> str:
 def _scratch(home: Path) -> Iterator[Path]:
     """Yield a folder that no other comparison uses. Its names repeat, so that what a killed one left is removed."""
     with ExitStack() as held:
-        place = next(home / "comparing" / str(number) for number in count(1) if _take_slot(home, number, held))
+        for number in count(1):
+            with suppress(AigonError):
+                held.enter_context(hold_lock(home / "locks" / f"comparing-{number}.lock", "A comparison"))
+                break
+        place = home / "comparing" / str(number)
         _clear(place)
         place.mkdir(parents=True)
         held.callback(_clear, place)
         yield place
-
-
-def _take_slot(home: Path, number: int, held: ExitStack) -> bool:
-    try:
-        held.enter_context(hold_lock(home / "locks" / f"comparing-{number}.lock", "A comparison"))
-    except AigonError:
-        return False
-    return True
 
 
 def _clear(place: Path) -> None:
@@ -194,7 +175,16 @@ def compile_bytecode(stand: Stand, folder: Path) -> Bytecode | None:
 
     None if no check is pytest itself without a place of its own for bytecode. Raises AigonError (exit 7).
     """
-    checks = _select_collecting(stand.job.checks, stand.world.check_env.get(ADDOPTS, ""))
+    options = stand.world.check_env.get(ADDOPTS, "")
+    checks = [
+        replace(
+            check,
+            timeout=min(check.timeout, COLLECT_SECONDS),
+            env={**check.env, ADDOPTS: f"{check.env.get(ADDOPTS, options)} --collect-only"},
+        )
+        for check in stand.job.checks
+        if check.parser == "pytest" and PREFIX not in check.env
+    ]
     if not checks:
         return None
     world = replace(stand.world, rooms=folder / "rooms")
@@ -203,16 +193,3 @@ def compile_bytecode(stand: Stand, folder: Path) -> Bytecode | None:
         for check in checks:
             execution.run_check(inside, check, folder)
         return dependencies.take_bytecode(room, folder / "bytecode", rooms.needs.lent)
-
-
-def _select_collecting(checks: Sequence[Check], options: str) -> list[Check]:
-    """Those that are pytest, told to run nothing."""
-    some = [check for check in checks if check.parser == "pytest" and PREFIX not in check.env]
-    return [
-        replace(
-            check,
-            timeout=min(check.timeout, COLLECT_SECONDS),
-            env={**check.env, ADDOPTS: f"{check.env.get(ADDOPTS, options)} --collect-only"},
-        )
-        for check in some
-    ]

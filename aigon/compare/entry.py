@@ -1,27 +1,26 @@
 """The facts on one candidate: from aigon's records, from its branch, and from its change as text."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from aigon.compare.rules.evaluation import ComparedFeature
-from aigon.compare.rules.facts import CandidateFacts, ChangeMeasures, measure_change
+from aigon.compare.rules.facts import CandidateFacts, measure_change
 from aigon.config.models import Config
 from aigon.errors import AigonError
 from aigon.files.home import ensure_home
 from aigon.files.locks import is_locked
 from aigon.git import objects
 from aigon.git.diff import diff_trees
-from aigon.git.objects import TreeEntry as File
+from aigon.git.objects import TreeEntry
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.job.bookkeeping import open_own_git
-from aigon.journal.decisions import HumanDecision
 from aigon.journal.events import Event, IterationFinished, MoneySpent, RunFinished, RunStarted, TurnEnded
 from aigon.journal.history import build_history
 from aigon.journal.records import Records
 from aigon.journal.replay import read_events
-from aigon.model.changes import Concern, Edit, Edits
+from aigon.model.changes import Edit, Edits
 from aigon.model.criteria import Spec
 from aigon.model.outcomes import Met
 from aigon.model.turns import CostStatus
@@ -35,17 +34,7 @@ from aigon.proof.protection import protection_of
 from aigon.spec.document import read_known_failures
 from aigon.spec.features import FOLDERS, ROOT, Feature
 
-
-def read_change(
-    git: TrustedGit, base: str, tip: str, own: frozenset[str], protection: Protection, expected: tuple[str, ...]
-) -> tuple[ChangeMeasures, Edits]:
-    """Return the measures of a change, and the change as text. `own` are aigon's files, which are nobody's work.
-
-    Raises AigonError (exit 7) with git's words.
-    """
-    diffs = diff_trees(git, base, tip, own)
-    edits = _read_edits(git, base, tip, [diff.path for diff in diffs], protection)
-    return measure_change(diffs, edits, expected), edits
+SUBMODULE = "160000"
 
 
 def list_own_files(feature: Feature, label: str) -> frozenset[str]:
@@ -54,33 +43,26 @@ def list_own_files(feature: Feature, label: str) -> frozenset[str]:
     return frozenset({*specs, feature.path, feature.log(label)})
 
 
-def find_concerns(edits: Edits, decisions: Iterable[HumanDecision]) -> tuple[Concern, ...]:
-    """Return what the integrity rules find in a change, without what a person approved."""
-    return apply_decisions(concerns(edits), tuple(decisions))
-
-
-def _read_edits(git: TrustedGit, base: str, tip: str, paths: list[str], protection: Protection) -> Edits:
-    before, after = objects.list_entries(git, base, paths), objects.list_entries(git, tip, paths)
+def _read_edits(git: TrustedGit, base: str, tip: str, paths: list[str], rules: Protection) -> Edits:
+    """Return the files at `paths` as text, before and after."""
     if not paths:
         return Edits(())
-    files = [file for file in (*before.values(), *after.values()) if file.mode != "160000"]
-    texts = objects.read_blobs(git, [file.sha for file in files])
-    return Edits(tuple(_build_edit(path, before.get(path), after.get(path), texts, protection) for path in paths))
+    before, after = objects.list_entries(git, base, paths), objects.list_entries(git, tip, paths)
+    texts = objects.read_blobs(git, [f.sha for f in (*before.values(), *after.values()) if f.mode != SUBMODULE])
 
+    def read_text(file: TreeEntry | None) -> str | None:
+        if file is None:
+            return None
+        data = texts.get(file.sha, b"")
+        # The content of a submodule is the name of its commit.
+        return file.sha if file.mode == SUBMODULE else "" if b"\0" in data[:8000] else data.decode("utf-8", "replace")
 
-def _build_edit(
-    path: str, before: File | None, after: File | None, texts: Mapping[str, bytes], rules: Protection
-) -> Edit:
-    modes = (after.mode if after else "", before.mode if before else "")
-    return Edit(path, _read_text(before, texts), _read_text(after, texts), rules.part(path), *modes)
-
-
-def _read_text(file: File | None, texts: Mapping[str, bytes]) -> str | None:
-    # A submodule's content is the name of its commit.
-    if file is None:
-        return None
-    data = texts.get(file.sha, b"")
-    return file.sha if file.mode == "160000" else "" if b"\0" in data[:8000] else data.decode("utf-8", "replace")
+    edits = []
+    for path in paths:
+        old, new = before.get(path), after.get(path)
+        modes = (new.mode if new else "", old.mode if old else "")
+        edits.append(Edit(path, read_text(old), read_text(new), rules.part(path), *modes))
+    return Edits(tuple(edits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,11 +197,13 @@ def _add_change(contest: Contest, one: Contestant, facts: CandidateFacts) -> Can
     # Protected is what the checks needed before the agent began.
     frozen = frozen_of(one.records.frozen)
     rules = protection_of(contest.main.root, contest.config, contest.spec, frozen.checks if frozen else ())
-    git, expected = open_own_git(contest.main), contest.subject.expected
+    git = open_own_git(contest.main)
     try:
-        changed, edits = read_change(git, facts.base, facts.tip, one.own, rules, expected)
+        diffs = diff_trees(git, facts.base, facts.tip, one.own)
+        edits = _read_edits(git, facts.base, facts.tip, [diff.path for diff in diffs], rules)
     except AigonError as error:
         return replace(facts, notes=(*facts.notes, f"its change could not be read: {error.hint or error.what}"))
+    facts = replace(facts, changed=measure_change(diffs, edits, contest.subject.expected))
     if facts.concerns or isinstance(facts.outcome, Met):
-        return replace(facts, changed=changed)
-    return replace(facts, changed=changed, concerns=find_concerns(edits, one.records.decisions()))
+        return facts
+    return replace(facts, concerns=apply_decisions(concerns(edits), one.records.decisions()))

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from aigon.compare.bench import Bench
 from aigon.compare.entry import Contest, Contestant, gather_facts, list_own_files
-from aigon.compare.new_tests import Bench, find_new_tests, run_cross_checks
+from aigon.compare.new_tests import find_new_tests, run_cross_checks
 from aigon.compare.rules.evaluation import ComparedFeature, Evaluation, build_evaluation, find_tied
-from aigon.compare.rules.facts import CandidateFacts, CrossCheck, NewTests, Preference
+from aigon.compare.rules.facts import CandidateFacts, NewTests
 from aigon.compare.rules.order import rank_candidates
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.config.models import JudgeConfig
@@ -29,12 +30,12 @@ from aigon.spec import markdown
 from aigon.spec.features import Feature
 
 SOLO = "solo"
-"""What the one is called that works without a worktree."""
+"""The label of work without a worktree."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """What a person asked for: a feature, whether new tests run across, and a judge in place of the configured one."""
+    """A feature, whether new tests run on the work of the others, and a judge in place of the configured one."""
 
     feature: str
     cross_checks: bool = True
@@ -44,28 +45,50 @@ class EvaluationRequest:
 def evaluate_feature(main: Checkout, asked: EvaluationRequest) -> Evaluation:
     """Compare everybody who worked on the feature; `main` is the main checkout. Nothing is written there.
 
-    Raises AigonError: 2 if nobody has run or the feature is unknown, 7 for records that cannot be read.
+    Raises AigonError: 2 if nobody has run or the feature is unknown, 7 for records that cannot be read, 130 or 143 if
+    a person stopped it.
     """
     contest, contestants = _open_contest(main, asked)
-    entries = tuple(gather_facts(contest, each) for each in contestants)
-    with open_bench(contest) as bench:
-        entries = tuple(add_new_tests(bench, entry) for entry in entries)
-        wanted = asked.cross_checks and contest.config.evaluation.cross_checks
-        checks = cross_check_candidates(bench, entries) if wanted else ()
-        alike = find_tied(entries, rank_candidates(entries))
-        preferred = ask_preferences(bench, contest, [entry for entry in entries if entry.label in alike])
-    return build_evaluation(contest.subject, entries, checks, preferred, _note_bases(entries))
+    entries = [gather_facts(contest, each) for each in contestants]
+    with (
+        Stop(patient=False).handling() as stop,
+        Bench.open(main, contest.config, contest.records, stop) as bench,
+    ):
+        entries = [replace(entry, new_tests=_find_new_tests(bench, entry)) for entry in entries]
+        # No gate: names and places may differ for good reasons.
+        crossed = [(entry.label, entry.tip, entry.new_tests) for entry in entries if entry.new_tests and entry.tip]
+        is_crossed = asked.cross_checks and contest.config.evaluation.cross_checks and len(crossed) > 1
+        checks = run_cross_checks(bench, crossed) if is_crossed else ()
+        tied = find_tied(entries, rank_candidates(entries))
+        pairs = list(combinations([entry for entry in entries if entry.label in tied], 2))
+        preferences = []
+        if pairs:
+            from aigon.compare.pairwise import compare_pair
+
+            for one, other in pairs:
+                tips = (one.label, one.tip), (other.label, other.tip)
+                preferences.append(compare_pair(bench, *tips, contest.spec, one.base))
+        if stop.reason:
+            code = Exit.INTERRUPTED if stop.reason == "SIGINT" else Exit.TERMINATED
+            raise AigonError("The comparison was stopped; nothing was written", code=code)
+    return build_evaluation(contest.subject, entries, checks, preferences, _note_bases(entries))
 
 
 @contextmanager
 def open_main_checkout(checkout: Checkout) -> Iterator[Checkout]:
-    """Yield the main checkout of the repository."""
+    """Yield the main checkout of the repository, from any worktree."""
     root = find_repository(checkout.root).root
     if root == checkout.root:
         yield checkout
         return
     with Checkout.open(root) as main:
         yield main
+
+
+def _find_new_tests(bench: Bench, entry: CandidateFacts) -> NewTests:
+    if not (entry.base and entry.tip):
+        return NewTests(why="it has no branch")
+    return find_new_tests(bench, entry.label, entry.base, entry.tip)
 
 
 def _open_contest(main: Checkout, asked: EvaluationRequest) -> tuple[Contest, tuple[Contestant, ...]]:
@@ -100,48 +123,10 @@ def _list_contestants(main: Checkout, feature: Feature) -> tuple[Contestant, ...
     return tuple(contestants)
 
 
-def _note_bases(entries: tuple[CandidateFacts, ...]) -> tuple[str, ...]:
+def _note_bases(entries: Sequence[CandidateFacts]) -> tuple[str, ...]:
     # What is compared should begin at the same commit.
     bases = {entry.label: entry.base for entry in entries if entry.base}
     if len(set(bases.values())) < 2:
         return ()
     listed = ", ".join(f"{label} at {base[:10]}" for label, base in bases.items())
     return (f"They began from different commits ({listed}), and each is measured from its own",)
-
-
-@contextmanager
-def open_bench(contest: Contest) -> Iterator[Bench]:
-    """Yield where tests can be run. Raises AigonError (exit 130 or 143) if a person stopped it."""
-    with (
-        Stop(patient=False).handling() as stop,
-        Bench.open(contest.main, contest.config, contest.records, stop) as bench,
-    ):
-        yield bench
-        if stop.reason:
-            code = Exit.INTERRUPTED if stop.reason == "SIGINT" else Exit.TERMINATED
-            raise AigonError("The comparison was stopped; nothing was written", code=code)
-
-
-def add_new_tests(bench: Bench, entry: CandidateFacts) -> CandidateFacts:
-    """Add the tests that the candidate added, and whether they fail on the base."""
-    if not (entry.base and entry.tip):
-        return replace(entry, new_tests=NewTests(why="it has no branch"))
-    return replace(entry, new_tests=find_new_tests(bench, entry.label, entry.base, entry.tip))
-
-
-def cross_check_candidates(bench: Bench, entries: Sequence[CandidateFacts]) -> tuple[CrossCheck, ...]:
-    """Run each one's new tests on the work of the others. No gate: names and places may differ for good reasons."""
-    crossed = [(entry.label, entry.tip, entry.new_tests) for entry in entries if entry.new_tests and entry.tip]
-    return run_cross_checks(bench, crossed) if len(crossed) > 1 else ()
-
-
-def ask_preferences(bench: Bench, contest: Contest, entries: Sequence[CandidateFacts]) -> tuple[Preference, ...]:
-    """Ask the judge which of each two it prefers; unknown without a judge."""
-    if len(entries) < 2:
-        return ()
-    from aigon.compare.pairwise import compare_pair
-
-    return tuple(
-        compare_pair(bench, (one.label, one.tip), (other.label, other.tip), contest.spec, one.base)
-        for one, other in combinations(entries, 2)
-    )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 
-from aigon.compare.bench import Bench as Bench
+from aigon.compare.bench import Bench
 from aigon.compare.rules.facts import CrossCheck, NewTests
 from aigon.compare.stand import CheckRun
 from aigon.errors import AigonError
@@ -25,7 +25,7 @@ class PlacedTests:
     moved: Mapping[str, str] = field(default_factory=dict)
     clash: tuple[str, ...] = ()
 
-    def renamed(self, test: str) -> str:
+    def rename(self, test: str) -> str:
         """Return the id that a test has if its file was moved."""
         for old, new in self.moved.items():
             for before, after in zip(_list_prefixes(old), _list_prefixes(new), strict=True):
@@ -47,9 +47,8 @@ def place_files(
     moved: dict[str, str] = {}
     clash: list[str] = []
     for path, entry in files.items():
-        mine = there.get(path)
-        same = mine and (mine.mode, mine.sha) == (entry.mode, entry.sha)
-        if mine is None or same or mine == base.get(path):
+        other = there.get(path)
+        if other in (None, base.get(path)) or (other and (other.mode, other.sha) == (entry.mode, entry.sha)):
             placed[path] = entry
         elif free := _find_free_name(path, {*there, *files, *placed}, label):
             placed[free], moved[path] = entry, free
@@ -85,12 +84,32 @@ LINK = "160000"
 
 @dataclass(slots=True)
 class _TestTally:
-    """New tests so far; `why` has the reasons for which some are unknown."""
+    """New tests so far; `why` has the reasons for which some are unknown. Dictionaries keep them in order."""
 
     added: dict[str, None] = field(default_factory=dict)
     red: dict[str, None] = field(default_factory=dict)
     green: dict[str, None] = field(default_factory=dict)
     why: dict[str, None] = field(default_factory=dict)
+
+    def add_check(
+        self, on_tip: CheckRun, on_base: CheckRun, before: Mapping[str, TestResult], files: frozenset[str]
+    ) -> None:
+        """Add the tests of one check that are new and ran; `before` are those of the base."""
+        for test, result in on_tip.tests.items():
+            if test in before or result == "skipped":
+                continue
+            self.added[test] = None
+            if result != "passed":
+                self.why["some do not pass on the candidate's own work"] = None
+            elif _is_red(test, on_base, files):
+                self.red[test] = None
+            elif on_base.tests.get(test) == "passed":
+                self.green[test] = None
+            elif not on_base.reported:
+                self.why[f"{on_base.check} named no tests on the base ({on_base.summary})"] = None
+            else:
+                skipped = "skipped on" if test in on_base.tests else "not run on"
+                self.why[f"some {'are' if test in on_base.tests else 'were'} {skipped} the base"] = None
 
 
 def find_new_tests(bench: Bench, label: str, base: str, tip: str) -> NewTests:
@@ -102,20 +121,45 @@ def find_new_tests(bench: Bench, label: str, base: str, tip: str) -> NewTests:
         files = list_test_files(bench, base, tip)
         if not files:
             return NewTests()
-        stand = bench.stand(label)
+        stand = bench.open_stand(label)
         if not stand.job.checks:
             return NewTests(why="no check of this project runs tests")
-        wanted = [(label, tip), (label, overlay_files(bench, base, files))]
-        if not all(_is_recorded(bench, label, check.name) for check in stand.job.checks):
-            wanted.append((label, base))
-        runs: list[tuple[CheckRun, ...]] = []
-        for run in bench.together(wanted):
-            if isinstance(run, AigonError):
-                raise run
-            runs.append(run)
-        return _compare_runs(bench, label, base, frozenset(files), runs)
+        tested = stand.record.tested
+        recorded: dict[str, Mapping[str, TestResult]] = {
+            name: run.tests for name, run in tested.items() if run.reported
+        }
+        trees = [tip, _overlay(bench, base, files)]
+        if not all(check.name in recorded for check in stand.job.checks):
+            trees.append(base)
+        runs = bench.run_all([(label, tree) for tree in trees])
+        if error := next((run for run in runs if isinstance(run, AigonError)), None):
+            raise error
+        on_tip, on_base, *alone = [run for run in runs if not isinstance(run, AigonError)]
+        recorded = {run.check: run.tests for each in alone for run in each if run.reported} | recorded
+        if not any(bench.protection.part(path) == "tests" for path in objects.list_entries(bench.git, base)):
+            recorded = {check.name: {} for check in stand.job.checks} | recorded
+        return _tally_runs(on_tip, on_base, recorded, frozenset(files))
     except AigonError as error:
         return NewTests(why=error.what)
+
+
+def _tally_runs(
+    on_tip: tuple[CheckRun, ...],
+    on_base: tuple[CheckRun, ...],
+    recorded: Mapping[str, Mapping[str, TestResult]],
+    files: frozenset[str],
+) -> NewTests:
+    """Compare the runs of each check; `recorded` are the tests of the base by check."""
+    tally = _TestTally()
+    for tip_run, base_run in zip(on_tip, on_base, strict=True):
+        if not tip_run.reported or not tip_run.tests:
+            tally.why[f"{tip_run.check} names no tests ({tip_run.summary})"] = None
+        elif (before := recorded.get(tip_run.check)) is None:
+            tally.why[f"it is not known which tests {tip_run.check} has on the base"] = None
+        else:
+            tally.add_check(tip_run, base_run, before, files)
+    unknown = tuple(test for test in tally.added if test not in tally.red and test not in tally.green)
+    return NewTests(tuple(tally.added), tuple(tally.red), tuple(tally.green), unknown, "; ".join(tally.why))
 
 
 def list_test_files(bench: Bench, base: str, tip: str) -> dict[str, TreeEntry]:
@@ -125,62 +169,9 @@ def list_test_files(bench: Bench, base: str, tip: str) -> dict[str, TreeEntry]:
     return {path: entry for path, entry in changed.items() if bench.protection.part(path) == "tests"}
 
 
-def overlay_files(bench: Bench, tree: str, files: Mapping[str, TreeEntry]) -> str:
+def _overlay(bench: Bench, tree: str, files: Mapping[str, TreeEntry]) -> str:
+    """Return the name of a tree with these files in it, by path."""
     return objects.write_tree_with(bench.git, tree, {path: (entry.mode, entry.sha) for path, entry in files.items()})
-
-
-def _is_recorded(bench: Bench, label: str, check: str) -> bool:
-    """Return whether the baseline has the names of the tests."""
-    tested = bench.stand(label).record.tested.get(check)
-    return tested is not None and tested.reported
-
-
-def _compare_runs(
-    bench: Bench, label: str, base: str, files: frozenset[str], sights: list[tuple[CheckRun, ...]]
-) -> NewTests:
-    found = _TestTally()
-    for number, (on_tip, on_base) in enumerate(zip(*sights[:2], strict=True)):
-        if not on_tip.reported or not on_tip.tests:
-            found.why[f"{on_tip.check} names no tests ({on_tip.summary})"] = None
-            continue
-        alone = sights[2][number] if len(sights) > 2 else None
-        before = _find_base_tests(bench, label, base, on_tip.check, alone)
-        if before is None:
-            found.why[f"it is not known which tests {on_tip.check} has on the base"] = None
-            continue
-        _sort_tests(found, on_tip, on_base, before, files)
-    unknown = tuple(test for test in found.added if test not in found.red and test not in found.green)
-    return NewTests(tuple(found.added), tuple(found.red), tuple(found.green), unknown, "; ".join(found.why))
-
-
-def _find_base_tests(
-    bench: Bench, label: str, base: str, check: str, alone: CheckRun | None
-) -> Mapping[str, TestResult] | None:
-    """Return the tests of the base; None if they are not known."""
-    if _is_recorded(bench, label, check):
-        return bench.stand(label).record.tested[check].tests
-    if alone and alone.reported:
-        return alone.tests
-    has_some = any(bench.protection.part(path) == "tests" for path in objects.list_entries(bench.git, base))
-    return None if has_some else {}
-
-
-def _sort_tests(
-    found: _TestTally, on_tip: CheckRun, on_base: CheckRun, before: Mapping[str, TestResult], files: frozenset[str]
-) -> None:
-    """Add the tests of one check that are new and ran."""
-    for test, result in on_tip.tests.items():
-        if test in before or result == "skipped":
-            continue
-        found.added[test] = None
-        if result != "passed":
-            found.why["some do not pass on the candidate's own work"] = None
-        elif _is_red(test, on_base, files):
-            found.red[test] = None
-        elif on_base.tests.get(test) == "passed":
-            found.green[test] = None
-        else:
-            found.why[_explain_unknown(test, on_base)] = None
 
 
 def _is_red(test: str, on_base: CheckRun, files: frozenset[str]) -> bool:
@@ -188,85 +179,67 @@ def _is_red(test: str, on_base: CheckRun, files: frozenset[str]) -> bool:
     if (result := on_base.tests.get(test)) is not None:
         return result in ("failed", "error")
     broken = not on_base.reported and on_base.status == "fail" and any(p.file in files for p in on_base.problems)
-    return broken or on_base.unloaded(test)
-
-
-def _explain_unknown(test: str, on_base: CheckRun) -> str:
-    if not on_base.reported:
-        return f"{on_base.check} named no tests on the base ({on_base.summary})"
-    return "some are skipped on the base" if test in on_base.tests else "some were not run on the base"
+    return broken or on_base.could_not_load(test)
 
 
 MOST_CROSSED = 4
 """Candidates that are crossed, the first ones: with n of them it takes n * (n - 1) runs."""
 CrossedCandidate = tuple[str, str, NewTests]
-
-
-@dataclass(frozen=True, slots=True)
-class _CrossRun:
-    """One pair that can be run: the new tests, their files, and the tree with these in it."""
-
-    new: NewTests
-    laid: PlacedTests
-    tree: str
+"""A label, the tip of the branch, and its new tests."""
 
 
 def run_cross_checks(bench: Bench, entries: Sequence[CrossedCandidate]) -> tuple[CrossCheck, ...]:
-    """What the new tests of each of the `entries` (label, tip, its new tests) do on the tip of every other one.
+    """Run the new tests of each of the `entries` on the tip of every other one; never raise.
 
-    In the order of the pairs; never raises. Files of the other are never replaced: see `cross_checks_laid`.
+    The results are in the order of the pairs. Files of the other are never replaced: see `place_files`.
     """
-    found: dict[tuple[str, str], CrossCheck] = {}
-    runs: dict[tuple[str, str], _CrossRun] = {}
-    for of, against in permutations(entries, 2):
-        pair = (of[0], against[0])
-        planned = _plan_run(
-            bench, of, against, crossed=of in entries[:MOST_CROSSED] and against in entries[:MOST_CROSSED]
-        )
-        if isinstance(planned, _CrossRun):
-            runs[pair] = planned
-        else:
-            found[pair] = CrossCheck(*pair, why=planned)
-    ran = bench.together([(pair[1], run.tree) for pair, run in runs.items()])
-    for (pair, run), seen in zip(runs.items(), ran, strict=True):
-        found[pair] = _judge_run(pair, run, seen)
-    return tuple(found[of[0], against[0]] for of, against in permutations(entries, 2))
+    checks: dict[tuple[str, str], CrossCheck] = {}
+    runs: dict[tuple[str, str], tuple[NewTests, PlacedTests, str]] = {}
+    for (label, tip, new), (other, there, _) in permutations(entries, 2):
+        pair = (label, other)
+        try:
+            if not {label, other} <= {each[0] for each in entries[:MOST_CROSSED]}:
+                checks[pair] = CrossCheck(*pair, why=f"only the first {MOST_CROSSED} candidates are crossed")
+            elif not new.added:
+                checks[pair] = CrossCheck(*pair, why=new.why or f"{label} added no tests")
+            else:
+                placed = _place_tests(bench, label, tip, there)
+                if placed.clash:
+                    names = ", ".join(placed.clash[:5])
+                    checks[pair] = CrossCheck(*pair, why=f"{other} has files of its own with the same names: {names}")
+                else:
+                    runs[pair] = (new, placed, _overlay(bench, there, placed.files))
+        except AigonError as error:
+            checks[pair] = CrossCheck(*pair, why=error.what)
+    results = bench.run_all([(other, tree) for (_, other), (_, _, tree) in runs.items()])
+    for (pair, (new, placed, _)), run in zip(runs.items(), results, strict=True):
+        checks[pair] = _judge_run(pair, new, placed, run)
+    return tuple(checks[one[0], other[0]] for one, other in permutations(entries, 2))
 
 
-def _plan_run(bench: Bench, of: CrossedCandidate, against: CrossedCandidate, *, crossed: bool) -> _CrossRun | str:
-    """Return what is to be run, or why nothing is."""
-    (label, tip, new), (other, there, _) = of, against
-    if not crossed:
-        return f"only the first {MOST_CROSSED} candidates are crossed"
-    if not new.added:
-        return new.why or f"{label} added no tests"
-    try:
-        base = bench.stand(label).record.base
-        before, now = objects.list_entries(bench.git, base), objects.list_entries(bench.git, there)
-        where = place_files(list_test_files(bench, base, tip), before, now, label)
-        if where.clash:
-            return f"{other} has files of its own with the same names: {', '.join(where.clash[:5])}"
-        changes = {path: (entry.mode, entry.sha) for path, entry in where.files.items()}
-        return _CrossRun(new, where, objects.write_tree_with(bench.git, there, changes))
-    except AigonError as error:
-        return error.what
+def _place_tests(bench: Bench, label: str, tip: str, there: str) -> PlacedTests:
+    base = bench.open_stand(label).record.base
+    before, now = objects.list_entries(bench.git, base), objects.list_entries(bench.git, there)
+    return place_files(list_test_files(bench, base, tip), before, now, label)
 
 
-def _judge_run(pair: tuple[str, str], run: _CrossRun, seen: tuple[CheckRun, ...] | AigonError) -> CrossCheck:
-    if isinstance(seen, AigonError):
-        return CrossCheck(*pair, why=seen.what)
-    if not any(check.reported for check in seen):
-        said = "; ".join(f"{check.check}: {check.summary}" for check in seen)
-        return CrossCheck(*pair, why=f"no test was named there ({said})" if said else "no check there runs tests")
-    results = {test: _find_result(run.laid.renamed(test), seen) for test in run.new.added}
+def _judge_run(
+    pair: tuple[str, str], new: NewTests, placed: PlacedTests, run: tuple[CheckRun, ...] | AigonError
+) -> CrossCheck:
+    if isinstance(run, AigonError):
+        return CrossCheck(*pair, why=run.what)
+    if not any(check.reported for check in run):
+        summary = "; ".join(f"{check.check}: {check.summary}" for check in run)
+        return CrossCheck(*pair, why=f"no test was named there ({summary})" if summary else "no check there runs tests")
+    results = {test: _find_result(placed.rename(test), run) for test in new.added}
     failed = tuple(test for test, result in results.items() if result == "failed")
     errors = tuple(test for test, result in results.items() if result == "error")
     return CrossCheck(*pair, sum(result == "passed" for result in results.values()), failed, errors)
 
 
-def _find_result(test: str, seen: Sequence[CheckRun]) -> TestResult:
+def _find_result(test: str, run: Sequence[CheckRun]) -> TestResult:
     """Return how a test ended there; an error if it was not loaded, was skipped, or lacks what it imports."""
-    for check in seen:
+    for check in run:
         if (result := check.tests.get(test)) is not None:
             ran = result in ("passed", "failed")
             return result if ran and not (result == "failed" and check.lacks_import(test)) else "error"

@@ -21,7 +21,7 @@ from aigon.job.options import Limits
 from aigon.job.results import Result
 from aigon.job.world import World
 from aigon.journal.records import Records
-from aigon.model.checks import Check, CheckStatus, Problem, TestResult
+from aigon.model.checks import CheckStatus, Problem, TestResult
 from aigon.model.criteria import Spec
 from aigon.process.stop import Stop
 from aigon.proof import protection
@@ -55,7 +55,8 @@ def open_stand(
         raise environment('its tests cannot be run elsewhere: "proof" is "in-place"', where=".aigon/config.json")
     with ExitStack() as held:
         checkout = _open_worktree(main, record, held)
-        record = record if str(checkout.root) == record.root else _move_record(record, checkout.root, plan)
+        if str(checkout.root) != record.root:
+            record = _move_record(record, checkout.root, plan)
         world = _build_world(checkout, config, records, folder, run_id, stop)
         held.callback(world.close)
         yield Stand(build_job(record, plan), world, record)
@@ -75,18 +76,17 @@ def _open_worktree(main: Checkout, record: Frozen, held: ExitStack) -> Checkout:
 
 def _move_record(record: Frozen, root: Path, plan: ProofPlan) -> Frozen:
     """Return the record for another checkout of the repository, with the dependencies of that one."""
-    checks = tuple(_move_check(check, record.root, str(root)) for check in record.checks)
-    return replace(
-        record, root=str(root), checks=checks, folders=dependencies.find_dependency_folders(root, plan.setups)
+    old = record.root
+
+    def move(text: str) -> str:
+        return f"{root}{text[len(old) :]}" if text == old or text.startswith(f"{old}/") else text
+
+    checks = tuple(
+        replace(check, argv=tuple(map(move, check.argv)), env={name: move(v) for name, v in check.env.items()})
+        for check in record.checks
     )
-
-
-def _move_check(check: Check, old: str, new: str) -> Check:
-    def moved(text: str) -> str:
-        return new + text[len(old) :] if text == old or text.startswith(f"{old}/") else text
-
-    env = {name: moved(value) for name, value in check.env.items()}
-    return replace(check, argv=tuple(map(moved, check.argv)), env=env)
+    folders = dependencies.find_dependency_folders(root, plan.setups)
+    return replace(record, root=str(root), checks=checks, folders=folders)
 
 
 def _build_world(checkout: Checkout, config: Config, records: Records, folder: Path, run_id: str, stop: Stop) -> World:
@@ -171,7 +171,7 @@ class CheckRun:
         """Whether the same would come again; what was killed or ran out of time says nothing of the tree."""
         return self.status in ("pass", "fail")
 
-    def unloaded(self, test: str) -> bool:
+    def could_not_load(self, test: str) -> bool:
         """Whether a test that is not there, or the file or class that it is in, is named as what could not be loaded.
 
         The id of a test that is called like its file is that of the file.

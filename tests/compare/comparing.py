@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aigon.compare.new_tests import Bench
+from aigon.compare.bench import Bench
 from aigon.config.models import Config
 from aigon.files.home import ensure_home
 from aigon.git.person import Checkout

@@ -103,7 +103,7 @@ def test_a_file_of_the_others_own_is_never_replaced() -> None:
     assert found.clash == ("tests/data.json",)
     assert found.moved == {"tests/a_test.py": "tests/a__c_o_2_test.py"}
     assert set(found.files) == {"tests/test_old.py", "tests/a__c_o_2_test.py", "tests/new.json"}
-    assert found.renamed("tests.a_test.TestX::test_y") == "tests.a__c_o_2_test.TestX::test_y"
-    assert found.renamed("tests/a_test.py::test_y") == "tests/a__c_o_2_test.py::test_y"
-    assert found.renamed("a_test::test_y") == "a__c_o_2_test::test_y"
-    assert found.renamed("tests.test_old::test_y") == "tests.test_old::test_y"
+    assert found.rename("tests.a_test.TestX::test_y") == "tests.a__c_o_2_test.TestX::test_y"
+    assert found.rename("tests/a_test.py::test_y") == "tests/a__c_o_2_test.py::test_y"
+    assert found.rename("a_test::test_y") == "a__c_o_2_test::test_y"
+    assert found.rename("tests.test_old::test_y") == "tests.test_old::test_y"

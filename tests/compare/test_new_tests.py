@@ -140,11 +140,11 @@ def test_bytecode_for_the_rooms_is_nobodys_and_runs_no_test(lab: Lab, tmp_path: 
     side = rivals(lab, own, **{"tests/test_marks.py": f"def test_marks():\n    open({str(tmp_path / 'ran')!r}, 'w')\n"})
     side.add("cc", {"app.py": TWO, "tests/test_importing.py": IMPORTING})
     with side.bench() as bench:
-        found = compile_bytecode(bench.stand("cc"), tmp_path / "warm")
+        found = compile_bytecode(bench.open_stand("cc"), tmp_path / "warm")
     assert found and not (tmp_path / "ran").exists()
     compiled = {path.name.partition(".")[0] for path in found.folder.rglob("*.pyc")}
     assert "python" in compiled and not {"app", "test_importing", "test_old"} & compiled
     side.check = PYTEST
     side.add("cx", {"app.py": TWO})
     with side.bench() as bench:
-        assert compile_bytecode(bench.stand("cx"), tmp_path / "other") is None, "it has a place of its own"
+        assert compile_bytecode(bench.open_stand("cx"), tmp_path / "other") is None, "it has a place of its own"
