@@ -56,9 +56,9 @@ def test_the_tour_goes_the_whole_way_of_a_feature_without_a_git_command_by_hand(
 
 
 def test_a_transcript_that_says_something_else_is_noticed() -> None:
-    told = "11:32:47 ✅ Tests: 20/20 passed (1.0s)\n11:32:47 checkpoint a9ad0b9 on main\n"
-    same = "09:00:00 ✅ Tests: 20/20 passed (23.4s)\n09:00:01 checkpoint 6e98230 on main\n"
-    other = "09:00:00 ✅ Tests: 19/20 passed (23.4s)\n09:00:01 checkpoint 6e98230 on main\n"
+    told = "11:32:47 ✅ Tests: 20/20 passed (1.0s)\n11:32:47 iteration commit a9ad0b9 on main\n"
+    same = "09:00:00 ✅ Tests: 20/20 passed (23.4s)\n09:00:01 iteration commit 6e98230 on main\n"
+    other = "09:00:00 ✅ Tests: 19/20 passed (23.4s)\n09:00:01 iteration commit 6e98230 on main\n"
     assert transcript.normalised(told) == transcript.normalised(same)
     assert transcript.normalised(told) != transcript.normalised(other)
     assert transcript.normalised(told) != transcript.normalised(told.splitlines(keepends=True)[0])

@@ -26,7 +26,7 @@ def command(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
     with here() as checkout, open_main_checkout(checkout) as (main, _), hold_checkout(main):
         done = cancel_feature(main, feature, how)
     kept = [f"Its branch {name} stays. To delete it: git branch -D {name}" for name in done.branches]
-    parked = [f"Parked: {ref} (aigon parked restore {ref})" for ref in done.parked]
+    parked = [f"Saved aside: {ref} (aigon parked restore {ref})" for ref in done.parked]
     text = "\n".join([f"Cancelled feature {done.feature.name_for_people}: {done.feature.path}", *kept, *parked])
     document = {"feature": done.feature.name_for_people, "path": done.feature.path, "stage": done.feature.stage}
     answer({**document, "branches": list(done.branches), "parked": list(done.parked)}, text, as_json)

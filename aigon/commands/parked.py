@@ -20,5 +20,5 @@ def command(action: str, ref: str | None, as_json: bool) -> int:
             return 0
         rows = list_saved_work(checkout)
     lines = [f"{row['when']}  {row['ref']}  {row['subject']}" for row in rows]
-    answer({"parked": rows}, "\n".join(lines) or "Nothing is parked.", as_json)
+    answer({"parked": rows}, "\n".join(lines) or "Nothing is saved aside.", as_json)
     return 0

@@ -29,7 +29,7 @@ def command(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
     name = done.feature.name_for_people
     lines = [f"Reopened feature {name}: {done.feature.path}"]
     lines += [f"It continues on its branch {branch}" for branch in done.branches]
-    lines += [f"Parked: {ref} (aigon parked restore {ref})" for ref in done.parked]
+    lines += [f"Saved aside: {ref} (aigon parked restore {ref})" for ref in done.parked]
     document = {"feature": name, "path": done.feature.path, "stage": done.feature.stage}
     text = "\n".join([*lines, f"Next: edit its criteria, then aigon feature-implement {name} --loop"])
     answer({**document, "branches": list(done.branches), "parked": list(done.parked)}, text, as_json)

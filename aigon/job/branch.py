@@ -241,7 +241,7 @@ def restore_saved_work(checkout: Checkout, wanted: str) -> str:
     ref = wanted if wanted.startswith(SAVED_ASIDE) else SAVED_ASIDE + wanted
     commit = checkout.commit_of(ref) if wanted else None
     if commit is None:
-        raise usage(f"Nothing is parked as '{wanted}'", where=SAVED_ASIDE, hint="aigon parked lists what there is")
+        raise usage(f"Nothing is saved aside as '{wanted}'", where=SAVED_ASIDE, hint="aigon parked lists what there is")
     name = "parked-" + ref.removeprefix(SAVED_ASIDE).replace("/", "-")
     if checkout.commit_of(f"refs/heads/{name}") is None:
         checkout.git("branch", name, commit)

@@ -105,5 +105,5 @@ def explain_better(look: IterationFinished, other: IterationFinished, base: Iter
     at = next(number for number in range(len(mine)) if mine[number] != theirs[number])
     if at < 2:
         return f"{name_assessment(other)} has {describe_progress(other, base)}"
-    what = ("checks green", "tests passed")[at - 2]
+    what = ("checks passed", "tests passed")[at - 2]
     return f"{name_assessment(other)} has {theirs[at]} {what} instead of {mine[at]}"

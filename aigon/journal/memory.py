@@ -122,7 +122,7 @@ def describe_worker(turn: Attempt | IterationStarted) -> str:
     """Return the agent, with model, effort and escalation step."""
     how = [code_span(turn.model, 80)] if turn.model else []
     how += [f"effort {code_span(turn.effort, 20)}"] if turn.effort else []
-    how += [f"rung {turn.rung + 1} of {turn.rungs}"] if turn.rungs > 1 else []
+    how += [f"step {turn.rung + 1} of {turn.rungs}"] if turn.rungs > 1 else []
     return (code_span(turn.agent, 80) or "nobody") + (f" ({', '.join(how)})" if how else "")
 
 

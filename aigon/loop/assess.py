@@ -80,7 +80,7 @@ def _run_all(
         if any(found.status != "pass" and found.check not in job.demand.known_failures for found in findings):
             from aigon.checks.execution import make_skipped
 
-            late = tuple(Result(make_skipped(check, "runs when everything else is green")) for check in final)
+            late = tuple(Result(make_skipped(check, "runs when everything else passes")) for check in final)
         else:
             late = yield from run_checks(world, final, plan)
         snapshot.settle()

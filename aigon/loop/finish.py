@@ -222,13 +222,15 @@ def _describe_branch(job: Job, outcome: Outcome, state: State) -> str:
     if back := state.rolled_back:
         last = state.last
         target = f"{best.name_assessment(last)} ({best.describe_progress(last, state.base)})" if last else ""
-        return f"went back to {target}; {_name_undone(state)} parked as {back.ref}"
+        return f"went back to {target}; {_name_undone(state)} saved aside as {back.ref}"
     better = find_better(state) if has_stopped_short(outcome, state) else None
     if better is None:
         return ""
     command = f"{format_run_command(job.feature.name_for_people, job.label)} --resume-from best"
     target = describe_target(better, state)
-    return f"The best checkpoint is {target}. To park what came after it and continue from there:\n  {command}"
+    return (
+        f"The best iteration commit is {target}. To save aside what came after it and continue from there:\n  {command}"
+    )
 
 
 def _name_undone(state: State) -> str:

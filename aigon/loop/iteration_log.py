@@ -84,7 +84,7 @@ def _describe_turn(turn: Turn | None, rung: str) -> Iterator[str]:
     if turn.denied:
         yield f"- Denied permissions: {', '.join(code_span(each) for each in turn.denied)}"
     if rung:
-        yield f"- Rung: {fold(rung, 120)}"
+        yield f"- Step: {fold(rung, 120)}"
 
 
 def _list_changes(changes: Sequence[FileChange]) -> Iterator[str]:

@@ -115,7 +115,7 @@ def describe_decision(criterion: Criterion, checks: Sequence[Check], judge: str)
             names = find_bound_checks(command, {check.name: check.role for check in checks})
             if not names:
                 return "no such check; unclear"
-            return f"check{'s' if len(names) > 1 else ''} {', '.join(code_span(n, 80) for n in names)} must be green"
+            return f"check{'s' if len(names) > 1 else ''} {', '.join(code_span(n, 80) for n in names)} must pass"
         case "judge" if judge not in ("", "none"):
             return f"judge: {judge}"
         case "judge":

@@ -68,9 +68,9 @@ def roll_back_if_wanted(job: Job, world: World, outcome: Outcome, state: State) 
         return state  # somebody rewrote the branch just now: that is for the next resume to say
     reason = best.explain_better(target, list(state.looks.values())[-1], state.base)
     there = describe_target(target, state)
-    question = f"The best checkpoint is {there}: {reason}. Go back to it? What came after it is parked."
+    question = f"The best iteration commit is {there}: {reason}. Go back to it? What came after it is saved aside."
     if policy.wanted == "ask" and not policy.confirm(question):
-        text = f"the branch stays as it is because nobody said yes; its best checkpoint is {there}"
+        text = f"the branch stays as it is because nobody said yes; its best iteration commit is {there}"
         return (yield Notice(world.now(), text))
     what = f"what came after {best.name_assessment(target)}"
     commit = _commit_all(workspace, tip, f"aigon: parked {what}\n")
@@ -115,7 +115,7 @@ def undo_to(workspace: Workspace, state: State, feature: str, to: str) -> list[E
     if target is None or state.started is None or not (is_unassessed or tip == state.checkpoint):
         why = "This run has finished no iteration since it began, or since a commit of a person's"
         if to_best:
-            why = "The branch is at its best checkpoint already"
+            why = "The branch is at its best iteration commit already"
         if target:
             why = "A person has committed since the last iteration"
         raise usage(f"There is nothing to go back from. {why}", where=f"--resume-from {to}", hint="Leave it out")
@@ -150,7 +150,10 @@ def finish_going_back(workspace: Workspace, state: State, feature: str) -> list[
         events += [SavedAside(World.now(), state.undone, ref, commit, "what was there when the branch went back")]
     events += _move_branch(workspace, event, tip)
     to = f"iteration {event.number}" if event.number else "where the run began"
-    return [*events, Notice(World.now(), f"the branch is back at {to}; what came after it is parked as {event.ref}")]
+    return [
+        *events,
+        Notice(World.now(), f"the branch is back at {to}; what came after it is saved aside as {event.ref}"),
+    ]
 
 
 def restore_work_tree(workspace: Workspace, tip: str, now: str) -> list[Event]:

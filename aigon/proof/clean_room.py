@@ -296,7 +296,7 @@ def _tell_flaky(
     told = {}
     for name, trouble in against.items():
         if passed := sum(name not in failed for failed in runs):
-            said = f"flaky: green in {passed} of {TIMES} runs on one and the same clean export, which is no proof"
+            said = f"flaky: passed in {passed} of {TIMES} runs on one and the same clean export, which is no proof"
             trouble = Trouble(f"{said}; {trouble.summary}", trouble.problems)
         told[name] = trouble
     return told

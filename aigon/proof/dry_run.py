@@ -22,7 +22,7 @@ from aigon.proof.clean_room import find_failure, list_deciding, make_bench, name
 from aigon.proof.frozen import Frozen, Tested
 from aigon.proof.vacuity import results_of
 
-TITLE = "Clean-room rehearsal"
+TITLE = "Clean-room dry run"
 HINT = (
     "The checks need something that git does not hold. Commit it; or say in .aigon/config.json how it gets there, "
     '"proof": {"setup": "COMMAND"}; or let programs of your home count, "proof": {"home": "real"}; variables by '
@@ -102,7 +102,7 @@ def _run(job: Job, world: World, number: int, look: Assessment, record: Frozen) 
 def make_refusal(where: str, log: str) -> AigonError:
     """Return the error that says that the proof cannot work on this base."""
     return environment(
-        "What is green in the workspace is red on a clean export of it: nothing could be proven here",
+        "What passes in the workspace fails on a clean export of it: nothing could be proven here",
         where=where[:500],
         hint=f"{HINT}. The whole output is in {log}",
     )

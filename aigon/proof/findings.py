@@ -72,7 +72,7 @@ def find_concerns(job: Job, world: World, rows: tuple[Changed, ...]) -> tuple[Co
     # A change that is too large for the rules is one for a person. Prose and data do not count.
     unread = [row.path for row in open_[FILES:] if protection.part(row.path) != "other"]
     if unread:
-        what = f"the change has more files than the {FILES:,} that the rules read: {len(unread)} were not looked at"
+        what = f"the change has more files than the {FILES:,} that the rules read: {len(unread)} were not read"
         own.append(Concern("unread", "review", what, tuple(unread[:20]), hash_change(unread)))
     return apply_decisions((*concerns(edits), *own), job.decisions)
 

@@ -258,7 +258,7 @@ SHOWN = 6
 """Files named per line; the rest is counted."""
 _TITLES = {
     "restore": "put back when changed",
-    "base-tests": "has to be green with the base's version, too",
+    "base-tests": "has to pass with the base's version, too",
     "review": "a person has to approve a change",
     "note": "a change is noted",
 }

@@ -132,10 +132,10 @@ def _make_finding(proof: ProofResult, seconds: float) -> Finding:
     if proof.failed:
         made = Finding("proof", "proof", TITLE, "error", f"it could not be carried out: {proof.failed}")
     elif against:
-        summary = "red on a clean export, green in the workspace: " + "; ".join(each.summary for each in against)
+        summary = "fails on a clean export, passes in the workspace: " + "; ".join(each.summary for each in against)
         made = Finding("proof", "proof", TITLE, "fail", summary, problems=problems)
     else:
-        how = f"{proof.ran} green on a clean export ({proof.mechanism})"
+        how = f"{proof.ran} passed on a clean export ({proof.mechanism})"
         made = Finding("proof", "proof", TITLE, "pass", how, problems=tuple(_list_weaknesses(proof)))
     names = () if made.status == "pass" else (fingerprint("proof", made.summary, *(p.test for p in problems)),)
     return replace(made, duration=seconds, fingerprints=names, log=proof.log)
@@ -156,10 +156,10 @@ def _judge_base_tests(job: Job, proof: ProofResult) -> tuple[Concern, ...]:
     if proof.with_base:
         said = "; ".join(each.summary for each in proof.with_base.values())
         listed = ", ".join(paths[:5]) + (", ..." if len(paths) > 5 else "")
-        what = f"{listed} changed, and what the base tested is not all green: {said}"
+        what = f"{listed} changed, and not all of what the base tested passes: {said}"
         return (Concern(BASE_TESTS, "review", what, paths, key),)
     config = tuple(path for path in paths if job.protection.part(path) != "tests")
-    what = f"{', '.join(config[:10])}: changed, and everything is green with the base's version, too"
+    what = f"{', '.join(config[:10])}: changed, and everything passes with the base's version, too"
     return (Concern("changed-config", "note", what, config, key),) if config else ()
 
 

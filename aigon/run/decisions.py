@@ -154,7 +154,7 @@ def _list_items(spec: Spec, assessment: IterationFinished, what: str) -> list[De
     if what.isdecimal():
         criterion = next(each for each in spec.criteria if each.number == int(what))
         verdict = next((each for each in assessment.verdicts if each.criterion == criterion.number), None)
-        known = f"{verdict.status}: {fold(verdict.reason or verdict.evidence, 500)}" if verdict else "not looked at yet"
+        known = f"{verdict.status}: {fold(verdict.reason or verdict.evidence, 500)}" if verdict else "not assessed yet"
         return [DecisionItem(criterion.number, "", criterion.text, assessment.content, known)]
     waiting = [concern for concern in assessment.concerns if concern.level == "review"]
     items = []

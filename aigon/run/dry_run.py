@@ -178,7 +178,7 @@ def _render_plan(
     lines += [f"Spec: {feature.path}", f"Branch: {prepared.branch}"]
     lines += [f"Agent: {job.agent.name}{model}, {_describe_turns(job)}"]
     if len(job.steps) > 1:
-        lines += [f"  rung {number}: {_describe_step(step)}" for number, step in enumerate(job.steps, 1)]
+        lines += [f"  step {number}: {_describe_step(step)}" for number, step in enumerate(job.steps, 1)]
     lines += [f"Sandbox: {sandbox_and_grants}"]
     if job.fallback:
         lines += [f"Standing in: {', '.join(steps[0].agent.name for steps in job.fallback)}"]

@@ -50,7 +50,9 @@ def resume_run(opening: Opening, records: Records, past: RunPast) -> OpenedRun:
         events += finish_going_back(workspace, state, started.feature_id)
     tip = str(workspace.tip())
     if tip != state.checkpoint:
-        events.append(Notice(World.now(), f"commits since the last checkpoint are kept; continuing from {tip[:12]}"))
+        events.append(
+            Notice(World.now(), f"commits since the last iteration commit are kept; continuing from {tip[:12]}")
+        )
     feature = specs.feature_for_path(started.spec_path)
     if workspace.file_at(tip, feature.path, workspace.root) is None:  # a person moved it
         feature = specs.locate_feature(workspace.root, options.feature)
@@ -219,7 +221,7 @@ def undo_half_turn(
     return [
         saved,
         *restore_work_tree(workspace, tip, now),
-        Notice(now, f"iteration {number} was interrupted: its work is parked as {ref}, and the turn runs again"),
+        Notice(now, f"iteration {number} was interrupted: its work is saved aside as {ref}, and the turn runs again"),
     ]
 
 

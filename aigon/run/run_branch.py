@@ -23,10 +23,10 @@ def require_branch(checkout: Checkout, state: State) -> None:
         raise describe_damaged_ref(checkout, branch, last) or deleted
     if checkout.commit_of(last) is None:
         hint = "Start a new run from here with --loop; the old journal is kept"
-        raise environment("The last checkpoint of this run is not there any more", where=last[:12], hint=hint)
+        raise environment("The last iteration commit of this run is not there any more", where=last[:12], hint=hint)
     if tip != last and not checkout.is_ancestor(last, tip):
         hint = (
-            f"git reset --keep {last[:12]}   # goes back to aigon's last checkpoint; --loop starts a new run from here"
+            f"git reset --keep {last[:12]}   # back to the last iteration commit; or --loop starts a new run from here"
         )
         raise environment(f"The branch {branch} was rewritten since the run stopped", where=tip[:12], hint=hint)
 

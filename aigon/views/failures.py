@@ -123,7 +123,7 @@ def _lines(failed: FailedAttempt) -> list[str]:
     name = attempt.fingerprint[:SHORT] or "-"
     often = f" ({failed.nth} of {failed.times})" if failed.times > 1 else ""
     who = f"{fold(attempt.agent, 40) or 'no agent'}{f' {fold(attempt.model, 40)}' if attempt.model else ''}"
-    rung = f", rung {attempt.rung + 1} of {attempt.rungs}" if attempt.rungs > 1 else ""
+    rung = f", step {attempt.rung + 1} of {attempt.rungs}" if attempt.rungs > 1 else ""
     label = f"{fold(failed.label, 40)}  " if failed.label else ""
     head = (
         f"{failed.number:>4}  {name}{often}  {label}iteration {attempt.number}  {format_timestamp(attempt.at) or '-'}"

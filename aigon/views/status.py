@@ -206,10 +206,11 @@ def _explain_end(run: RunStatus, state: State, indent: str) -> Iterator[str]:
     if went := state.get("rolled_back"):
         undone = ", ".join(map(str, went["undone"]))
         back = f"went back to {_name_iteration(went['number'])}"
-        yield f"{indent}{back}; what came after it ({undone}) is parked as {went['ref']}"
+        yield f"{indent}{back}; what came after it ({undone}) is saved aside as {went['ref']}"
     if best := run.best:
         far = f"{best['criteria_met']} of {best['criteria_total']} passed"
-        yield f"{indent}best checkpoint: {_name_iteration(best['number'])} ({str(best['checkpoint'])[:12]}), {far}"
+        where = f"{_name_iteration(best['number'])} ({str(best['checkpoint'])[:12]})"
+        yield f"{indent}best iteration commit: {where}, {far}"
 
 
 def _name_iteration(number: Any) -> str:

@@ -1,4 +1,4 @@
-"""The best checkpoint is found by evidence, and a branch that went back to it has the state of that iteration."""
+"""The best iteration commit is found by evidence, and a branch that went back to it has the state of that iteration."""
 
 import json
 from dataclasses import replace

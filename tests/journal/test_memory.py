@@ -26,7 +26,7 @@ from tests.proof.hostile import CHANGE, EXAMPLES, FINDING, TEXT, TURN, VERDICT
 SECTION = """\
 ## Iteration 2: worse than the best before
 
-- Turn: `claude` (`opus`, rung 2 of 2), failed (exit code 2) after 1m 00s
+- Turn: `claude` (`opus`, step 2 of 2), failed (exit code 2) after 1m 00s
 - Changed: 2 files (+10 -2): `src/a.py` (new, +10 -2), `logo.png` (binary)
 - Came to: 0 of 2 criteria passed, 0 of 1 checks passed, 13 tests passed
 - Failed: `Tests`: `2 failed`
@@ -64,7 +64,7 @@ def test_the_build_log_is_a_table_of_the_run_with_everything_the_checks_came_to(
     text = "\n".join(render_build_log(known.all, base=known.base))
     rows = [re.split(r" *\| *", line)[1:-1] for line in text.splitlines() if line.startswith("|")]
     assert rows[2] == ["base", "2026-11-20 10:00:00", "", "", "", "", "0/1", "13/15", "0/2", "", ""]
-    assert rows[3][2:] == ["`claude` `sonnet` rung 1/2", "finished", "1m 00s", "1 (+10 -2)", "0/1", "14/15", "1/2",
+    assert rows[3][2:] == ["`claude` `sonnet` step 1/2", "finished", "1m 00s", "1 (+10 -2)", "0/1", "14/15", "1/2",
                            "better", "$0.20 (reported)"]  # fmt: skip
     assert "Turns: 2 in 2 iterations, 2m 00s of work, $0.40." in text
     assert "- ❌ `Tests`: `1 failed`, 14 passed, 1 failed (2.5s); first: `AssertionError: 6 != 5`" in text

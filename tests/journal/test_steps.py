@@ -35,7 +35,7 @@ PROMPT = """\
 """
 
 WHOLE = """\
-# Step 1: `claude` (`sonnet`, rung 1 of 2)
+# Step 1: `claude` (`sonnet`, step 1 of 2)
 
 Begun: 2026-11-20 10:01:00
 
@@ -113,7 +113,7 @@ def test_a_turn_that_is_repeated_under_its_number_goes_below_in_the_same_file(tm
     (tmp_path / "001" / "agent-2.log").write_text("")
     held = turned(1, "usage_limit", said="", tools=(), detail="resets at 5", cost=None, cost_status="unknown")
     text = told(tmp_path, [begun(1), held, begun(1, "opus", rung=1), SAID])
-    first, again = text.split("\n## Again, step 1: `claude` (`opus`, rung 2 of 2)\n")
+    first, again = text.split("\n## Again, step 1: `claude` (`opus`, step 2 of 2)\n")
     assert "- Ended: usage limit (exit code 0)" in first and "[001/agent.log]" in first
     assert "Nothing." in first and "None that its output tells of." in first and "- Cost: unknown" in first
     assert "- Ended: failed (exit code 2)" in again and "[001/agent-2.log]" in again

@@ -44,7 +44,7 @@ def turns(lab: Lab) -> int:
 
 
 def parked(lab: Lab) -> list[str]:
-    """The refs under which something is parked."""
+    """The refs under which something is saved aside."""
     return lab.git("for-each-ref", "--format=%(refname)", "refs/aigon/parked").splitlines()
 
 

@@ -34,7 +34,7 @@ def test_the_plan_shows_checks_criteria_and_the_whole_first_prompt(lab: Lab) -> 
         "spec: test -d .  (## Validation",
         "1. it is done\n     runs `test -f done.txt`, must exit 0",
         "its number must be >= 3",
-        "check `tests` must be green",
+        "check `tests` must pass",
         "a person (`aigon approve`)",
         "because there is no judge",
         "First prompt (about ",

@@ -265,7 +265,7 @@ def test_the_ladder_of_claude_is_climbed_by_the_number_of_the_turn_and_shows(ope
     assert lab.state()["iterations"][3]["rung"] == {"number": 2, "of": 4, "effort": "high"}
     assert "Aigon-Rung: 2/4 sonnet high" in lab.git("log", "-1", "--skip=3", "--format=%B")
     log = lab.read("docs/specs/features/logs/feature-42-dark-mode-log.md")
-    assert "- Rung: 4/4 opus max" in log
+    assert "- Step: 4/4 opus max" in log
 
 
 def test_a_failure_that_comes_back_asks_for_another_approach(open_feature: Lab) -> None:

@@ -90,7 +90,7 @@ def test_by_default_the_branch_stays_and_the_summary_names_what_was_better(lab: 
     assert parked(lab) == [] and named(lab, "rolled_back") == []
     assert lab.git("rev-parse", "HEAD") == checkpoints(lab)[4]
     second = checkpoints(lab)[2]
-    assert f"The best checkpoint is iteration 2 (3 of 4 passed, {second[:12]})" in " ".join(ran.out.split())
+    assert f"The best iteration commit is iteration 2 (3 of 4 passed, {second[:12]})" in " ".join(ran.out.split())
     state = lab.state()
     assert (state["best"]["number"], state["best"]["checkpoint"], state["best"]["criteria_met"]) == (2, second, 3)
     assert (state["iteration"], state["criteria_met"], state["rolled_back"]) == (4, 1, None)
@@ -115,7 +115,7 @@ def test_the_command_that_the_summary_offers_continues_from_the_best_checkpoint(
 @pytest.mark.slow
 def test_asked_without_a_terminal_the_branch_stays_and_that_is_said(lab: Lab) -> None:
     ran = faded(lab, "--on-partial", "ask")
-    assert "the branch stays as it is because nobody said yes; its best checkpoint is iteration 2" in ran.out
+    assert "the branch stays as it is because nobody said yes; its best iteration commit is iteration 2" in ran.out
     assert parked(lab) == [] and lab.git("rev-parse", "HEAD") == checkpoints(lab)[4]
 
 
@@ -124,7 +124,7 @@ def test_asked_without_a_terminal_the_branch_stays_and_that_is_said(lab: Lab) ->
 def test_a_person_at_a_terminal_is_asked_and_decides(lab: Lab, answer: bytes) -> None:
     ready(lab)
     code, text = answer_in_terminal(lab, answer, *LOOP, "--max-iterations", "4", "--on-partial", "ask")
-    assert code == 3 and "The best checkpoint is iteration 2 (3 of 4 passed" in " ".join(text.split())
+    assert code == 3 and "The best iteration commit is iteration 2 (3 of 4 passed" in " ".join(text.split())
     there = 2 if answer == b"y\n" else 4
     assert lab.git("rev-parse", "HEAD") == checkpoints(lab)[there] and len(parked(lab)) == (there == 2)
     lab.sound()
@@ -144,7 +144,7 @@ def test_the_branch_goes_back_to_the_best_checkpoint_and_the_rest_is_parked(lab:
     assert lab.read("work.txt") == "second\n" and lab.path("two.txt").exists() and not lab.path("more.txt").exists()
     assert lab.boxes() == "xxx " and lab.read(LOG).count("\n## Iteration ") == 2
     flat = " ".join(ran.out.split())
-    assert f"went back to iteration 2 (3 of 4 passed); iterations 3 and 4 are parked as {ref}" in flat
+    assert f"went back to iteration 2 (3 of 4 passed); iterations 3 and 4 are saved aside as {ref}" in flat
     assert "back to iteration 2 (" in flat and "iteration 4 has 1 of 4 passed" in flat and "3 of 4 criteria" in flat
     assert events(lab)[-1]["event"] == "run_finished" and events(lab)[-1]["commit"] == found[2]
     lab.sound()
@@ -159,7 +159,7 @@ def test_state_summary_and_resume_agree_and_the_numbers_go_on(lab: Lab) -> None:
     assert state["rolled_back"]["undone"] == [3, 4]
     assert [i["number"] for i in state["iterations"]] == [0, 1, 2, 3, 4]
     ran = ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
-    assert "rewritten" not in ran.err and "commits since the last checkpoint" not in ran.out
+    assert "rewritten" not in ran.err and "commits since the last iteration commit" not in ran.out
     assert (lab.home / "numbers").read_text().split() == ["1", "2", "3", "4", "5"]
     assert "more.txt" not in (lab.home / "found").read_text().split()
     assert "the branch went back to iteration 2" in (lab.home / "prompt").read_text()
@@ -304,7 +304,7 @@ def test_a_kill_on_the_way_back_is_made_good_by_the_resume(lab: Lab, broken_off:
     cut_after(lab, "rolled_back")
     (ref,), found = parked(lab), checkpoints(lab)
     ran = ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
-    assert f"the branch is back at iteration 2; what came after it is parked as {ref}" in ran.out
+    assert f"the branch is back at iteration 2; what came after it is saved aside as {ref}" in ran.out
     assert lab.git("rev-parse", "HEAD^") == found[2] and lab.git("rev-parse", ref) == found[4]
     assert lab.read("work.txt") == "second\n" and lab.path("two.txt").exists() and not lab.path("more.txt").exists()
     assert (lab.home / "numbers").read_text().split() == ["1", "2", "3", "4", "5"]
@@ -391,7 +391,7 @@ def test_commits_of_a_person_since_the_kill_are_kept_in_the_branch(lab: Lab) -> 
     lab.write("theirs.txt", "a person's\n")
     theirs = lab.commit("by hand")
     ran = ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
-    assert "commits since the last checkpoint are kept" in ran.out
+    assert "commits since the last iteration commit are kept" in ran.out
     assert lab.git("rev-parse", "HEAD^") == theirs
     lab.sound()
 
@@ -401,7 +401,7 @@ def test_a_person_who_takes_the_rest_back_goes_on_with_it(lab: Lab) -> None:
     faded(lab, *BACK)
     lab.git("merge", "-q", "--ff-only", parked(lab)[0])
     ran = ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
-    assert "commits since the last checkpoint are kept" in ran.out
+    assert "commits since the last iteration commit are kept" in ran.out
     assert lab.read("work.txt") == "fourth\n"
     lab.sound()
 

@@ -98,7 +98,7 @@ def test_the_whole_spec_is_in_the_prompt_as_data() -> None:
 def test_each_criterion_says_where_it_stands_and_what_decides_it() -> None:
     assert (
         "1. [passed] `todo add` stores the item\n   decided by: runs `pytest tests/test_add.py`, must exit 0\n"
-        "2. [failed] All tests pass\n   decided by: check `tests` must be green\n"
+        "2. [failed] All tests pass\n   decided by: check `tests` must pass\n"
     ) in prompted()
 
 
@@ -168,9 +168,9 @@ def test_the_prompts_own_words_cost_little() -> None:
         ("metric", "./score.sh >= 8", "", "runs `./score.sh`, its number must be >= 8"),
         ("metric", "./a > b && ./c < 0.5", "", "runs `./a > b && ./c`, its number must be < 0.5"),
         ("metric", "./score.sh", "", "runs `./score.sh`, its number decides"),
-        ("check", "tests", "", "check `tests` must be green"),
-        ("check", "lint", "", "check `web` must be green"),
-        ("check", "web", "", "check `web` must be green"),
+        ("check", "tests", "", "check `tests` must pass"),
+        ("check", "lint", "", "check `web` must pass"),
+        ("check", "web", "", "check `web` must pass"),
         ("check", "build", "", "no such check; unclear"),
         ("check", None, "", "no such check; unclear"),
         ("judge", None, "anthropic", "judge: anthropic"),
@@ -186,13 +186,13 @@ def test_how_a_criterion_is_decided_is_one_phrase(
 
 def test_a_missing_role_is_decided_by_the_script() -> None:
     script = Check("mine", "script", ("./validate.sh",))
-    assert describe_decision(criterion("check", "build"), [script], "") == "check `mine` must be green"
+    assert describe_decision(criterion("check", "build"), [script], "") == "check `mine` must pass"
     assert describe_decision(criterion("check", "unknown"), [script], "") == "no such check; unclear"
 
 
 def test_several_checks_of_a_role_are_all_named() -> None:
     two = [Check(name, "tests", (name,)) for name in ("unit", "e2e")]
-    assert describe_decision(criterion("check", "tests"), two, "") == "checks `unit`, `e2e` must be green"
+    assert describe_decision(criterion("check", "tests"), two, "") == "checks `unit`, `e2e` must pass"
 
 
 @EXAMPLES

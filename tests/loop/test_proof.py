@@ -44,8 +44,8 @@ def test_a_proven_run_says_how_it_was_proven_and_leaves_no_room_behind(lab: Lab)
     checked(lab, f"{DONE_WHEN} && mkdir -p out/deep && chmod 500 out\n", "touch done.txt; echo out/ >> .gitignore")
     ran = lab.aigon(*LOOP)
     assert ran.code == 0, ran.out + ran.err
-    assert proof(lab)["status"] == "pass" and "1 check green on a clean export" in proof(lab)["summary"]
-    assert "Clean-room rehearsal" in ran.out
+    assert proof(lab)["status"] == "pass" and "1 check passed on a clean export" in proof(lab)["summary"]
+    assert "Clean-room dry run" in ran.out
     rooms = list((lab.home / "state").glob("repos/*/rooms/*"))
     assert [room for room in rooms if room.exists()] == []
     lab.sound()
@@ -143,7 +143,7 @@ def test_a_test_that_is_green_now_and_red_then_is_flaky_and_no_proof(lab: Lab) -
     checked(lab, f"{flips}test $((n % 2)) -eq 0\n", "touch done.txt")
     ran = lab.aigon(*LOOP, "--max-iterations", "1")
     assert ran.code == 3, ran.out + ran.err
-    assert "flaky: green in 1 of 3 runs" in ran.out
+    assert "flaky: passed in 1 of 3 runs" in ran.out
 
 
 def test_a_criterion_that_the_base_meets_already_is_said_to_show_nothing(lab: Lab) -> None:
@@ -243,7 +243,7 @@ def test_the_dry_run_shows_what_is_protected(lab: Lab) -> None:
     lab.commit("allow")
     text = lab.aigon(*LOOP, "--dry-run").out
     assert "put back when changed: .aigon/config.json" in text
-    assert "has to be green with the base's version, too: tests/run.sh" in text
+    assert "has to pass with the base's version, too: tests/run.sh" in text
     assert "allowed by the spec: docs/" in text and "in a clean room" in text
     document = lab.aigon(*LOOP, "--dry-run", "--json").json
     assert document["protection"]["files"]["base-tests"] == ["tests/run.sh"]

@@ -166,7 +166,7 @@ def test_a_journal_damaged_in_the_middle_is_repaired_and_the_run_goes_on(lab: La
     assert (mark["event"], mark["number"], mark["usd"]) == ("record_mended", 3, 0.25)
     assert repair(lab, "42")["repaired"] == []
     went_on = ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
-    assert "commits since the last checkpoint are kept" in went_on.out
+    assert "commits since the last iteration commit are kept" in went_on.out
     assert lab.git("show", f"{parked(lab)[-1]}:half.txt") == "perhaps a half turn's"
     assert not lab.path("half.txt").exists()
     state = lab.state()

@@ -158,7 +158,7 @@ def test_a_persons_commits_in_between_are_kept_and_become_the_new_start(lab: Lab
     lab.write("theirs.txt", "a person's\n")
     theirs = lab.commit("by hand")
     ran = ok(lab.aigon(*RESUME))
-    assert "commits since the last checkpoint are kept" in ran.out
+    assert "commits since the last iteration commit are kept" in ran.out
     assert lab.git("rev-parse", "HEAD^") == theirs
     lab.sound()
 

@@ -283,7 +283,7 @@ def test_json_of_a_refusal_is_one_document_with_a_schema_version(ready: Lab) -> 
         (("spec-show", "nothing.md"), "nothing.md", "feature-create"),
         (("approve", "42", "1", "--yes"), "decided by what runs", "in the spec"),
         (("reject", "42", "1", "--yes", "--why", "no"), "decided by what runs", "in the spec"),
-        (("parked", "restore", "nothing"), "Nothing is parked", "aigon parked"),
+        (("parked", "restore", "nothing"), "Nothing is saved aside", "aigon parked"),
         (("feature-create", "dark", "mode"), "exists already", "another name"),
         (("feature-create", "!!!"), "no letter from a to z", "dark mode"),
     ],

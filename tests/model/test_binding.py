@@ -22,4 +22,4 @@ def test_for_a_role_that_is_missing_the_script_stands_in_and_for_no_other_word()
 def test_the_prompt_names_all_checks_that_have_to_be_green() -> None:
     checks = [Check(name, "tests", (name,)) for name in ("tests", "tests-node")]
     criterion = Criterion(1, 1, "All tests pass", False, "check", "tests", 0)
-    assert describe_decision(criterion, checks, "") == "checks `tests`, `tests-node` must be green"
+    assert describe_decision(criterion, checks, "") == "checks `tests`, `tests-node` must pass"

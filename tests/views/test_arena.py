@@ -66,7 +66,7 @@ def test_a_line_per_notable_event_has_the_label_in_a_column_of_its_own() -> None
     assert [line[9:] for line in told[1:5]] == [
         "cx       feature 42 multiply started: claude on feature-42-multiply, 5 criteria, at most 5 iterations",
         "cx       base: 0 of 5 criteria passed, 1 of 3 checks passed",
-        "cx       iteration 1 of 5: claude is working with sonnet, rung 1 of 2",
+        "cx       iteration 1 of 5: claude is working with sonnet, step 1 of 2",
         "cx       claude finished after 1m 00s, cost $0.21 (reported)",
     ]
     assert not any("Tests" in line or "criterion 1" in line for line in told)

@@ -17,16 +17,16 @@ FEATURE = Feature("42", "dark-mode", "docs/specs/features/03-in-progress/feature
 
 TEXT = """\
 Feature 42: 4 failures in 5 attempts
-   1  aaaaaaaa (1 of 2)  iteration 1  2026-11-20 10:01:00  claude sonnet, rung 1 of 2
+   1  aaaaaaaa (1 of 2)  iteration 1  2026-11-20 10:01:00  claude sonnet, step 1 of 2
       Tests: 1 failed; criterion 1 failed: exit code 1; criterion 2 failed: exit code 1
       changed: 1 file (+10 -2): `src/a1.py` (+10 -2)
-   2  bbbbbbbb  iteration 2  2026-11-20 10:02:00  claude sonnet, rung 1 of 2
+   2  bbbbbbbb  iteration 2  2026-11-20 10:02:00  claude sonnet, step 1 of 2
       Lint: 2 failed; criterion 2 failed: exit code 1
       changed: 1 file (+10 -2): `src/a2.py` (+10 -2)
-   3  aaaaaaaa (2 of 2)  iteration 1  2026-11-20 10:01:00  claude sonnet, rung 1 of 2
+   3  aaaaaaaa (2 of 2)  iteration 1  2026-11-20 10:01:00  claude sonnet, step 1 of 2
       Tests: 1 failed; criterion 1 failed: exit code 1; criterion 2 failed: exit code 1
       changed: 1 file (+10 -2): `src/a1.py` (+10 -2)
-   5  -  iteration 3  2026-11-20 10:03:00  claude opus, rung 2 of 2
+   5  -  iteration 3  2026-11-20 10:03:00  claude opus, step 2 of 2
       turn bad credentials (key refused)
       changed: 1 file (+10 -2): `src/a3.py` (+10 -2)
 The same failure aaaaaaaa came 2 times: attempts 1, 3"""

@@ -45,13 +45,13 @@ criterion 3 failed: Negative factors keep the rule of signs (exit code 1)
 criterion 4 failed: All tests pass (exit code 1)
 criterion 5 failed: Lint is clean (exit code 1)
 base: 0 of 5 criteria passed, 1 of 3 checks passed
-iteration 1 of 5: claude is working with sonnet, rung 1 of 2
+iteration 1 of 5: claude is working with sonnet, step 1 of 2
 claude finished after 1m 00s, cost $0.21 (reported)
 """
 
 LAST_LINES = """\
 criterion 5 passed: Lint is clean
-checkpoint 3c4d5e6 on feature-42-multiply
+iteration commit 3c4d5e6 on feature-42-multiply
 iteration 3 of 5 finished: 5 of 5 criteria passed, 3 of 3 checks passed
 judge: cost $0.01 (estimated)
 exit code 0: Every criterion is proven and the checks pass
@@ -150,7 +150,7 @@ def test_verdicts_warnings_and_what_was_parked_are_said() -> None:
     assert said(unclear) == "criterion 3 needs review: It is pretty (no answer)"
     assert said(Notice(at(0), "disk is low", "warning")) == "warning: disk is low"
     assert said(SavedAside(at(0), 1, "refs/aigon/parked/1", "abcdef123", "a spec edit")) == (
-        "parked a spec edit as abcdef1 under refs/aigon/parked/1"
+        "saved a spec edit aside as abcdef1 under refs/aigon/parked/1"
     )
     assert said(MoneySpent(at(0), 1, "judge", None, "unknown")) == "judge: cost unknown"
     assert said(RunFinished(at(0), NeedsHuman((3,), "look"), "needs_human", 4, "Needs a human", "")) == (

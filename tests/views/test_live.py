@@ -66,7 +66,7 @@ def test_the_frame_that_stays_is_short_and_says_how_the_run_ended(whole: Played)
     assert whole.exit_code == 0
     title, place, end = whole.screen.shown()
     assert title == TITLE
-    assert re.fullmatch(r"iteration 3 of 5 · rung 2 of 2 · 0:0\d · \$0\.42 \+ unknown · claude \(sonnet\)", place)
+    assert re.fullmatch(r"iteration 3 of 5 · step 2 of 2 · 0:0\d · \$0\.42 \+ unknown · claude \(sonnet\)", place)
     assert end == "proven"
 
 
@@ -87,7 +87,7 @@ def test_a_check_runs_while_another_is_red_and_the_criteria_keep_their_boxes() -
     assert "  · Type check           waiting (was: mypy is not used here)" in played.last_running
     assert "2 of 5 criteria passed\n  [x] 1 `multiply(2, 3)` returns 6\n  [x] 2 " in played.last_running
     assert "  [ ] 3 Negative factors keep the rule of signs · exit code 1\n" in played.last_running
-    assert "! parked an edit of the spec as 9f8e7d6" in played.last_running
+    assert "! saved an edit of the spec aside as 9f8e7d6" in played.last_running
 
 
 def test_criteria_tick_one_by_one() -> None:
@@ -119,7 +119,7 @@ def test_forty_criteria_fit_a_small_narrow_terminal_open_ones_first() -> None:
         "  [x] 1 `multiply(2, 3)` returns 6",
     ]
     assert re.search(r"^  and \d\d more passed$", played.last_running, re.M)
-    assert "iteration 2 of 5 · rung 2 of 2 · 0:0" in lines[1] and "$0.21 + unknown" in lines[1]
+    assert "iteration 2 of 5 · step 2 of 2 · 0:0" in lines[1] and "$0.21 + unknown" in lines[1]
     assert len(lines) <= 22
 
 

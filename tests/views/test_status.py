@@ -47,7 +47,9 @@ BEST = {"number": 2, "checkpoint": "1a2b3c4d5e6f7890", "criteria_met": 3, "crite
 
 def test_the_best_checkpoint_is_named_where_the_branch_does_not_stand_there(tmp_path: Path) -> None:
     shown = row(tmp_path, state(best=BEST))
-    assert "      best checkpoint: iteration 2 (1a2b3c4d5e6f), 3 of 4 passed" in render_status([shown], detailed=True)
+    assert "      best iteration commit: iteration 2 (1a2b3c4d5e6f), 3 of 4 passed" in render_status(
+        [shown], detailed=True
+    )
     features: Any = build_status_document([shown])["features"]
     (there,) = features
     assert there["best"] == BEST and there["candidates"] == []
@@ -62,7 +64,10 @@ def test_it_is_not_where_the_branch_stands_there_or_nothing_is_known(tmp_path: P
 def test_a_branch_that_went_back_says_where_the_rest_is(tmp_path: Path) -> None:
     went = {"number": 2, "commit": "1a2b", "ref": "refs/aigon/parked/feature-42/r1-4-after-best", "undone": [3, 4]}
     said = render_status([row(tmp_path, state(rolled_back=went))], detailed=True)
-    assert "went back to iteration 2; what came after it (3, 4) is parked as refs/aigon/parked/feature-42/r1-4" in said
+    assert (
+        "went back to iteration 2; what came after it (3, 4) is saved aside as refs/aigon/parked/feature-42/r1-4"
+        in said
+    )
 
 
 def arena(tmp_path: Path) -> FeatureStatus:
@@ -93,7 +98,7 @@ def test_an_arena_is_one_line_in_the_list_and_each_agent_in_detail(tmp_path: Pat
           worktree: {tmp_path}/trees/cc
           log: docs/specs/features/logs/feature-42-cc-dark-mode-log.md
       cx  (codex:o5, arena): broken off, 2/4 criteria, iteration 3
-          best checkpoint: iteration 2 (1a2b3c4d5e6f), 3 of 4 passed
+          best iteration commit: iteration 2 (1a2b3c4d5e6f), 3 of 4 passed
           not passed: 3, 4
           branch: feature-42-cx-dark-mode
           worktree: {tmp_path}/trees/cx

@@ -102,16 +102,16 @@ if TYPE_CHECKING:
 @click.option(
     "--on-partial",
     type=click.Choice(["keep", "rollback", "ask"]),
-    help="After a run that stopped short: keep the branch, or go back to the best checkpoint.  [default: keep]",
+    help="After a run that stopped short: keep the branch, or go back to the best iteration commit.  [default: keep]",
 )
 @click.option("--half-turn", type=click.Choice(["rollback", "keep", "ask"]), default="rollback", show_default=True,
-              help="With --resume: the files of an interrupted turn (parked either way).")  # fmt: skip
+              help="With --resume: the files of an interrupted turn (saved aside either way).")  # fmt: skip
 @click.option(
     "--resume-from",
     type=click.Choice(["checkpoint", "last-iteration", "best", "rerun", "ask"]),
     default="checkpoint",
     show_default=True,
-    help="With --resume: continue from the last or best checkpoint, repeat the last iteration, or rerun every check.",
+    help="With --resume: continue from the last or best iteration commit, repeat the last iteration, or rerun checks.",
 )
 @click.option("--accept-spec", is_flag=True, help="With --resume: take the spec as it is now.")
 @click.option("--accept-passing/--no-accept-passing", default=None,

@@ -95,7 +95,7 @@ def _judge_base_tests(entry: CandidateFacts) -> _Judged:
         return "pass", "the base has no tests that aigon ran"
     tests = _select_findings(entry, "tests")
     if tests and all(f.status == "pass" for f in tests) and entry.changed and entry.changed.touched_tests is False:
-        return "pass", "the base's tests were not touched, and are green"
+        return "pass", "the base's tests were not touched, and pass"
     if isinstance(entry.outcome, Met) and IN_PLACE in entry.outcome.caveats:
         return "pass", f"not asked: {IN_PLACE}"  # the project gave that proof up, for everybody
     return "unknown", "whether each still passes was not proven"

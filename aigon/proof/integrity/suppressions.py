@@ -18,7 +18,7 @@ RULE = "suppressions"
 _MANY = 4
 """From how many on they are a review; the number is a judgement, not a measurement."""
 _WHY = (
-    "A checker that is told to look away is green whatever the code is like. "
+    "A checker that is told to look away passes whatever the code is like. "
     "Fix what it found, or name the one rule and the reason where it is wrong."
 )
 _BLANKET = re.compile(

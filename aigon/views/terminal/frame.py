@@ -102,7 +102,7 @@ def format_clock(seconds: float) -> str:
 def _draw_run_header(scene: Scene, now: float) -> list[Text]:
     # The agent comes last: a model's name can be long, and a narrow terminal cuts the end off.
     agent = f"{scene.agent} ({scene.model})" if scene.model else scene.agent
-    step = f"rung {scene.step[0] + 1} of {scene.step[1]}" if scene.step[1] > 1 else ""
+    step = f"step {scene.step[0] + 1} of {scene.step[1]}" if scene.step[1] > 1 else ""
     parts = (str(scene.place), step, format_clock(now - scene.began), format_spend(scene.spend), agent)
     return [Text(fold(scene.title), style="bold"), Text(fold(" · ".join(filter(None, parts))))]
 

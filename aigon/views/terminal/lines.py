@@ -208,7 +208,7 @@ def describe_event(event: Event, place: IterationCount) -> str:
         case IterationStarted():
             model = f" with {event.model}" if event.model else ""
             effort = f", effort {event.effort}" if event.effort else ""
-            step = f", rung {event.rung + 1} of {event.rungs}" if event.rungs > 1 else ""
+            step = f", step {event.rung + 1} of {event.rungs}" if event.rungs > 1 else ""
             return f"{place}: {event.agent} is working{model}{effort}{step}"
         case IterationFinished():
             return _describe_iteration(event, place)
@@ -228,14 +228,14 @@ def describe_event(event: Event, place: IterationCount) -> str:
         case Waiting():
             return f"{describe_wait(event)}. Ctrl+C stops, --resume continues"
         case SavedAside():
-            return f"parked {event.what} as {event.commit[:7]} under {event.ref}"
+            return f"saved {event.what} aside as {event.commit[:7]} under {event.ref}"
         case RolledBack():
             return describe_rollback(event)
         case RecordRepaired():
             lost = format_count(event.lost, "line")
             return f"the record was damaged: {lost} lost; the original is kept as {event.kept_as}"
         case CommitIntended():
-            return f"checkpoint {event.commit[:7]} on {event.branch}"
+            return f"iteration commit {event.commit[:7]} on {event.branch}"
         case MoneySpent():
             return f"{event.what}: cost {format_cost(event.cost, event.status)}"
         case HookRan():

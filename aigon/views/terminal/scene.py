@@ -228,7 +228,7 @@ def _find_notice(event: Event) -> Notice | None:
         case Notice():
             return event
         case SavedAside():
-            return Notice(event.at, f"parked {event.what} as {event.commit[:7]}", "warning")
+            return Notice(event.at, f"saved {event.what} aside as {event.commit[:7]}", "warning")
         case RolledBack():
             return Notice(event.at, describe_rollback(event))
         case Waiting():

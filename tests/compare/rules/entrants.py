@@ -15,7 +15,7 @@ TIP, BASE = "a" * 40, "b" * 40
 AT = "2026-11-20T10:15:00.000+00:00"
 TESTS = Finding("tests", "tests", "Tests", "pass", "15/15 passed")
 LINT = Finding("lint", "lint", "Lint", "pass", "no problems")
-PROOF = Finding("proof", "proof", "Clean-room proof", "pass", "2 checks green on a clean export (bwrap)")
+PROOF = Finding("proof", "proof", "Clean-room proof", "pass", "2 checks passed on a clean export (bwrap)")
 REVIEW = Concern("special-cases", "review", "calc.py:3 answers what the tests ask", ("calc.py",), "k1")
 NOTE = Concern("dependencies", "note", "a new dependency", ("pyproject.toml",), "k2")
 

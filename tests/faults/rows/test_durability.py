@@ -48,7 +48,7 @@ def handed_over(lines: Sequence[str], name: str) -> int:
 
 
 def objects_of(lab: Lab) -> list[str]:
-    """The files that hold what the last checkpoint added."""
+    """The files that hold what the last iteration commit added."""
     added = lab.git("rev-list", "--objects", "HEAD^..HEAD").splitlines()
     loose = [f"{line[:2]}/{line.split(' ')[0][2:]}" for line in added]
     packs = [f"pack/{file.name}" for file in lab.path(".git/objects/pack").glob("*.[pi]*")]
