@@ -5,7 +5,6 @@ The file is read and rewritten whole, under a lock of the system.
 
 import contextlib
 import json
-import math
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -27,6 +26,8 @@ BASELINES = "base"
 """The ledger, and the folder of what the loops tell one another of the baseline, both in the arena's folder."""
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """What reading a file of another form raises."""
+_TOO_MUCH = 1e12
+"""Dollars, or turns, of which no account has as many."""
 LEDGER_PATIENCE = 60.0
 """Seconds after which the holder of the lock counts as hung: it is held for one small file at a time."""
 
@@ -101,7 +102,7 @@ def read_accounts(path: Path) -> dict[str, Account]:
     accounts = {label: Account(**each) for label, each in document["accounts"].items()}
     for account in accounts.values():
         sums = (account.spent, account.reserved, account.unknown, account.per_turn or 0.0)
-        if not all(isinstance(value, int | float) and math.isfinite(value) and value >= 0 for value in sums):
+        if not all(isinstance(value, int | float) and 0 <= value < _TOO_MUCH for value in sums):
             raise ValueError("no sum of money")
     return accounts
 

@@ -63,9 +63,7 @@ def draft_iteration(job: Job, world: World, snapshot: Snapshot, look: Assessment
         logs=str(world.iteration_folder(snapshot.number)),
         budget=FULL_FEEDBACK if wants_all else SHORT_FEEDBACK,
     )
-    return redact_value(
-        replace(draft, feedback=feedback), world.redact
-    )  # its words go into the log, which is committed
+    return redact_value(replace(draft, feedback=feedback), world.redact)  # the commit message takes words from it
 
 
 def publish(
@@ -153,7 +151,7 @@ def _render_log(job: Job, world: World, snapshot: Snapshot, draft: IterationFini
     when = datetime.fromisoformat(draft.at).strftime("%Y-%m-%d %H:%M:%S")
     turn = state.turn if state.turn_ended else None
     entry = render_entry(draft, job.spec, turn, when, rung=step, notes=snapshot.notes)
-    return before + entry.encode("utf-8", "replace")
+    return before + world.redact(entry.encode("utf-8", "replace"))  # it is committed
 
 
 def _save_aside(job: Job, world: World, snapshot: Snapshot, state: State) -> Generator[Event, State, State]:

@@ -127,6 +127,7 @@ def test_who_was_killed_and_whose_journal_is_gone_is_taken_to_have_spent_it(path
         b'{"schema_version": 1, "accounts": {"a": {"spent": NaN}}}',
         b'{"schema_version": 1, "accounts": {"a": {"spent": "0"}}}',
         b'{"schema_version": 1, "accounts": {"a": {"gone": 0}}}',
+        b'{"schema_version": 1, "accounts": {"a": {"spent": 1%s}}}' % (b"0" * 400),
         b'{"schema_version": 1}',
     ],
 )

@@ -162,7 +162,7 @@ SNEAKS = {
 HELD = (TOKEN, "Correct-9-Horse-Battery-Staple", "NvcnJlY3QtOS1Ib3JzZS1CYXR0ZXJ5LVN0YXBsZ", "MIIEFAKEFAKEFAKE")
 
 
-QUICK = ("forced", "in UTF-16", "in a message", "a value without a shape", "exchanged while checks run")
+QUICK = ("forced", "in UTF-16", "in a message", "in a name", "a value without a shape", "exchanged while checks run")
 
 
 @pytest.mark.parametrize("how", [pytest.param(how, marks=() if how in QUICK else pytest.mark.slow) for how in SNEAKS])
