@@ -1,5 +1,6 @@
 """Fixtures for all tests, and how they are shared out."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,9 @@ from typing import Any
 import pytest
 
 from tests.lab import Lab
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # begun in the background: every program below would ignore it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -3,11 +3,13 @@
 import os
 import re
 import textwrap
+from dataclasses import fields
 from pathlib import Path
 
 import click
 import pytest
 
+from aigon.agents.api_agent.settings import Settings
 from aigon.cli import ALIASES, VERBS
 from aigon.commands.root import root
 from aigon.errors import Exit
@@ -118,7 +120,7 @@ def test_every_option_that_a_page_names_is_one(name: str) -> None:
         "--max-budget-usd",
     }
     # What can stand in `agents.NAME.args` of the agent that is built in.
-    built_in = {f"--{name}" for name in re.findall(r'"(?:--)?([a-z-]+)"', page("aigon/agents/api_agent/settings.py"))}
+    built_in = {f"--{option.name.replace('_', '-')}" for option in fields(Settings)}
     assert sorted({one or other for one, other in said} - known - foreign - built_in) == []
 
 

@@ -93,7 +93,7 @@ def test_it_is_said_what_tells_two_looks_apart() -> None:
     )
     assert explain_better(look(2, 3), look(4, 1), None) == "iteration 4 has 1 of 4 passed"
     assert explain_better(look(1, 1, lint("pass")), look(2, 1, lint("fail")), None) == (
-        "iteration 2 has 0 checks green instead of 1"
+        "iteration 2 has 0 checks passed instead of 1"
     )
     assert explain_better(look(1, 1), look(2, 1), None) == "no more criteria passed after it"
 

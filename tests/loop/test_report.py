@@ -41,7 +41,7 @@ def test_a_page_is_written_where_git_does_not_see_it(lab: Lab) -> None:
         "second &amp; &lt;last&gt;",
     ):
         assert words in page
-    assert "<script" not in page and "&lt;script&gt;alert(&#x27;done&#x27;)" in page
+    assert "<script" not in page and "&lt;script&gt;alert(&#39;done&#39;)" in page
     assert lab.git("rev-parse", "HEAD")[:8] in page and "## Iteration 2 (" in page
 
 

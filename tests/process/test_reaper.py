@@ -110,7 +110,7 @@ def test_descendants_are_found_through_every_generation() -> None:
 
 def test_leftovers_of_a_killed_run_are_known_by_their_environment_alone() -> None:
     env = {"PATH": os.environ["PATH"]}
-    argv = ["bash", "-c", "trap '' INT TERM; sleep 30 & wait"]
+    argv = ["bash", "-c", "trap '' INT TERM; while :; do sleep 30 & wait; done"]  # it outlives a sleep that is killed
     with (
         subprocess.Popen(argv, env={**env, "AIGON_RUN": "run-1"}, start_new_session=True) as ours,
         subprocess.Popen(argv, env={**env, "AIGON_RUN": "run-12"}, start_new_session=True) as other,

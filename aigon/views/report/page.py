@@ -58,7 +58,7 @@ def render_page(account: FeatureAccount) -> str:
     """Return the page, with as much of everything as fits into `LARGEST` bytes."""
     figures, several = build_figures(account), len(account.works) > 1
     for bounds in STAGES:
-        page = _load_template().render(account=account, bounds=bounds, figures=figures, several=several)
+        page = _load_template().render(account=account, bounds=bounds, figures=figures, several=several).lstrip()
         if len(page.encode()) <= LARGEST:
             break
     return page
