@@ -230,12 +230,13 @@ def test_a_signal_to_an_arena_ends_every_loop_as_promised_and_all_are_resumed(la
         state = lab.state(f".aigon/loop-state-42-{name}.json")
         assert (state["status"], state["exit_code"]) == ("interrupted", WAYS.get(how, 143))
         assert state["iteration"] == (1 if how == "one SIGINT" else 0)
-    assert not noted(lab)
+    assert noted(lab) == (how == "SIGKILL")  # the killed arena's own note is for the next command
     go(lab)
     again = lab.aigon("feature-implement", "42", "--resume")
     assert again.code == 0, again.out + again.err
     for name in ("one", "two"):
         assert lab.state(f".aigon/loop-state-42-{name}.json")["status"] == "met"
+    assert not noted(lab)
     assert left_behind(lab) == []
     lab.sound()
 

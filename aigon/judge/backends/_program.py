@@ -4,7 +4,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from aigon.agents.adapters._program import describe_exit
@@ -15,7 +15,7 @@ from aigon.process import run
 from aigon.secrets import redaction
 from aigon.text.fingerprints import strip_escapes
 
-_FENCE = re.compile(r"^ {0,3}(`{3,})[ \t]*(\w*)[ \t]*\n(.*?)^ {0,3}\1`*[ \t]*$", re.M | re.S)
+_FENCE = re.compile(r"^ {0,3}(`{3,})[ \t]*(\w*)[ \t]*$", re.M)
 _BEGINNINGS = 1000
 """Places in a text where an object may begin; a text with more is taken for one that holds an object."""
 _WORDS = 300
@@ -37,12 +37,24 @@ def parse_answered_object(text: str) -> dict[str, object]:
     text = text.replace("\r\n", "\n")
     if text.lstrip().startswith("{"):
         return parse_whole_object(text)
-    blocks = [block for block in _FENCE.finditer(text) if block[2].lower() in ("", "json")]
+    blocks = [(begin, end) for begin, end in _find_blocks(text) if begin[2].lower() in ("", "json")]
     if len(blocks) != 1:
         raise ValueError(f"it has {len(blocks) or 'no'} JSON block{'s' if len(blocks) > 1 else ''} where one is due")
-    if _holds_an_object(text[: blocks[0].start()]) or _holds_an_object(text[blocks[0].end() :]):
+    begin, end = blocks[0]
+    if _holds_an_object(text[: begin.start()]) or _holds_an_object(text[end.end() :]):
         raise ValueError("it has more than one JSON object")
-    return parse_whole_object(blocks[0][3])
+    return parse_whole_object(text[begin.end() : end.start()])
+
+
+def _find_blocks(text: str) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
+    """Yield the fences around each block: one that closes has no word and as many backticks as the one that opened."""
+    opened: re.Match[str] | None = None
+    for fence in _FENCE.finditer(text):
+        if opened is None:
+            opened = fence
+        elif not fence[2] and len(fence[1]) >= len(opened[1]):
+            yield opened, fence
+            opened = None
 
 
 def _holds_an_object(text: str) -> bool:
