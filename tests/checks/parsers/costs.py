@@ -43,14 +43,14 @@ class Cost:
         return f"{self.size} bytes take {self.seconds:.2f} s" if rate > SLOWEST else ""
 
 
-def growth(parser: str, make: Made, report: bool, most: int, measurable: float = MEASURABLE) -> Cost:
+def growth(parser: str, make: Made, report: bool, most: int) -> Cost:
     """What reading `make(size)` costs for sizes up to `most`; stops at the first size that can be measured."""
     size, before = most // TIMES**3, 0.0
     while True:
         seconds = _seconds(parser, make(size), report)
-        if before and seconds > measurable:
+        if before and seconds > MEASURABLE:
             return _again(parser, make, report, size // TIMES)
-        if size >= most or seconds > measurable * 20:
+        if size >= most or seconds > MEASURABLE * 20:
             return Cost(size, seconds, 0.0)
         before, size = seconds, size * TIMES
 
