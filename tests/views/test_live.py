@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.text import Text
 
@@ -178,6 +178,8 @@ def test_a_closed_view_stays_closed() -> None:
 @given(
     st.integers(1, 60), st.integers(20, 120), st.integers(0, 30), st.integers(0, 50), st.integers(0, 5), st.booleans()
 )
+@example(14, 20, 1, 1, 1, False)
+@example(14, 20, 30, 50, 5, False)
 def test_a_frame_is_never_higher_or_wider_than_the_terminal(
     height: int, width: int, checks: int, count: int, notices: int, ended: bool
 ) -> None:

@@ -60,7 +60,8 @@ def draw_run(scene: Scene, page: Page, now: float) -> Group:
         counts = describe_checks([row.finding for row in scene.checks.values() if row.finding])
         lines = [*head, Text(f"{_count_proven(scene)} · {counts}"), *_draw_notices(texts, page, room - 1)]
         return _fit(lines[: max(1, page.height - SPARE)], page)
-    notices = _add_gap(_draw_notices(texts, page, room // 2))
+    # A check or two, a criterion, its heading and the gaps always fit below.
+    notices = _add_gap(_draw_notices(texts, page, min(room // 2, room - 7)))
     room -= len(notices) + 3
     checks = _draw_checks(scene, max(2, room // 2, room - len(scene.criteria)), now)
     criteria = _draw_criteria(scene, max(1, room - len(checks)), now)
