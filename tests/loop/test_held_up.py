@@ -334,7 +334,7 @@ def test_a_program_of_ones_own_can_say_that_it_is_held_up(open_feature: Lab, tmp
         f"""
         [ -e {tmp_path}/again ] && touch done.txt && exit
         touch {tmp_path}/again
-        echo '{{"end": "usage_limit", "resets_at": '$(( $(date +%s) + 1 ))'}}'
+        echo '{{"end": "usage_limit", "resets_at": '$(( $(date +%s) + 3 ))'}}'
         """
     )
     ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1")
