@@ -96,7 +96,8 @@ class Project:
     def start(self, feature: str, *, wait: float = 60.0, **options: Any) -> "StartedRun":
         """Start `aigon feature-implement --loop` in a process of its own, and return once the run is on record.
 
-        `options` are those of the command, as in `agents=("claude",)`, `max_cost=5.0` or `resume=True`. The run goes
+        `options` are those of the command, as in `agents=("claude",)`, `max_cost=5.0` or `resume=True`. What a person
+        has to agree to, such as `accept_spec=True`, is refused without `yes=True`, for a person who did. The run goes
         on when this process ends; `stop` ends it. Raises AigonError as the command does if it refuses to start, and
         with exit 7 if nothing is heard of it for `wait` seconds.
         """

@@ -63,8 +63,8 @@ def render_row(attempt: Attempt) -> str:
     worker = ending = took = changed = passed = proven = progress = cost = ""
     if attempt.tries:
         effort = f" {_quote_cell(attempt.effort, 20)}" if attempt.effort else ""
-        rung = f" step {attempt.rung + 1}/{attempt.rungs}" if attempt.rungs > 1 else ""
-        worker = f"{_quote_cell(attempt.agent, 40)} {_quote_cell(attempt.model, 40)}{effort}".strip() + rung
+        step = f" step {attempt.rung + 1}/{attempt.rungs}" if attempt.rungs > 1 else ""
+        worker = f"{_quote_cell(attempt.agent, 40)} {_quote_cell(attempt.model, 40)}{effort}".strip() + step
         ending = (attempt.end or "broken off").replace("_", " ")
         took = format_duration(attempt.duration)
         changed = "0"

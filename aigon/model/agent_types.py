@@ -128,11 +128,6 @@ class AgentType:
         """Whether the prompt goes in by standard input, since no word of the command line has it or its file."""
         return not any("{prompt}" in word or "{prompt_file}" in word for word in self.argv)
 
-    @property
-    def leaves_output(self) -> bool:
-        """Whether the program writes its answer into a file that is named on its command line."""
-        return any("{output}" in word for word in self.argv)
-
 
 def read_agent_type(name: str, content: bytes, file: str) -> AgentType:
     """Return the type in a YAML document. Raises AigonError (exit 2) that names the file and key of an error."""

@@ -15,9 +15,8 @@ from aigon.job.job import Job
 from aigon.job.ledger import BASELINES, open_ledger
 from aigon.job.results import BaselineResults
 from aigon.job.world import OwnFiles, TurnNotes, World
-from aigon.journal import records
 from aigon.journal.durations import load_durations
-from aigon.journal.records import CANDIDATE, new_run_id
+from aigon.journal.records import CANDIDATE, list_candidates, new_run_id
 from aigon.loop.roll_back import RollbackPolicy
 from aigon.loop.turn import remove_links
 from aigon.model.candidates import Candidate, format_branch_name
@@ -97,19 +96,19 @@ def _make_world(opening: Opening, opened: OpenedRun, job: Job, run_id: str, stop
 
 def _start_watch(opening: Opening, opened: OpenedRun, world: World) -> None:
     """Let a watch over git and aigon's records join. It takes them to be right as they are now."""
-    records_, workspace, seat = opened.records, opened.workspace, opening.seat
+    records, workspace, seat = opened.records, opened.workspace, opening.seat
     files = (
         opening.locate_state_file(opened.prepared.feature.name_for_people),
-        records_.began,
-        records_.frozen,
-        copy_of(records_.frozen),
-        records_.decided,
-        records_.folder / CANDIDATE,
+        records.began,
+        records.frozen,
+        copy_of(records.frozen),
+        records.decided,
+        records.folder / CANDIDATE,
         world.home / "repository.json",
     )
     hooks = opening.checkout.config.get("core.hookspath", "")
     rivals = find_rivals(world.home, seat.candidate)
-    made = watch(workspace, hooks, world.home, files, records_.journal, rivals, records_.before_turn)
+    made = watch(workspace, hooks, world.home, files, records.journal, rivals, records.before_turn)
     if seat.candidate:
         aside, protected = workspace.own / "displaced", world.get(ProtectedFiles).files
         made.mains = MainsOwn(seat.main, workspace.trusted, aside, protected, opened.prepared.protection)
@@ -138,6 +137,6 @@ def find_rivals(home: Path, candidate: Candidate | None) -> Rivals:
 
     Only branches with the name that aigon gives them count: no record takes another branch out of the guard.
     """
-    others = (each for each in records.list_candidates(home) if each != candidate)
+    others = (each for each in list_candidates(home) if each != candidate)
     named = {each.branch for each in others if each.branch == format_branch_name(each.feature, each.label, each.slug)}
     return Rivals(frozenset(named) - {candidate.branch if candidate else ""}, candidate.feature if candidate else "")

@@ -123,14 +123,14 @@ def _lines(failed: FailedAttempt) -> list[str]:
     name = attempt.fingerprint[:SHORT] or "-"
     often = f" ({failed.nth} of {failed.times})" if failed.times > 1 else ""
     who = f"{fold(attempt.agent, 40) or 'no agent'}{f' {fold(attempt.model, 40)}' if attempt.model else ''}"
-    rung = f", step {attempt.rung + 1} of {attempt.rungs}" if attempt.rungs > 1 else ""
+    step = f", step {attempt.rung + 1} of {attempt.rungs}" if attempt.rungs > 1 else ""
     label = f"{fold(failed.label, 40)}  " if failed.label else ""
     head = (
         f"{failed.number:>4}  {name}{often}  {label}iteration {attempt.number}  {format_timestamp(attempt.at) or '-'}"
     )
     why = "; ".join(_reasons(attempt)) or "nothing is known of it"
     tried = [f"      changed: {describe_changes(attempt, FILES)}"] if attempt.looked_at else []
-    return [f"{head}  {who}{rung}", f"      {why}", *tried]
+    return [f"{head}  {who}{step}", f"      {why}", *tried]
 
 
 def _reasons(attempt: Attempt) -> list[str]:

@@ -27,7 +27,7 @@ def test_what_a_file_says_is_what_is_known() -> None:
     assert kind.ladder == (EscalationStep(2, "small"), EscalationStep(0, "big", "high", "full"))
     assert kind.credentials == Credentials(("MY_KEY",), ("~/.mine",), ("MY_*",), {"model:big": ("OTHER_KEY",)})
     assert kind.commands == CommandFiles(".mine/{name}.md", "toml")
-    assert not kind.wants_stdin and kind.leaves_output
+    assert not kind.wants_stdin and any("{output}" in word for word in kind.argv)
     assert read_agent_type("x", b"title: X", "x.yaml").wants_stdin
 
 

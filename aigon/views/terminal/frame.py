@@ -58,7 +58,7 @@ def draw_run(scene: Scene, page: Page, now: float) -> Group:
     room = page.height - SPARE - len(head)
     if page.height < _ENOUGH:
         counts = describe_checks([row.finding for row in scene.checks.values() if row.finding])
-        lines = [*head, Text(f"{_count_proven(scene)} · {counts}"), *_draw_notices(texts, page, room - 1)]
+        lines = [*head, Text(f"{_count_passed(scene)} · {counts}"), *_draw_notices(texts, page, room - 1)]
         return _fit(lines[: max(1, page.height - SPARE)], page)
     # A check or two, a criterion, its heading and the gaps always fit below.
     notices = _add_gap(_draw_notices(texts, page, min(room // 2, room - 7)))
@@ -140,19 +140,19 @@ def _draw_check(row: CheckProgress, width: int, now: float) -> Text:
 
 
 def _draw_criteria(scene: Scene, room: int, now: float) -> list[Text]:
-    """Draw how many are proven, then a box for each. If `room` is too small, open ones first, and count the rest."""
+    """Draw how many passed, then a box for each. If `room` is too small, those that did not pass come first."""
     if not scene.criteria:
         return []
     ordered: Sequence[Criterion] = scene.criteria
     if len(ordered) <= room:
-        return [Text(_count_proven(scene)), *(_draw_criterion(scene, criterion, now) for criterion in ordered)]
+        return [Text(_count_passed(scene)), *(_draw_criterion(scene, criterion, now) for criterion in ordered)]
     ordered = sorted(ordered, key=lambda criterion: _find_status(scene, criterion) == "met")
     hidden = ordered[room - 1 :]
     met = sum(_find_status(scene, criterion) == "met" for criterion in hidden)
     unmet = len(hidden) - met
     what = f": {unmet} open, {met} passed" if met and unmet else " passed" if met else " open"
     shown = [_draw_criterion(scene, criterion, now) for criterion in ordered[: room - 1]]
-    return [Text(_count_proven(scene)), *shown, Text(f"  and {len(hidden)} more{what}", style="dim")]
+    return [Text(_count_passed(scene)), *shown, Text(f"  and {len(hidden)} more{what}", style="dim")]
 
 
 def _draw_criterion(scene: Scene, criterion: Criterion, now: float) -> Text:
@@ -171,7 +171,7 @@ def _find_status(scene: Scene, criterion: Criterion) -> str:
     return verdict.status if verdict else "unmet"
 
 
-def _count_proven(scene: Scene) -> str:
+def _count_passed(scene: Scene) -> str:
     met = sum(_find_status(scene, criterion) == "met" for criterion in scene.criteria)
     return f"{met} of {len(scene.criteria)} criteria passed"
 
@@ -210,11 +210,11 @@ def _rank_lane(scene: Scene) -> int:
 
 def _build_cells(label: str, scene: Scene, now: float) -> tuple[str, ...]:
     place = str(scene.place).removeprefix("iteration ").replace(" of ", "/") if scene.place.number else "-"
-    proven = f"{scene.met}/{scene.total}" if scene.total else "-"
+    passed = f"{scene.met}/{scene.total}" if scene.total else "-"
     failed = sum(bool(r.fresh and r.finding and r.finding.status in ("fail", "error")) for r in scene.checks.values())
     seconds = scene.closed.seconds if scene.closed else 0.0 if scene.since is None else now - scene.since
     cost = format_spend(scene.spend) or "-"
-    return (fold(label, _LABEL_WIDTH), place, proven, str(failed), format_clock(seconds), cost)
+    return (fold(label, _LABEL_WIDTH), place, passed, str(failed), format_clock(seconds), cost)
 
 
 def _describe_phase(scene: Scene, now: float) -> str:
