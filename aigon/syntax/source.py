@@ -1,0 +1,110 @@
+"""Parse a file into nodes with byte spans, whatever it is written in.
+
+Python is read by its own `ast` and `tokenize`, the others by their tree-sitter grammars. Each is loaded when a file of
+that language is parsed first.
+"""
+
+import posixpath
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+Language = Literal["python", "javascript", "typescript", "tsx", "rust", "go"]
+LONGEST = 1_000_000
+"""Bytes of a file that is parsed."""
+DEEPEST = 400
+"""Nodes inside one another; deeper code is not written by people, and walking it would exhaust the stack."""
+_LANGUAGES: Mapping[str, Language] = {
+    **dict.fromkeys(("py", "pyi", "pyw"), "python"),
+    **dict.fromkeys(("js", "mjs", "cjs", "jsx"), "javascript"),
+    **dict.fromkeys(("ts", "mts", "cts"), "typescript"),
+    "tsx": "tsx",
+    "rs": "rust",
+    "go": "go",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """One node with its span in bytes and the line it begins on, from 1. `field` is its role in the parent.
+
+    `kind` is the class of Python's `ast` (`Compare`) or the grammar's name (`binary_expression`). A leaf that is a
+    keyword, an operator or a bracket has its own text as its kind; a comment is a leaf `comment`.
+    """
+
+    kind: str
+    start: int
+    end: int
+    line: int
+    field: str = ""
+    children: tuple["Node", ...] = ()
+
+    def walk(self) -> Iterator["Node"]:
+        """Yield this node and all below it, in the order of the text."""
+        pending = [self]
+        while pending:
+            node = pending.pop()
+            yield node
+            pending.extend(reversed(node.children))
+
+    def get(self, *fields: str) -> "Node | None":
+        """Return the first child in one of these roles."""
+        return next((child for child in self.children if child.field in fields), None)
+
+    def list(self, field: str) -> tuple["Node", ...]:
+        """Return every child in this role."""
+        return tuple(child for child in self.children if child.field == field)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A parsed file. `errors` says what could not be read of it, with lines; the rest of the tree holds all the same,
+    but for Python, which is read as a whole or not at all."""
+
+    path: str
+    language: Language
+    data: bytes
+    root: Node
+    errors: tuple[str, ...] = ()
+
+    def text(self, node: Node) -> str:
+        """Return what stands there."""
+        return self.data[node.start : node.end].decode("utf-8", "replace")
+
+    def last_line(self, node: Node) -> int:
+        """Return the line that a node ends on, from 1."""
+        return node.line + self.data.count(b"\n", node.start, node.end)
+
+    def comments(self) -> Iterator[Node]:
+        """Yield the comments, in the order of the text."""
+        return (node for node in self.root.walk() if node.kind in ("comment", "line_comment", "block_comment"))
+
+
+def language_of(path: str) -> Language | None:
+    """Return what a file is written in by its ending; None if it is nothing that is parsed."""
+    return _LANGUAGES.get(posixpath.splitext(path)[1][1:].lower())
+
+
+@lru_cache(maxsize=64)
+def parse(path: str, text: str | bytes) -> Source | None:
+    """Return the parsed file; None if it is in no language that is parsed."""
+    language = language_of(path)
+    if language is None:
+        return None
+    data = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+    nothing = Node("unread", 0, len(data), 1)
+    if len(data) > LONGEST:
+        return Source(path, language, data, nothing, (f"{path} is longer than {LONGEST:,} bytes",))
+    try:
+        if language == "python":
+            from aigon.syntax.python import parse_python
+
+            return Source(path, language, data, parse_python(data))
+        from aigon.syntax.grammars import parse_grammar
+
+        root, broken = parse_grammar(data, language)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        where = f"{path}:{line}" if (line := getattr(error, "lineno", None)) else path
+        return Source(path, language, data, nothing, (f"{where}: {getattr(error, 'msg', error)}",))
+    return Source(path, language, data, root, tuple(f"{path}:{line}: this is no {language}" for line in broken))
