@@ -133,7 +133,9 @@ class State:
             case IterationFinished(number=0):
                 return replace(self, last=event, base=event, best=event.score)
             case IterationFinished() if event.number == self.finished:
-                return replace(self, last=event, intended=None, checkpoint=event.checkpoint or self.checkpoint)
+                # aigon itself made the commits that a repair found again; by now they are assessed.
+                seen = self.started.head if self.started and self.started.head in self.regained else self.checkpoint
+                return replace(self, last=event, intended=None, checkpoint=event.checkpoint or seen)
             case IterationFinished():
                 return self._finish_iteration(event)
             case RolledBack():
