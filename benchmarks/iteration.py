@@ -126,7 +126,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--files", type=int, nargs="*", default=list(BOUNDS))
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--sandbox", choices=["auto", "bwrap", "landlock", "none"], default="none")
+    parser.add_argument("--sandbox", choices=["auto", "bwrap", "namespaces", "landlock", "none"], default="none")
     parser.add_argument("--growth", action="store_true")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="aigon-bench-") as scratch:

@@ -10,8 +10,8 @@ from typing import Literal
 
 from aigon.text.documents import DocumentNode
 
-WantedMechanism = Literal["auto", "bwrap", "landlock", "none"]
-Mechanism = Literal["bwrap", "landlock", "none"]
+WantedMechanism = Literal["auto", "bwrap", "namespaces", "landlock", "none"]
+Mechanism = Literal["bwrap", "namespaces", "landlock", "none"]
 Network = Literal["open", "closed"]
 
 

@@ -176,7 +176,7 @@ class Env(Section):
 class SandboxConfig(Section):
     """What agents may reach beside the workspace, and whether there is a network."""
 
-    mode: Literal["auto", "bwrap", "landlock", "none"] = Field(
+    mode: Literal["auto", "bwrap", "namespaces", "landlock", "none"] = Field(
         default="auto", description="How agents are kept in; the first that works here with `auto`"
     )
     write: list[str] = Field(

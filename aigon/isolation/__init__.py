@@ -7,4 +7,5 @@ machine_paths.py                 paths that are granted or hidden: homes, progra
 mechanisms.py                    which mechanisms this machine really has
 launcher.py                      the program that enters a room or sandbox and becomes the command, by
 landlock.py, namespaces.py       rules of Landlock, and mounts in namespaces
+mounts.py                        the table of mounts that bubblewrap and namespaces carry out
 """

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from aigon.git.person import LOCAL_VARIABLES
+from aigon.isolation.mounts import Mount, list_bwrap_options
 
 Isolation = Literal["bwrap", "namespaces", "landlock", "none"]
 CACHES = (".cache", ".tmp", ".vite", ".vite-temp", ".vitest")
@@ -82,7 +83,7 @@ class Enclosure:
             "unset": ("PYTHONDONTWRITEBYTECODE",),
         }
         if self.mounts:
-            plan |= {"closed": self.closed, "hidden": [str(path) for path in self._covered()], "binds": self._binds()}
+            plan |= {"closed": self.closed, "mounts": self._mounts()}
             return make_launcher_command(plan)
         # A right to a folder above cannot be reduced: what is read-only has to be hidden first.
         plan["hidden"] = [os.path.realpath(path) for path in (self.workspace, *self.hidden, *self.lent.values())]
@@ -91,15 +92,15 @@ class Enclosure:
         return make_launcher_command({**plan, "shown": [*writable, *readable], "masked": CACHES})
 
     def _bubblewrap(self, cwd: str) -> list[str]:
-        hidden = [os.path.realpath(path) for path in self._covered()]
         # Without --cap-drop root's processes keep this capability, and unmount what is mounted here.
         options = ["--unshare-user", "--cap-drop", "CAP_SYS_ADMIN", "--die-with-parent", "--dev-bind", "/", "/"]
-        options += ["--unshare-net"] if self.closed else []
-        options += [word for path in hidden for word in ("--tmpfs", path)]
-        for source, target, read_only in self._binds():
-            options += ["--ro-bind" if read_only else "--bind", source, target]
-        options += [word for path in hidden for word in ("--remount-ro", path)]
+        options += [*(["--unshare-net"] if self.closed else []), *list_bwrap_options(self._mounts())]
         return [find_bubblewrap() or "/usr/bin/bwrap", *options, "--chdir", cwd, "--"]
+
+    def _mounts(self) -> list[Mount]:
+        hidden = [str(path) for path in self._covered()]
+        binds = [("ro-bind" if read_only else "bind", source, target) for source, target, read_only in self._binds()]
+        return [*(("tmpfs", path) for path in hidden), *binds, *(("remount-ro", path) for path in hidden)]
 
     def _covered(self) -> list[Path]:
         """Return the existing folders that have to be hidden: the outermost, outside of the workspace."""

@@ -46,6 +46,10 @@ def _enter(plan: dict[str, object]) -> None:
         from aigon.isolation.namespaces import enter
 
         enter(plan)
+    elif plan["enter"] == "scopes":  # bubblewrap has made the mounts
+        from aigon.isolation.namespaces import give_up_rights
+
+        give_up_rights()
     elif plan["enter"] == "landlock":
         from aigon.isolation.landlock import enter_room
 

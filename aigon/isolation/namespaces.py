@@ -1,13 +1,16 @@
-"""A command's own view of the file system: the export mounted over the workspace, empty folders over records.
+"""A command's own view of the file system, and an agent's own process numbers, by namespaces.
 
 The mounts are made in a user namespace. A second one inside of it gets copies that are locked together, so that nobody
 in it can undo them, not even root (mount_namespaces(7)). From there /proc shows nothing of processes outside, as that
 takes rights in their namespace.
 """
 
+import _signal as signal  # type: ignore[import-not-found]  # `signal` makes enumerations of it
+import ctypes
+import errno
 import os
 
-from aigon.process.syscalls import call
+from aigon.process.syscalls import call, syscall
 
 TYPE_CHECKING = False  # as few modules as can be: `aigon.isolation.launcher` says why
 if TYPE_CHECKING:
@@ -15,47 +18,191 @@ if TYPE_CHECKING:
 
 NEW_NAMESPACES = 0x10000000 | 0x00020000
 """CLONE_NEWUSER and CLONE_NEWNS, from <linux/sched.h>."""
-NEW_NETWORK = 0x40000000
-"""CLONE_NEWNET."""
+NEW_NETWORK, NEW_NUMBERS = 0x40000000, 0x20000000 | 0x08000000
+"""CLONE_NEWNET; CLONE_NEWPID and CLONE_NEWIPC."""
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 """From <linux/sockios.h> and <linux/if.h>."""
-READ_ONLY, NO_SETUID, NO_DEVICES, REMOUNT, BIND, RECURSIVE, PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
+READ_ONLY, NO_SETUID, NO_DEVICES, NO_PROGRAMS, REMOUNT = 1, 2, 4, 8, 32
+BIND, RECURSIVE, PRIVATE = 4096, 16384, 1 << 18
 """Flags of mount(2), from <linux/mount.h>."""
 KEPT_FLAGS = {2: 2, 4: 4, 8: 8, 1024: 1024, 2048: 2048, 4096: 1 << 21}
 """Flags as statvfs(3) gives and mount(2) takes them: a mount from outside may only become stricter."""
-PR_CAPBSET_DROP, CAP_SYS_ADMIN = 24, 21
+OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442
+"""System call numbers, the same on every architecture; since Linux 5.2 and 5.12."""
+HERE, EMPTY_PATH, WHOLE_TREE, CLONE, CLOSE_ON_EXEC = -100, 0x1000, 0x8000, 1, 0o2000000
+"""AT_FDCWD, AT_EMPTY_PATH, AT_RECURSIVE, OPEN_TREE_CLONE and O_CLOEXEC."""
+FROM_DESCRIPTOR = 4
+"""MOVE_MOUNT_F_EMPTY_PATH."""
+PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, CAP_SYS_ADMIN = 1, 24, 38, 21
 """From <linux/prctl.h> and <linux/capability.h>."""
+CREATE_RULESET, RESTRICT_SELF, SCOPES = 444, 446, 3
+"""Landlock: no connection to abstract sockets outside and no signal to processes there, since Linux 6.12."""
+ENDING_SIGNALS = (1, 2, 3, 15)
+"""SIGHUP, SIGINT, SIGQUIT and SIGTERM go to a whole group: what only waits for the agent must not die of them."""
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
 
 def enter(plan: "dict[str, Any]") -> None:
-    """Give this process the view of the plan: its `hidden` folders, then its `binds` in order. Raises OSError."""
-    _unshare(NEW_NETWORK if plan["closed"] else 0)
+    """Give this process the view of the plan's `mounts`. Raises OSError.
+
+    With a `parent` it is an agent's: it ends with that process, and has process numbers of its own if `numbers` says
+    so. What returns then is a grandchild, and this process ends as that one does.
+    """
+    is_agents, numbers = "parent" in plan, bool(plan.get("numbers"))
+    _unshare((NEW_NETWORK if plan["closed"] else 0) | (NEW_NUMBERS if numbers else 0))
     if plan["closed"]:
         _raise_loopback()
+    if is_agents:
+        call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != plan["parent"]:  # it was gone before the kernel was asked
+            os._exit(128 + signal.SIGKILL)
+    if numbers:
+        _fork_first()
     _mount(None, "/", RECURSIVE | PRIVATE)
-    # Opened before anything is hidden: the export itself lies among aigon's records.
-    sources = [os.open(source, os.O_PATH) for source, _, _ in plan["binds"]]
-    for path in plan["hidden"]:  # an empty folder over it, in which those that a mount needs can still be made
-        call("mount", b"aigon", os.fsencode(path), b"tmpfs", NO_SETUID | NO_DEVICES, b"mode=0755,size=1m")
-    for descriptor, (_, target, read_only) in zip(sources, plan["binds"], strict=True):
-        os.makedirs(target, exist_ok=True)  # noqa: PTH103 - without pathlib
-        _mount(f"/proc/self/fd/{descriptor}", target, BIND | RECURSIVE)
-        if read_only:
-            _make_read_only(target)
-        os.close(descriptor)
-    for path in plan["hidden"]:
-        _make_read_only(path)
+    _make_mounts(plan["mounts"], numbers)
+    os.chdir("/")  # what this process was in is the file system outside, which its /proc/PID/cwd would show
     _unshare()
     try:  # noqa: SIM105 - without contextlib
         call("prctl", PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0)
     except OSError:  # the mounts are locked all the same; without this capability nobody gets as far as trying
         pass
+    if is_agents:
+        give_up_rights()
+    if numbers:
+        _serve(os.fork())
+
+
+def _fork_first() -> None:
+    """Go on as the first process of the new numbers. This one waits for it; each of them ends with the other."""
+    for number in ENDING_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    alive, held = os.pipe()
+    if child := os.fork():
+        os.close(alive)
+        _, status = os.waitpid(child, 0)
+        _exit_as(status)
+    os.close(held)
+    call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    os.set_blocking(alive, False)
+    try:
+        os.read(alive, 1)
+        os._exit(128 + signal.SIGKILL)  # the other end is closed: it died before the kernel was asked
+    except BlockingIOError:
+        os.close(alive)
+
+
+def _serve(agent: int) -> None:
+    """In the first process, collect what ends until the agent does; in the agent, return."""
+    if agent:
+        while True:
+            pid, status = os.wait()
+            if pid == agent:
+                _exit_as(status)
+
+
+def _exit_as(status: int) -> None:
+    code = os.waitstatus_to_exitcode(status)
+    os._exit(code if code >= 0 else 128 - code)
+
+
+def give_up_rights() -> None:
+    """Gain no rights by programs, and reach no abstract socket outside as far as the kernel can do that."""
+    call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    words = (ctypes.c_uint64 * 3)(0, 0, SCOPES)
+    size, none = ctypes.c_size_t(ctypes.sizeof(words)), ctypes.c_uint32(0)
+    try:
+        rules = syscall("landlock_create_ruleset", CREATE_RULESET, ctypes.byref(words), size, none)
+    except OSError:
+        return  # docs/sandbox.md says what stays open then
+    syscall("landlock_restrict_self", RESTRICT_SELF, rules, none)
+    os.close(rules)
+
+
+def _make_mounts(table: "list[tuple[str, ...]]", numbers: bool) -> None:
+    """Carry out a table of `aigon.isolation.mounts` in order."""
+    # Copied before the first of them hides anything or becomes read-only: sources may lie among what is hidden.
+    trees = [_copy_tree(line) for line in table]
+    for (how, *paths), tree in zip(table, trees, strict=True):
+        target = paths[-1]
+        if how == "proc" and numbers:
+            call("mount", b"proc", b"/proc", b"proc", NO_SETUID | NO_DEVICES | NO_PROGRAMS, None)
+        elif how == "dev":
+            _mount_devices()
+        elif how == "tmpfs":  # those that a mount needs can still be made in it
+            _mount_empty(target, b"mode=0755,size=1m")
+        elif how == "remount-ro":
+            _make_read_only(target)
+        elif target == "/":
+            _make_tree_read_only("/")
+        elif tree is not None:
+            _attach(tree, target)
+            if how.startswith("ro-"):
+                _make_tree_read_only(target)
+
+
+def _copy_tree(line: "tuple[str, ...]") -> "int | None":
+    """Return a copy of the mounts at the source of a line, for lines that have one; None for what is not there."""
+    how, *paths = line
+    if how in ("tmpfs", "remount-ro", "dev") or paths[-1] == "/":
+        return None
+    flags = ctypes.c_uint(CLONE | CLOSE_ON_EXEC | WHOLE_TREE)
+    try:
+        return syscall("open_tree", OPEN_TREE, HERE, os.fsencode(paths[0]), flags)
+    except FileNotFoundError:
+        if how.endswith("-try"):
+            return None
+        raise
+
+
+def _attach(tree: int, target: str) -> None:
+    if os.path.isdir(f"/proc/self/fd/{tree}"):  # noqa: PTH112 - without pathlib
+        os.makedirs(target, exist_ok=True)  # noqa: PTH103 - as above
+    elif not os.path.lexists(target):
+        os.makedirs(os.path.dirname(target), exist_ok=True)  # noqa: PTH103, PTH120 - as above
+        os.close(os.open(target, os.O_CREAT | os.O_WRONLY))
+    flags = ctypes.c_uint(FROM_DESCRIPTOR)
+    syscall("move_mount", MOVE_MOUNT, tree, b"", HERE, os.fsencode(target), flags)
+    os.close(tree)
+
+
+def _mount_devices() -> None:
+    """Mount a /dev with the devices that every program may use, terminals and shared memory of its own."""
+    trees = {name: _copy_tree(("bind-try", f"/dev/{name}", f"/dev/{name}")) for name in DEVICES}
+    _mount_empty("/dev", b"mode=0755")
+    for name, tree in trees.items():
+        if tree is not None:
+            _attach(tree, f"/dev/{name}")
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        os.symlink(f"/proc/self/fd/{number}", f"/dev/{name}")  # noqa: PTH211 - as above
+    os.symlink("/proc/self/fd", "/dev/fd")  # noqa: PTH211 - as above
+    os.symlink("pts/ptmx", "/dev/ptmx")  # noqa: PTH211 - as above
+    for name in ("pts", "shm"):
+        os.mkdir(f"/dev/{name}")  # noqa: PTH102 - without pathlib
+    os.chmod("/dev/shm", 0o1777)  # noqa: PTH101 - as above
+    call("mount", b"devpts", b"/dev/pts", b"devpts", NO_SETUID | NO_PROGRAMS, b"newinstance,ptmxmode=0666,mode=620")
+
+
+def _mount_empty(path: str, options: bytes) -> None:
+    call("mount", b"aigon", os.fsencode(path), b"tmpfs", NO_SETUID | NO_DEVICES, options)
 
 
 def _make_read_only(path: str) -> None:
+    """Make one mount read-only, and none inside of it."""
     flags = os.statvfs(path).f_flag
     kept = sum(flag for shown, flag in KEPT_FLAGS.items() if flags & shown)
     _mount(None, path, REMOUNT | BIND | READ_ONLY | kept)
+
+
+def _make_tree_read_only(path: str) -> None:
+    """Make a mount and those inside of it read-only."""
+    attributes = (ctypes.c_uint64 * 4)(READ_ONLY, 0, 0, 0)
+    size, flags = ctypes.c_size_t(ctypes.sizeof(attributes)), ctypes.c_uint(WHOLE_TREE)
+    try:
+        syscall("mount_setattr", MOUNT_SETATTR, HERE, os.fsencode(path), flags, ctypes.byref(attributes), size)
+    except OSError as error:
+        if error.errno != errno.ENOSYS or path == "/":
+            raise
+        _make_read_only(path)
 
 
 def _mount(source: str | None, target: str, flags: int) -> None:

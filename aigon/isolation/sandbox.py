@@ -1,7 +1,8 @@
 """The sandbox of an agent: which mechanism works here, and the command line that starts an agent in it.
 
-With bubblewrap an agent has its own view of the file system and its own process numbers: what is not granted does not
-exist, and what it started dies with it. With Landlock it sees the same file system and is refused what is not granted.
+With bubblewrap or aigon's own namespaces an agent has its own view of the file system and its own process numbers: what
+is not granted does not exist, and what it started dies with it. With Landlock it sees the same file system and is
+refused what is not granted.
 """
 
 import contextlib
@@ -11,8 +12,8 @@ import shutil
 import signal
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from aigon.config.grants import (
@@ -20,17 +21,20 @@ from aigon.config.grants import (
     Mechanism,
     Network,
     WantedMechanism,
-    find_covering_grant,
-    is_inside,
-    list_grant_layers,
 )
 from aigon.errors import environment
 from aigon.isolation import landlock
 from aigon.isolation.enclosure import find_bubblewrap, make_launcher_command
 from aigon.isolation.mechanisms import LACKING, find_flaw
+from aigon.isolation.mounts import list_bwrap_options, list_mounts
+from aigon.process import run
 
-IN_ORDER: tuple[Mechanism, ...] = ("bwrap", "landlock")
-"""Best first: only bubblewrap has process numbers of its own, and hides sockets."""
+# Without --cap-drop root's processes keep this capability, and unmount what is mounted here.
+_ISOLATING_OPTIONS = (
+    "--unshare-user", "--cap-drop", "CAP_SYS_ADMIN", "--unshare-pid", "--unshare-ipc", "--die-with-parent",
+)  # fmt: skip
+IN_ORDER: tuple[Mechanism, ...] = ("bwrap", "namespaces", "landlock")
+"""Best first: Landlock neither gives an agent process numbers of its own nor hides sockets."""
 CLOSES_NETWORK = 4
 """The version of Landlock's interface that began to refuse TCP."""
 _DEAF = 'trap "" HUP INT QUIT TERM; exec "$@"'
@@ -53,21 +57,25 @@ class Sandbox:
     def command(self, argv: Sequence[str], cwd: Path, more: Grants | None = None) -> list[str]:
         """Return the command line that runs `argv` in `cwd`, with the grants of this turn, else those of the run."""
         grants = more or self.grants
-        plan: dict[str, object] = {"place": "the sandbox", "enter": "", "cwd": "", "unset": ()}
-        plan["signals"] = tuple(map(int, SIGNALS))
+        plan: dict[str, object] = {"place": "the sandbox", "enter": "scopes", "cwd": "", "unset": ()}
+        plan["parent"], plan["signals"] = os.getpid(), tuple(map(int, SIGNALS))
+        closed = grants.network == "closed"
         if self.mechanism == "landlock":
             plan |= {
                 "enter": "sandbox",
-                "parent": os.getpid(),
                 "hidden": _resolve_all((*grants.hidden, *grants.own)),
                 "read": _resolve_all((*grants.read, *grants.flat)),
                 "write": _resolve_all((*grants.write, str(self.folder))),
-                "closed": grants.network == "closed",
+                "closed": closed,
             }
+        elif self.mechanism == "namespaces":
+            mounts, numbers = list_mounts(grants, self.folder), has_process_numbers()
+            plan |= {"enter": "namespaces", "cwd": str(cwd), "mounts": mounts, "closed": closed, "numbers": numbers}
         inner = [*make_launcher_command(plan), *argv]
-        if self.mechanism == "landlock":
+        if self.mechanism != "bwrap":
             return inner
-        options = list_bwrap_options(grants, self.folder)
+        options = [*_ISOLATING_OPTIONS, *(["--unshare-net"] if closed else [])]
+        options += list_bwrap_options(list_mounts(grants, self.folder))
         view = [find_bubblewrap() or "/usr/bin/bwrap", *options, "--chdir", str(cwd), "--", *inner]
         return ["/bin/sh", "-c", _DEAF, "sh", *view]
 
@@ -106,7 +114,7 @@ def choose_mechanism(wanted: WantedMechanism = "auto", network: Network = "open"
     for name in IN_ORDER if wanted == "auto" else (wanted,):
         if name != "none" and not find_sandbox_flaw(name, network):
             return name
-    if wanted in ("bwrap", "landlock"):
+    if wanted in IN_ORDER:
         raise environment(
             f"Agents cannot be sandboxed by {wanted} on this machine: {find_sandbox_flaw(wanted, network)}",
             where=f"--sandbox {wanted}",
@@ -129,6 +137,15 @@ def choose_mechanism(wanted: WantedMechanism = "auto", network: Network = "open"
 
 def explain_no_mechanism(network: Network = "open") -> str:
     return "; ".join(f"{name}: {why}" for name in IN_ORDER if (why := find_sandbox_flaw(name, network)))
+
+
+@functools.cache
+def has_process_numbers() -> bool:
+    """Whether aigon's namespaces can have process numbers: in a container that hides parts of /proc none can."""
+    plan: dict[str, object] = {"place": "the sandbox", "enter": "namespaces", "cwd": "", "unset": (), "signals": ()}
+    plan |= {"parent": os.getpid(), "mounts": [("proc", "/proc")], "closed": False, "numbers": True}
+    code, _, _ = run.capture_output([*make_launcher_command(plan), "/bin/true"], env=os.environ)
+    return code == 0
 
 
 PROBE = 'kill -0 $$ && echo alive; cat "$1/secret" 2>/dev/null; : > "$2/kept" && echo written'
@@ -156,66 +173,3 @@ def find_sandbox_flaw(mechanism: Mechanism, network: Network = "open") -> str:
         return argv, [b"alive", b"written"]
 
     return find_flaw(mechanism, probe, "what is hidden stays in reach")
-
-
-# Without --cap-drop root's processes keep this capability, and unmount what is mounted here.
-_ISOLATING_OPTIONS = (
-    "--unshare-user", "--cap-drop", "CAP_SYS_ADMIN", "--unshare-pid", "--unshare-ipc", "--die-with-parent",
-)  # fmt: skip
-MACHINE_SETTINGS = ("sys", "irq", "bus", "fs", "acpi", "scsi", "mtrr", "sysrq-trigger")
-"""Settings in /proc that hold for the whole machine. The kernel asks only for the user: root needs no capability to
-name a program that runs outside of every sandbox in sys/kernel/core_pattern, which bwrap 0.8 leaves writable."""
-
-
-def list_bwrap_options(grants: Grants, folder: Path) -> list[str]:
-    """Return the options of bwrap for these grants; the agent's own home and /tmp are folders in `folder`."""
-    layers = _select_seen(list_grant_layers(replace(grants, fixed=(*grants.fixed, *_list_existing(grants)))))
-    layers = sorted({*layers, *_list_pinned(layers, grants)}, key=lambda layer: (layer[0].count("/"), layer[0]))
-    closed = ["--unshare-net"] if grants.network == "closed" else []
-    root = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    settings = [word for name in MACHINE_SETTINGS for word in ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")]
-    mounts = [word for path, name in layers for word in _list_layer_options(path, name, folder)]
-    hidden = [path for path, name in layers if name == "hidden" and os.path.isdir(path)]  # noqa: PTH112 - many of them
-    sealed = [word for path in hidden for word in ("--remount-ro", path)]
-    return [*_ISOLATING_OPTIONS, *closed, *root, *settings, *mounts, *sealed]
-
-
-def _list_pinned(layers: list[tuple[str, str]], grants: Grants) -> Iterator[tuple[str, str]]:
-    """Yield the folders around fixed paths. They are mounted, or an agent could exchange them for others."""
-    known = dict(layers)
-    for path in (path for path, name in layers if name == "fixed"):
-        folder = os.path.dirname(path)  # noqa: PTH120 - a text
-        while folder not in known and any(folder != top and is_inside(folder, top) for top in grants.write):
-            yield folder, "write"
-            folder = os.path.dirname(folder)  # noqa: PTH120 - as above
-
-
-def _list_existing(grants: Grants) -> Iterator[str]:
-    """Yield what is in a `flat` folder, where files may only be added, except what may be written itself."""
-    for folder in grants.flat:
-        # Never a lock: its holder removes it, which the agent's view must not hinder.
-        names = [name for name in os.listdir(folder) if not name.endswith(".lock")]  # noqa: PTH208 - names alone
-        paths = (f"{folder}/{name}" for name in names)
-        yield from (path for path in paths if not any(is_inside(path, granted) for granted in grants.write))
-
-
-def _select_seen(layers: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
-    """Return the layers that exist; links only inside of empty folders, as elsewhere they lead on by themselves."""
-    known = dict(layers)
-    return [
-        (path, name)
-        for path, name in layers
-        if os.path.exists(path)  # noqa: PTH110 - many of them
-        and (not os.path.islink(path) or find_covering_grant(path, known) in ("hidden", "own"))  # noqa: PTH114
-    ]
-
-
-def _list_layer_options(path: str, name: str, folder: Path) -> tuple[str, ...]:
-    if name == "hidden":
-        return ("--tmpfs", path) if os.path.isdir(path) else ("--ro-bind", "/dev/null", path)  # noqa: PTH112 - as above
-    if name == "own":
-        own = folder / path.strip("/").replace("/", "-")
-        own.mkdir(exist_ok=True)
-        return ("--bind", str(own), path)
-    how = "--ro-bind" if name in ("read", "fixed") else "--dev-bind" if path.startswith("/dev/") else "--bind"
-    return (how, os.path.realpath(path), path)

@@ -50,7 +50,7 @@ class Options:
     accept_spec: bool = False
     accept_passing: bool | None = None
     yes: bool = False
-    sandbox: Literal["auto", "bwrap", "landlock", "none"] | None = None
+    sandbox: Literal["auto", "bwrap", "namespaces", "landlock", "none"] | None = None
     arena: str = ""
     time_left: float | None = None
     line_up: "tuple[RecordedStep, ...]" = ()

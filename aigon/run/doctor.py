@@ -154,7 +154,9 @@ def _check_sandbox(config: Config, env: Mapping[str, str]) -> MachineFact:
         remark = f"agents can read and change everything you can ({why})"
     elif mechanism == "landlock" and wanted == "auto":
         flaw = sandbox.find_sandbox_flaw("bwrap")
-        remark = f"without bubblewrap, sockets and process numbers are shared ({flaw})"
+        remark = f"without bubblewrap or namespaces, sockets and process numbers are shared ({flaw})"
+    elif mechanism == "namespaces" and not sandbox.has_process_numbers():
+        remark = "/proc cannot be mounted here, so agents see the numbers of your processes"
     text = f"{mechanism} (as wanted)" if wanted == mechanism else mechanism
     return MachineFact("sandbox", "Sandbox", text, {**data, "mechanism": mechanism}, remark=remark)
 

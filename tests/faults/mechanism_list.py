@@ -317,7 +317,11 @@ KEPT_IN = (
     ),
     Mechanism(
         "what an agent can reach", "bubblewrap: nothing can be written but what is granted",
-        "aigon/isolation/sandbox.py", '"--ro-bind", "/", "/"', '"--bind", "/", "/"', f"{DENIED}[bwrap]",
+        "aigon/isolation/mounts.py", '("ro-bind", "/", "/")', '("bind", "/", "/")', f"{DENIED}[bwrap]",
+    ),
+    Mechanism(
+        "what an agent can reach", "namespaces: nothing can be written but what is granted",
+        "aigon/isolation/mounts.py", '[("ro-bind", "/", "/"), ', "[", f"{DENIED}[namespaces]",
     ),
     Mechanism(
         "what an agent can reach", "Landlock: nothing can be written but what is granted",
@@ -331,7 +335,7 @@ KEPT_IN = (
             "what an agent can reach", f"{mechanism}: {name}", "aigon/isolation/run_sandbox.py", text, instead,
             f"{SANDBOX}::{test}[{mechanism}]",
         )
-        for mechanism in ("bwrap", "landlock")
+        for mechanism in ("bwrap", "namespaces", "landlock")
         for name, text, instead, test in (
             ("a turn is run in it", "return self.box.command(argv, root, ", "return list(argv); (", CURIOUS),
             ("the person's home is another one", "        own=own,\n", "", CURIOUS),

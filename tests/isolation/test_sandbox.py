@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from aigon.config.grants import Grants, Mechanism, Network
 from aigon.errors import AigonError
-from aigon.isolation import mechanisms, sandbox
+from aigon.isolation import landlock, mechanisms, sandbox
 from aigon.isolation.enclosure import Enclosure
 from aigon.isolation.sandbox import Sandbox
 from aigon.model.turns import ProgramExit
@@ -20,7 +21,7 @@ from aigon.process import run as process
 from tests.lab import alive, until
 
 QUICK: process.EndingSteps = ((signal.SIGINT, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 5.0))
-EVERY: tuple[Mechanism, ...] = ("bwrap", "landlock")
+EVERY: tuple[Mechanism, ...] = ("bwrap", "namespaces", "landlock")
 
 
 def usable(mechanism: Mechanism, network: Network = "open") -> None:
@@ -106,7 +107,7 @@ def test_the_exit_code_is_the_agents(mechanism: Mechanism, tmp_path: Path, code:
 
 def test_an_agent_that_died_of_a_signal_says_so(mechanism: Mechanism, tmp_path: Path) -> None:
     code = run(boxed(mechanism, tmp_path), ["/bin/sh", "-c", "kill -TERM $$"]).exit_code
-    assert code == (128 + signal.SIGTERM if mechanism == "bwrap" else -signal.SIGTERM)
+    assert code == (-signal.SIGTERM if mechanism == "landlock" else 128 + signal.SIGTERM)
 
 
 def test_standard_input_and_output_are_as_without(mechanism: Mechanism, tmp_path: Path) -> None:
@@ -127,10 +128,13 @@ time.sleep(float(sys.argv[2]))
 """
 
 
-def test_a_daemon_dies_with_the_agent_where_it_has_process_numbers_of_its_own(tmp_path: Path) -> None:
-    usable("bwrap")
+@pytest.mark.parametrize("name", ["bwrap", "namespaces"])
+def test_a_daemon_dies_with_the_agent_where_it_has_process_numbers_of_its_own(name: Mechanism, tmp_path: Path) -> None:
+    usable(name)
+    if name == "namespaces" and not sandbox.has_process_numbers():
+        pytest.skip("/proc cannot be mounted here")
     marker = f"marker-daemon-{os.getpid()}"
-    assert run(boxed("bwrap", tmp_path), [*script(tmp_path, DAEMON), marker, "0.3"]).exit_code == 0
+    assert run(boxed(name, tmp_path), [*script(tmp_path, DAEMON), marker, "0.3"]).exit_code == 0
     until(lambda: not alive(marker), 5)  # nobody sweeps here
 
 
@@ -168,6 +172,64 @@ def test_what_is_hidden_cannot_be_read_and_what_is_not_granted_cannot_be_written
     assert (tmp_path / "beside" / "file").read_text() == "beside"
 
 
+UNDO = r"""
+cd /; umount SECRET; umount -l SECRET; umount -R -l /; mount -o remount,rw /; mount --bind BESIDE SECRET
+unshare -Urm sh -c 'umount -l SECRET; cat SECRET/file; mount -o remount,rw,bind /; echo x > BESIDE/file'
+for process in /proc/[0-9]*; do
+    cat $process/root/SECRET/file $process/cwd/../secret/file; (cd $process/cwd && cat ../secret/file secret/file)
+    nsenter -t ${process#/proc/} -U -m cat SECRET/file
+done
+echo x > BESIDE/file
+"""
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+def test_nobody_inside_can_undo_the_mounts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, numbers: bool) -> None:
+    usable("namespaces")
+    if not numbers:
+        monkeypatch.setattr(sandbox, "has_process_numbers", lambda: False)
+    for name in ("secret", "beside"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text("TOLD")
+    box = boxed("namespaces", tmp_path, hidden=(str(tmp_path / "secret"),))
+    text = UNDO.replace("SECRET", str(tmp_path / "secret")).replace("BESIDE", str(tmp_path / "beside"))
+    done = run(box, ["/bin/sh", "-c", f"{text}\necho alive"])
+    assert b"TOLD" not in done.stdout and done.stdout.endswith(b"alive\n")
+    assert (tmp_path / "beside" / "file").read_text() == "TOLD"
+
+
+CALL = """
+import socket, sys
+for name in sys.argv[1:]:
+    try:
+        socket.socket(socket.AF_UNIX).connect(name.replace("@", chr(0)))
+        print("open")
+    except OSError:
+        print("closed")
+"""
+
+
+def test_sockets_of_the_person_are_out_of_reach(mechanism: Mechanism, tmp_path: Path) -> None:
+    if mechanism == "landlock":
+        pytest.skip("Landlock does not refuse to connect to a path")
+    with tempfile.TemporaryDirectory(prefix="tmux-") as folder, socket.socket(socket.AF_UNIX) as theirs:
+        theirs.bind(f"{folder}/default")
+        theirs.listen()
+        argv = [*script(tmp_path, CALL), f"{folder}/default"]
+        assert run(boxed(mechanism, tmp_path), argv).stdout == b"open\n"
+        assert run(boxed(mechanism, tmp_path, own=(tempfile.gettempdir(),)), argv).stdout == b"closed\n"
+
+
+def test_an_abstract_socket_is_out_of_reach_where_the_kernel_can_scope_it(mechanism: Mechanism, tmp_path: Path) -> None:
+    if landlock.landlock_version() < 6:
+        pytest.skip("nothing scopes abstract sockets here")
+    with socket.socket(socket.AF_UNIX) as theirs:
+        theirs.bind(f"\0aigon-{os.getpid()}")
+        theirs.listen()
+        argv = [*script(tmp_path, CALL), f"@aigon-{os.getpid()}"]
+        assert run(boxed(mechanism, tmp_path), argv).stdout == b"closed\n"
+
+
 def test_a_closed_network_is_closed_and_an_open_one_is_open(mechanism: Mechanism, tmp_path: Path) -> None:
     usable(mechanism, "closed")
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -191,6 +253,8 @@ def test_a_mechanism_that_was_asked_for_and_does_not_work_is_refused_by_name(mon
 def test_auto_takes_what_works_and_nothing_where_nothing_does(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = {"bwrap"}
     monkeypatch.setattr(sandbox, "find_sandbox_flaw", lambda name, _network="open": "broken" if name in broken else "")
+    assert sandbox.choose_mechanism("auto") == "namespaces"
+    broken.add("namespaces")
     assert sandbox.choose_mechanism("auto") == "landlock"
     broken.add("landlock")
     assert sandbox.choose_mechanism("auto") == "none" and "bwrap: broken" in sandbox.explain_no_mechanism()

@@ -95,9 +95,9 @@ if TYPE_CHECKING:
 @click.option("--first-proven", is_flag=True, help="Several agents: end the rest once one is proven.")
 @click.option(
     "--sandbox",
-    type=click.Choice(["auto", "bwrap", "landlock", "none"]),
+    type=click.Choice(["auto", "bwrap", "namespaces", "landlock", "none"]),
     envvar="AIGON_SANDBOX",
-    help="Isolate agents from the rest of your files; auto: bwrap, else landlock, else none.  [default: auto]",
+    help="Isolate agents from the rest of your files; auto: bwrap, namespaces or landlock, else none.  [default: auto]",
 )
 @click.option(
     "--on-partial",

@@ -1,0 +1,73 @@
+"""The mounts that make a view of the file system, as one table that bubblewrap and aigon's own namespaces carry out.
+
+Each line is how to mount, what, and where: "bind" and "ro-bind" a path (with "-try" if it exists), "dev-bind" one with
+devices, "tmpfs" an empty folder, "remount-ro" makes one read-only after the mounts inside of it; "dev" and "proc" are
+a new /dev and /proc. Sources are paths as they are before the first mount.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from aigon.config.grants import Grants, find_covering_grant, is_inside, list_grant_layers
+
+Mount = tuple[str, ...]
+MACHINE_SETTINGS = ("sys", "irq", "bus", "fs", "acpi", "scsi", "mtrr", "sysrq-trigger")
+"""Settings in /proc that hold for the whole machine. The kernel asks only for the user: root needs no capability to
+name a program that runs outside of every sandbox in sys/kernel/core_pattern, which bwrap 0.8 leaves writable."""
+
+
+def list_bwrap_options(mounts: Iterable[Mount]) -> list[str]:
+    return [word for how, *paths in mounts for word in (f"--{how}", *paths)]
+
+
+def list_mounts(grants: Grants, folder: Path) -> list[Mount]:
+    """Return the mounts for these grants; the agent's own home and /tmp are folders in `folder`."""
+    layers = _select_seen(list_grant_layers(replace(grants, fixed=(*grants.fixed, *_list_existing(grants)))))
+    layers = sorted({*layers, *_list_pinned(layers, grants)}, key=lambda layer: (layer[0].count("/"), layer[0]))
+    settings = [("ro-bind-try", f"/proc/{name}", f"/proc/{name}") for name in MACHINE_SETTINGS]
+    root: list[Mount] = [("ro-bind", "/", "/"), ("dev", "/dev"), ("proc", "/proc"), *settings]
+    sealed = [("remount-ro", path) for path, name in layers if name == "hidden" and os.path.isdir(path)]  # noqa: PTH112
+    return [*root, *(_make_mount(path, name, folder) for path, name in layers), *sealed]
+
+
+def _list_pinned(layers: list[tuple[str, str]], grants: Grants) -> Iterator[tuple[str, str]]:
+    """Yield the folders around fixed paths. They are mounted, or an agent could exchange them for others."""
+    known = dict(layers)
+    for path in (path for path, name in layers if name == "fixed"):
+        folder = os.path.dirname(path)  # noqa: PTH120 - a text
+        while folder not in known and any(folder != top and is_inside(folder, top) for top in grants.write):
+            yield folder, "write"
+            folder = os.path.dirname(folder)  # noqa: PTH120 - as above
+
+
+def _list_existing(grants: Grants) -> Iterator[str]:
+    """Yield what is in a `flat` folder, where files may only be added, except what may be written itself."""
+    for folder in grants.flat:
+        # Never a lock: its holder removes it, which the agent's view must not hinder.
+        names = [name for name in os.listdir(folder) if not name.endswith(".lock")]  # noqa: PTH208 - names alone
+        paths = (f"{folder}/{name}" for name in names)
+        yield from (path for path in paths if not any(is_inside(path, granted) for granted in grants.write))
+
+
+def _select_seen(layers: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
+    """Return the layers that exist; links only inside of empty folders, as elsewhere they lead on by themselves."""
+    known = dict(layers)
+    return [
+        (path, name)
+        for path, name in layers
+        if os.path.exists(path)  # noqa: PTH110 - many of them
+        and (not os.path.islink(path) or find_covering_grant(path, known) in ("hidden", "own"))  # noqa: PTH114
+    ]
+
+
+def _make_mount(path: str, name: str, folder: Path) -> Mount:
+    if name == "hidden":
+        return ("tmpfs", path) if os.path.isdir(path) else ("ro-bind", "/dev/null", path)  # noqa: PTH112 - as above
+    if name == "own":
+        own = folder / path.strip("/").replace("/", "-")
+        own.mkdir(exist_ok=True)
+        return ("bind", str(own), path)
+    how = "ro-bind" if name in ("read", "fixed") else "dev-bind" if path.startswith("/dev/") else "bind"
+    return (how, os.path.realpath(path), path)
