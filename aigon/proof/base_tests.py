@@ -11,6 +11,7 @@ from aigon.profiles.protection import Protection, Rule
 from aigon.proof import protected_keys
 from aigon.proof.findings import Changed, read_versions
 from aigon.proof.fixtures import fixtures_only
+from aigon.proof.kept_tests import TestFiles
 
 MOST = 50
 """Problems listed; the rest is counted."""
@@ -29,7 +30,7 @@ class BaseVersions:
 
     `name` names the very change. `tree` has the base's versions only, without new tests and new configuration: the
     checks have to pass on it, too. In `with_new_tests` the agent's new tests stay: what commands of criteria may be
-    about.
+    about. `files` are the touched test files as text.
     """
 
     paths: tuple[str, ...]
@@ -37,6 +38,7 @@ class BaseVersions:
     name: tuple[str, ...]
     tree: str
     with_new_tests: str
+    files: TestFiles
 
 
 def restore_base_versions(
@@ -48,6 +50,7 @@ def restore_base_versions(
         git, [e.sha for row, _ in ruled for e in (row.base, row.tree) if e and e.mode != "160000"]
     )
     touched: list[tuple[Changed, Rule]] = []
+    files = TestFiles({}, {})
     restored: dict[str, tuple[str, str] | None] = {}  # mode and object's name that a path gets; None: it goes
     new_tests = set()
     for row, rule in ruled:
@@ -55,6 +58,8 @@ def restore_base_versions(
         if rule.keys and protected_keys.have_equal_keys(before, after, row.path, rule.keys):
             continue  # a file may hold more than what the rule protects
         touched.append((row, rule))
+        if rule.part == "tests":
+            files.add(row.path, before, after)
         restored[row.path] = (row.base.mode, row.base.sha) if row.base else None
         if rule.keys and row.tree:
             text = protected_keys.copy_keys(before, after, row.path, rule.keys)
@@ -74,6 +79,7 @@ def restore_base_versions(
         tuple(f"{row.path} {row.tree.sha if row.tree else 'gone'}" for row, _ in touched),
         without,
         objects.write_tree_with(git, tree, kept) if kept != restored else without,
+        files,
     )
 
 

@@ -23,6 +23,7 @@ from aigon.proof import criteria
 from aigon.proof.base_tests import BaseVersions, find_lost_tests, leave_out_files, restore_base_versions
 from aigon.proof.findings import Changed
 from aigon.proof.frozen import Frozen
+from aigon.proof.kept_tests import TestFiles, find_kept_tests
 
 _RUNNER = re.compile(r"\b(?:make|just|task|npm|pnpm|yarn|bun|tox|nox)\b")
 """Programs that do what a file of the project says."""
@@ -170,12 +171,15 @@ class ProofBench:
                     self.world.attend(compiled)
             return {result.finding.check: result for result in results}
 
-    def find_lost(self, check: Check, result: Result) -> tuple[Problem, ...]:
-        """Return the base's tests that did not pass now."""
+    def find_lost(self, check: Check, result: Result, files: TestFiles | None = None) -> tuple[Problem, ...]:
+        """Return the base's tests that did not pass now, without those that are elsewhere in the touched `files`."""
         tested = self.record.tested.get(name_in_record(check))
         if tested is None:
             return ()
         base = leave_out_files(tested.tests, self.theirs)
+        if files and (gone := [test for test in base if test not in result.tests]):
+            kept = find_kept_tests(gone, result.tests, files)
+            base = {test: outcome for test, outcome in base.items() if test not in kept}
         return find_lost_tests(base, result.tests, tested.reported, result.reported)
 
     def find_failed(self, checks: Sequence[Check], results: Mapping[str, Result], *, whole: bool) -> dict[str, Trouble]:
@@ -225,7 +229,7 @@ def run_proof(
     with_base: dict[str, Trouble] = {}
     if touched and not against and not world.stop.now:
         # Tests of the base that the tree itself has lost: passed or not as they were, nobody will run them again.
-        lost = ((check, bench.find_lost(check, results[check.name])) for check in checks)
+        lost = ((check, bench.find_lost(check, results[check.name], touched.files)) for check in checks)
         with_base = {check.name: _describe_lost(check, problems) for check, problems in lost if problems}
         with_base |= _run_with_base(bench, touched)
     commands = len(criteria.list_commands(job.spec.criteria))

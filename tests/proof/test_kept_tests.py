@@ -1,0 +1,122 @@
+"""A test whose assertions all are in tests that passed has not been taken away, wherever it is now."""
+
+import textwrap
+
+import pytest
+
+from aigon.model.checks import TestResult
+from aigon.proof.kept_tests import TestFiles, find_kept_tests
+
+BASE = """
+import total
+
+def test_small():
+    assert total(3, 4) == 7
+    assert total(0, 1) == 1
+
+def test_refuses():
+    with pytest.raises(TypeError, match="no number"):
+        total("a", 1)
+"""
+LOST = ("tests.test_a::test_small", "tests.test_a::test_refuses")
+
+
+def kept(after: str, results: dict[str, TestResult], base: str = BASE, path: str = "tests/test_b.py") -> set[str]:
+    files = TestFiles({"tests/test_a.py": textwrap.dedent(base)}, {path: textwrap.dedent(after)})
+    owner = path.removesuffix(".py").replace("/", ".")
+    now = {f"{owner}::{name}": result for name, result in results.items()}
+    return {each.rpartition("::")[2] for each in find_kept_tests(LOST, now, files)}
+
+
+def test_a_file_that_has_moved_is_kept_as_far_as_it_ran_and_passed() -> None:
+    both: dict[str, TestResult] = {"test_small": "passed", "test_refuses": "passed"}
+    assert kept(BASE, both) == {"test_small", "test_refuses"}
+    assert kept(BASE, {"test_small": "passed", "test_refuses": "skipped"}) == {"test_small"}
+    assert kept(BASE, {"test_small": "failed"}) == set()
+    assert kept(BASE, both, path="tests/deeper/test_a.py") == {"test_small", "test_refuses"}
+
+
+@pytest.mark.parametrize(
+    ("after", "names"),
+    [
+        (
+            """
+            @pytest.mark.parametrize(("a", "b", "c"), [(3, 4, 7), (0, 1, 1), (2, 2, 4)])
+            def test_total(a, b, c):
+                assert total(a, b) == c
+            """,
+            ["test_total[3-4-7]", "test_total[0-1-1]", "test_total[2-2-4]"],
+        ),
+        (
+            """
+            ROWS = [(3, 4, 7), pytest.param(0, 1, 1, id="one")]
+
+            @pytest.mark.parametrize("a, b, c", ROWS)
+            def test_total(a, b, c):
+                result = total(a, b)
+                assert result == c
+            """,
+            ["test_total[3-4-7]", "test_total[one]"],
+        ),
+        (
+            """
+            def test_rows():
+                for row, result in [((3, 4), 7)]:
+                    assert total(*row) == result
+                for a, b, c in ((0, 1, 1), (5, 5, 10)):
+                    assert total(a, b) == c
+            """,
+            ["test_rows"],
+        ),
+        (
+            """
+            class TestTotal(unittest.TestCase):
+                def test_first(self):
+                    self.assertEqual(total(3, 4), 7, "seven")
+
+                def test_second(self):
+                    self.assertEqual(total(0, 1), 1)
+            """,
+            [".TestTotal::test_first", ".TestTotal::test_second"],
+        ),
+    ],
+)
+def test_one_that_is_parametrised_looped_over_or_split_is_kept_if_every_part_passed(
+    after: str, names: list[str]
+) -> None:
+    def run(ran: list[str], text: str = after) -> bool:
+        files = TestFiles({"tests/test_a.py": BASE}, {"tests/test_a.py": textwrap.dedent(text)})
+        now: dict[str, TestResult] = {
+            f"tests.test_a{name}" if name.startswith(".") else f"tests.test_a::{name}": "passed" for name in ran
+        }
+        return LOST[0] in find_kept_tests(LOST, now, files)
+
+    assert run(names)
+    assert not run(names[:-1]) and not run(names, after.replace("0, 1", "0, 2"))
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        "def test_small():\n    assert total(3, 4) == 7",
+        "def test_small():\n    if False:\n        assert total(3, 4) == 7\n        assert total(0, 1) == 1",
+        "def test_small():\n    return\n    assert total(3, 4) == 7\n    assert total(0, 1) == 1",
+        "def test_small():\n    total = print\n    assert total(3, 4) == 7\n    assert total(0, 1) == 1",
+        "def test_small():\n    for _ in things():\n        assert total(3, 4) == 7 and total(0, 1) == 1",
+        "def test_small():\n    try:\n        assert total(3, 4) == 7 and total(0, 1) == 1\n    except: pass",
+        "def test_small():\n    with suppress(AssertionError):\n        assert total(3, 4) == 7 and total(0, 1) == 1",
+        "@pytest.mark.parametrize('a', [pytest.param(3, marks=skip)])\n"
+        "def test_small(a):\n    assert total(a, 4) == 7 and total(0, 1) == 1",
+        "def test_small():\n    def inner():\n        assert total(3, 4) == 7 and total(0, 1) == 1",
+        "assert total(3, 4) == 7 and total(0, 1) == 1\ndef test_small():\n    pass",
+        "def test_small(:",
+    ],
+)
+def test_one_that_asks_for_less_is_not_kept(after: str) -> None:
+    assert kept(after, {"test_small": "passed", "test_small[3]": "passed"}) == set()
+
+
+def test_a_test_that_grows_beyond_measure_ends_the_reading() -> None:
+    grows = "def test_small():\n    a = total(3, 4)\n" + "    a = total(a, a)\n" * 200 + "    assert a == 7\n"
+    assert kept(grows, {"test_small": "passed"}) == set()
+    assert kept(grows, {"test_small": "passed"}, base=grows) == {"test_small"}
