@@ -22,8 +22,8 @@ from aigon.files.resources import read_profiles
 from aigon.model.criteria import Criterion
 from aigon.profiles.profile import detect_profile, load_profiles, resolve_profile
 from aigon.profiles.resolution import Resolution
-from aigon.spec.annotation import split_metric
 from aigon.spec.document import parse_spec, require_criteria
+from aigon.spec.expectation import read_bound
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "templates" / "demo"
@@ -71,10 +71,10 @@ def holds(cwd: Path, criterion: Criterion) -> bool:
     """Whether a criterion's command exits 0 and, for a metric, prints a number within its lower bound."""
     if criterion.kind == "verify":
         return run(cwd, str(criterion.command)).returncode == 0
-    program, symbol, bound = split_metric(str(criterion.command))
-    assert symbol == ">="
-    done = run(cwd, program)
-    return done.returncode == 0 and int(done.stdout) >= bound
+    expected = read_bound(str(criterion.command))
+    assert expected.symbol == ">="
+    done = run(cwd, expected.script)
+    return done.returncode == 0 and int(done.stdout) >= int(expected.wanted)
 
 
 def open_criteria(cwd: Path) -> set[int]:

@@ -1,5 +1,6 @@
 """Run one check: its command line, its reports, its finding."""
 
+import os
 import posixpath
 import re
 import shlex
@@ -12,9 +13,10 @@ from pathlib import Path
 from aigon.checks import reports
 from aigon.checks.endpoints.report import BROKEN
 from aigon.checks.evidence import Evidence, has_run, weigh_hidden_reports, weigh_own_report, weigh_placed_reports
+from aigon.checks.measurement import measure_seconds
 from aigon.config.loading import build_tool_path
 from aigon.isolation.enclosure import find_system_shell
-from aigon.job.results import Result
+from aigon.job.results import Measurement, Result
 from aigon.job.world import World
 from aigon.model.checks import Check, CheckStatus, Finding
 from aigon.model.turns import ProgramExit
@@ -44,11 +46,15 @@ def run_check(world: World, check: Check, folder: Path) -> Result:
         return Result(make_error(check, f"{check.missing} is not installed. {check.hint}".strip()))
     log = locate_log(check, folder)
     with tempfile.TemporaryDirectory(prefix="aigon-check-") as scratch:
-        exited, evidence = _Execution(world, check, Path(scratch), log).run()
+        execution = _Execution(world, check, Path(scratch), log)
+        exited, evidence = execution.run()
+        measured = None
+        if check.quantity and exited.exit_code == 0:
+            exited, measured = execution.measure(exited)
     whole = replace(exited, stdout=exited.stdout + exited.stderr)
     # Redacted once more: reports spell texts in their own way.
     finding = redact_value(make_finding(check, whole, evidence, str(log)), world.redact)
-    return Result(finding, exited.stdout, evidence.tests, evidence.reported)
+    return Result(finding, exited.stdout, evidence.tests, evidence.reported, measured)
 
 
 def locate_log(check: Check, folder: Path) -> Path:
@@ -70,6 +76,13 @@ class _Execution:
             content = reports.read_report(self._scratch / "report")
             return exited, weigh_own_report(check, self._read_output(exited), content, self._clean)
         return self._run_placing() if check.reports else self._run_watched()
+
+    def measure(self, first: ProgramExit) -> tuple[ProgramExit, Measurement | None]:
+        """Measure the command, which exited 0; return the run that counts as well."""
+        nothing = replace(self._check, argv=(*self._check.argv[:-1], ":"))
+        idle = _Execution(self._world, nothing, self._scratch, Path(os.devnull))
+        env = self._check.env
+        return measure_seconds(first, self._check.enough, lambda: self._run(env), lambda: idle._run(env))
 
     def _run_placing(self) -> tuple[ProgramExit, Evidence]:
         """Run a check that places its reports itself, somewhere in its folder."""

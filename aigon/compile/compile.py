@@ -177,7 +177,7 @@ def _add_trial(row: CompiledCriterion, trial: TrialResult) -> CompiledCriterion:
 
 
 def _read_trial(criterion: Criterion, ran: TreeResults) -> TrialResult:
-    """Return what ran for a `verify`, `metric` or `check` criterion; `not run` for all others."""
+    """Return what ran for a criterion that a command or a check decides; `not run` for all others."""
     trial = TrialResult()
     if criterion.kind == "check":
         trial = _read_check(criterion.command or "", ran)
@@ -196,7 +196,7 @@ def _read_command(criterion: Criterion, check: Check, ran: TreeResults) -> Trial
     if verdict is None or result.finding.status == "skipped":
         return TrialResult("not run", result.finding.summary, changed)
     if verdict.status == "met":
-        return TrialResult("green", verdict.evidence if criterion.kind == "metric" else "exit 0", changed)
+        return TrialResult("green", "exit 0" if criterion.kind == "verify" else verdict.evidence, changed)
     return TrialResult("error" if _shows_nothing(criterion, result) else "red", verdict.reason, changed)
 
 

@@ -12,7 +12,7 @@ from aigon.model.criteria import Criterion, CriterionKind, find_bound_checks
 from aigon.model.judging import JudgeAnswer, JudgeQuestion
 from aigon.run.prepare import Prepared
 from aigon.secrets.redaction import make_redactor, redact_value
-from aigon.spec.annotation import split_metric
+from aigon.spec.expectation import read_expectation
 from aigon.text.quoting import code_block, fold
 
 _KINDS: tuple[CriterionKind, ...] = get_args(CriterionKind)
@@ -24,7 +24,10 @@ RULES = f"""\
 You propose how the acceptance criteria of a software feature can be decided by running something, before anybody \
 builds the feature. For each criterion that you are asked about, give exactly one proposal:
 
-- verify: one shell command line (bash) that exits 0 only when the criterion holds. It runs in the project's root.
+- prints: one shell command line (bash), ` == `, and the exact text that it has to print; in double quotes as in JSON \
+if the text has line breaks. It runs in the project's root, and a program of the user's compares.
+- seconds: a command, ` <= ` and the seconds that it may take; the same program measures. For speed.
+- verify: a command that exits 0 only when the criterion holds.
 - metric: a command whose last line is one plain number, then a comparator (>= <= > < == !=) and a bound.
 - check: the name of one of the project's checks, where the criterion asks for nothing more than that check.
 - judge: a model reads the changes. For what no command shows.
@@ -33,7 +36,8 @@ builds the feature. For each criterion that you are asked about, give exactly on
 A command must only look: it does not create, change or delete files, install anything, or use the network. It is \
 one line, without `-->`, of at most {LONGEST} characters. It must fail as long as the feature is not there. Do not \
 name a script or a test file that does not exist: whoever builds the feature would write its own proof; propose judge \
-instead. Prefer a command that asks the program itself over one that searches its source. A command must prove all \
+instead. Prefer prints, then seconds, verify and metric. Prefer a command that asks the program itself over one that \
+searches its source. A command must prove all \
 that the criterion says, or its confidence is guess.
 
 Confidence: sure (the command says just what the criterion says), likely (by convention), guess (in part).
@@ -179,10 +183,9 @@ def _find_fault(kind: CriterionKind, command: str, around: Surroundings) -> str:
         return flaw
     if kind == "check":
         return "" if find_bound_checks(command, around.checks) else "this project has no check of that name"
-    if kind == "metric":
-        try:
-            command = split_metric(command)[0]
-        except ValueError:
-            return "it does not end in a comparator and a number"
-    edit = find_edit(command)
+    try:
+        expected = read_expectation(kind, command)
+    except ValueError as error:
+        return f"it {error}"
+    edit = find_edit(expected.script) if expected else ""
     return f"it edits: {edit}" if edit else ""

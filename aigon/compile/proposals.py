@@ -13,7 +13,8 @@ from typing import Literal
 from aigon.checks.wording import HOLDS, LONGEST, MODAL, Wording, find_running, find_tool, read_wording, says_unbroken
 from aigon.compile.safety import find_edit, find_flaw
 from aigon.model.criteria import CriterionKind, find_bound_checks
-from aigon.spec.annotation import Annotation, find_script
+from aigon.spec.annotation import Annotation
+from aigon.spec.expectation import find_script, write_text
 
 Confidence = Literal["sure", "likely", "guess"]
 CONFIDENCES: tuple[Confidence, ...] = ("sure", "likely", "guess")
@@ -26,8 +27,8 @@ _EXITS = re.compile(
     r"(?:code|status)?(?: of)? ?(?P<code>[0-9]{1,3})"
 )
 _PRINTS = re.compile(
-    rf"{_RUN}(?: output)? {MODAL}(?:prints?|outputs?|shows?|displays?|writes?|says?|reports?|returns?|mentions?|lists?"
-    r"|documents?|contains?|includes?|offers?|explains?|describes?) (?P<only>only |just |exactly )?"
+    rf"{_RUN}(?: output)? {MODAL}(?:(?P<prints>prints?|outputs?|writes?|returns?)|shows?|displays?|says?|reports?"
+    r"|mentions?|lists?|documents?|contains?|includes?|offers?|explains?|describes?) (?P<only>only |just |exactly )?"
     r"(?:the )?(?:(?:text|words?|number|line|version|message|options?|flags?|commands?) )?"
     rf"(?P<values>{_VALUES})(?: options?| flags?| commands?)?(?: (?:to|on) (?:stdout|standard output|the terminal))?"
 )
@@ -92,7 +93,7 @@ def propose(text: str, around: Surroundings) -> Proposal:
         return Proposal("human", None, "it asks for what a person sees or feels", "likely")
     if proposal is None:
         return Proposal("judge", None, "no command could be derived from the wording", "likely")
-    if proposal.kind == "verify" and (flaw := find_flaw(proposal.script)):
+    if proposal.script and (flaw := find_flaw(proposal.command or "")):
         return Proposal("judge", None, f"the command that it names cannot be written behind it: {flaw}", "guess")
     if edit := find_edit(proposal.script):
         return Proposal("judge", None, f"the command that it names edits something: {edit}", "likely")
@@ -133,8 +134,11 @@ def _propose_command(wording: Wording, around: Surroundings) -> Proposal | None:
     values = [wording.literal(mark) for mark in re.findall(r"§\d+|[0-9.]+", match["values"])]
     if any("\n" in value or not value for value in values) or (match["only"] and len(values) > 1):
         return None
-    tests = (f"{command} | grep -q{_search_options(value, whole_line=bool(match['only']))}" for value in values)
     is_help = text.endswith((" --help", " -h"))
+    if match["only"] or (match["prints"] and len(values) == 1 and not is_help):
+        sureness: Confidence = "sure" if match["only"] else "likely"
+        return Proposal("prints", write_text(command, values[0]), "aigon compares all that it prints", sureness)
+    tests = (f"{command} | grep -q{_search_options(value)}" for value in values)
     return Proposal("verify", " && ".join(tests), "its output is searched", "sure" if is_help else "likely")
 
 
@@ -160,10 +164,8 @@ def _find_start(text: str, around: Surroundings) -> str:
     return f"{start} {rest.strip()}".strip() if start else ""
 
 
-def _search_options(word: str, *, whole_line: bool) -> str:
+def _search_options(word: str) -> str:
     """Return the options and the pattern with which grep finds `word` as a whole: not `--round` in `--rounding`."""
-    if whole_line:
-        return f"xF -e {shlex.quote(word)}"
     if re.fullmatch(r"\w+", word):
         return f"w {word}"
     if re.fullmatch(r"\w.*\w", word) and "-" not in word:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from aigon.model.checks import OWN_ROLES, Finding
-from aigon.model.criteria import Criterion, Verdict
+from aigon.model.criteria import COMMAND_KINDS, Criterion, Verdict
 from aigon.model.outcomes import VALIDATION_SKIPPED, Met, NeedsHuman
 from aigon.text.amounts import list_criteria
 
@@ -99,4 +99,4 @@ def _has_passed_check(findings: Sequence[Finding]) -> bool:
 
 def _stands_alone(verdict: Verdict) -> bool:
     """Return whether it is proof even if no check ran: a command's exit, a number against a bound, a person."""
-    return verdict.method in ("verify", "metric", "approval")
+    return verdict.method in (*COMMAND_KINDS, "approval")

@@ -20,6 +20,14 @@ KEPT_OUTPUT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
+class Measurement:
+    """What aigon measured of a command, the best of so many `runs`, in the unit of its quantity."""
+
+    value: float
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """A finding, and the whole (capped) output it was made from.
 
@@ -32,6 +40,7 @@ class Result:
     output: bytes = b""
     tests: Mapping[str, TestResult] = field(default_factory=dict)
     reported: bool = False
+    measured: Measurement | None = None
 
 
 def encode_result(result: Result, root: Path) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """The prompt of one iteration: what to build, what is open, how it is decided, what went wrong, and the rules."""
 
+import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ from aigon.journal.memory import render_memory, render_setbacks
 from aigon.journal.state import State
 from aigon.model.checks import Check
 from aigon.model.criteria import VERDICT_WORDS, Criterion, Verdict, find_bound_checks
+from aigon.spec.expectation import DECISION_RULES, read_expectation
 from aigon.text.quoting import code_block, code_span, fold
 
 ACCEPTED_TASK = (
@@ -21,7 +23,6 @@ ACCEPTED_TASK = (
 MEMORY_TOKENS = 1_500
 """Estimated tokens of what a prompt says of earlier turns."""
 _PLACEHOLDER = re.compile(r"(?m)^\{\{(\w+)\}\}(\n{1,2}|\Z)|\{\{(\w+)\}\}")
-_BOUND = re.compile(r"(.+?)\s*(>=|<=|==|!=|>|<)\s*(\S+)", re.DOTALL)
 
 
 def render_prompt(job: Job, world: World, state: State, number: int) -> str:
@@ -104,13 +105,13 @@ def _render_completion(phrases: Sequence[str], limit: int) -> str:
 def describe_decision(criterion: Criterion, checks: Sequence[Check], judge: str) -> str:
     """Return what decides a criterion, in a phrase for people. `judge` names the judge; empty or `none` is none."""
     command = fold(criterion.command or "", 500)
+    if expected := read_expectation(criterion.kind, criterion.command):
+        rule = DECISION_RULES[criterion.kind]
+        wanted = expected.wanted
+        if criterion.kind == "prints":
+            wanted = code_span(json.dumps(wanted, ensure_ascii=False) if "\n" in wanted else wanted, 500) or "nothing"
+        return f"runs {code_span(expected.script, 500)}, {rule.demand.format(symbol=expected.symbol, wanted=wanted)}"
     match criterion.kind:
-        case "verify":
-            return f"runs {code_span(command, 500)}, must exit 0"
-        case "metric":
-            if bound := _BOUND.fullmatch(command):
-                return f"runs {code_span(bound[1], 500)}, its number must be {bound[2]} {bound[3]}"
-            return f"runs {code_span(command, 500)}, its number decides"
         case "check":
             names = find_bound_checks(command, {check.name: check.role for check in checks})
             if not names:
@@ -120,7 +121,7 @@ def describe_decision(criterion: Criterion, checks: Sequence[Check], judge: str)
             return f"judge: {judge}"
         case "judge":
             return "a person (`aigon approve`), because there is no judge"
-        case "human":
+        case _:
             return "a person (`aigon approve`)"
 
 

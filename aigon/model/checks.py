@@ -7,6 +7,8 @@ from typing import Literal, Protocol
 Role = Literal["tests", "build", "lint", "types", "endpoints", "script", "git", "proof", "integrity"]
 CheckStatus = Literal["pass", "fail", "error", "skipped"]
 TestResult = Literal["passed", "failed", "error", "skipped"]
+Quantity = Literal["", "seconds"]
+"""What aigon measures of a command beside its result."""
 OWN_ROLES: tuple[Role, ...] = ("git", "proof", "integrity")
 """Roles of aigon's own checks: no failure of theirs is ever forgiven, and no pass of theirs is the project's."""
 ROLES: tuple[Role, ...] = ("tests", "build", "lint", "types", "endpoints", "script", "git")
@@ -31,7 +33,7 @@ class Check:
     relative to `cwd`, of report files that the command places itself. `timeout` is in seconds; `cwd` is relative to the
     workspace; `missing` names a tool that was not found, `hint` how to get it; `remember`: a pass on a tree holds for
     the next run on it; `shown` is what people read instead of the command line; `writes` are paths that the command
-    writes beside `cwd`'s files (`.`: unknown ones).
+    writes beside `cwd`'s files (`.`: unknown ones). Of `quantity`, `enough` is what needs no further measurement.
     """
 
     name: str
@@ -51,6 +53,8 @@ class Check:
     reports: tuple[str, ...] = ()
     shown: str = ""
     writes: tuple[str, ...] = ()
+    quantity: Quantity = ""
+    enough: float = 0.0
 
     @property
     def title(self) -> str:

@@ -9,7 +9,9 @@ from aigon.errors import usage
 from aigon.model.checks import ROLES, Finding, Role
 from aigon.text.amounts import list_criteria
 
-CriterionKind = Literal["verify", "metric", "check", "judge", "human"]
+CriterionKind = Literal["verify", "prints", "metric", "seconds", "check", "judge", "human"]
+COMMAND_KINDS: tuple[CriterionKind, ...] = ("verify", "prints", "metric", "seconds")
+"""The kinds that a command decides."""
 VerdictStatus = Literal["met", "unmet", "unclear"]
 VERDICT_WORDS: Mapping[str, str] = {"met": "passed", "unmet": "failed", "unclear": "needs review"}
 """What people and agents read for a verdict."""
@@ -56,7 +58,7 @@ class Spec:
 class Verdict:
     """The decision on one criterion. `method` names what decided.
 
-    That is verify, metric, check:NAME, judge, approval (a person did), human (one has to), judge:unavailable or
+    That is one of `COMMAND_KINDS`, check:NAME, judge, approval (a person did), human (one has to), judge:unavailable or
     judge:broken (its program answers in another format).
     """
 

@@ -5,15 +5,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
+from itertools import zip_longest
 
 from aigon.checks.execution import CRITERION
 from aigon.job.job import Job
 from aigon.job.results import Result
 from aigon.journal.decisions import decision_verdict, find_decision
 from aigon.model.checks import Check, Finding
-from aigon.model.criteria import Criterion, Verdict, VerdictStatus, find_bound_checks
-from aigon.spec.annotation import find_script, split_metric
+from aigon.model.criteria import COMMAND_KINDS, Criterion, Verdict, VerdictStatus, find_bound_checks
+from aigon.spec.expectation import DECISION_RULES, Expectation, read_expectation
 from aigon.text.fingerprints import strip_escapes
+from aigon.text.quoting import clip
 
 COMMAND_TIMEOUT = 600.0
 """Seconds for a criterion's own command."""
@@ -37,19 +39,27 @@ LONGEST_LINE = 4000
 
 
 def list_commands(criteria: Sequence[Criterion]) -> tuple[Check, ...]:
-    """Return the commands of `verify` and `metric` criteria as checks that run each time: they are judged anew."""
+    """Return the commands of criteria as checks that run each time: they are judged anew."""
     return tuple(
-        Check(
-            _name_command(criterion),
-            "script",
-            ("bash", "-c", find_script(criterion.kind, criterion.command)),
-            parser="any",  # it describes: the exit code decides
-            timeout=COMMAND_TIMEOUT,
-            source=CRITERION,
-            remember=False,
-        )
+        _make_check(criterion, expected)
         for criterion in criteria
-        if criterion.kind in ("verify", "metric")
+        if (expected := read_expectation(criterion.kind, criterion.command))
+    )
+
+
+def _make_check(criterion: Criterion, expected: Expectation) -> Check:
+    quantity = DECISION_RULES[criterion.kind].quantity
+    return Check(
+        _name_command(criterion),
+        "script",
+        ("bash", "-c", expected.script),
+        parser="any",  # it describes: the exit code decides
+        timeout=COMMAND_TIMEOUT,
+        exclusive=bool(quantity),  # what runs beside it would be measured, too
+        source=CRITERION,
+        remember=False,
+        quantity=quantity,
+        enough=float(expected.wanted) if quantity else 0.0,
     )
 
 
@@ -65,7 +75,7 @@ def judge_by_results(
 
     def judge(criterion: Criterion) -> Verdict:
         number = criterion.number
-        if criterion.kind in ("verify", "metric"):
+        if criterion.kind in COMMAND_KINDS:
             return _judge_command(criterion, ran[_name_command(criterion)])
         if criterion.kind == "check":
             return _judge_check(job, criterion, findings)
@@ -89,19 +99,64 @@ def judge_by_command(criteria: Sequence[Criterion], check: Check, result: Result
 
 
 def _judge_command(criterion: Criterion, result: Result) -> Verdict:
-    """Judge `verify` by the exit code, `metric` by the number on the last line if the exit code is 0."""
+    """Judge a command by its exit code and, if that is 0, by what the criterion expects of it."""
     finding, command, kind = result.finding, str(criterion.command), criterion.kind
-    if finding.status != "pass":
+    expected = read_expectation(kind, command)
+    if finding.status != "pass" or expected is None:
         return Verdict(criterion.number, _fail(finding), kind, command, _describe_failure(finding))
-    if kind == "verify":
-        return Verdict(criterion.number, "met", kind, f"exit 0: {command}", "")
-    _, symbol, bound = split_metric(command)
+    is_met, said = _COMPARISONS[kind](expected, result)
+    return Verdict(criterion.number, *(("met", kind, said) if is_met else ("unmet", kind, command, said)))
+
+
+Comparison = tuple[bool, str]
+"""Whether a command came to what is expected, and the evidence or the reason."""
+
+
+def _compare_number(expected: Expectation, result: Result) -> Comparison:
     value = read_printed_number(result.output)
-    if isinstance(value, str):
-        return Verdict(criterion.number, "unmet", kind, command, value)
-    if _COMPARE[symbol](value, Decimal(str(bound))):
-        return Verdict(criterion.number, "met", kind, f"{value} {symbol} {bound:g}", "")
-    return Verdict(criterion.number, "unmet", kind, command, f"it is {value}, wanted {symbol} {bound:g}")
+    return (False, value) if isinstance(value, str) else _compare_with_bound(expected, value)
+
+
+def _compare_with_bound(expected: Expectation, value: Decimal, unit: str = "", how: str = "") -> Comparison:
+    bound = f"{expected.symbol} {expected.wanted}{unit}"
+    if _COMPARE[expected.symbol](value, Decimal(expected.wanted)):
+        return True, f"{value}{unit} {bound}{how}"
+    return False, f"it is {value}{unit}, wanted {bound}{how}"
+
+
+def _compare_seconds(expected: Expectation, result: Result) -> Comparison:
+    if result.measured is None:
+        return False, "its time could not be measured"
+    runs = f" (the best of {result.measured.runs} runs)" if result.measured.runs > 1 else ""
+    return _compare_with_bound(expected, Decimal(f"{result.measured.value:.6f}"), " s", runs)
+
+
+def _compare_text(expected: Expectation, result: Result) -> Comparison:
+    """Compare byte by byte; how many line breaks a text ends with does not count, as in a shell's `$(...)`."""
+    printed, wanted = result.output.rstrip(b"\n"), expected.wanted.rstrip("\n").encode()
+    if printed == wanted:
+        return True, f"it printed {_quote(printed)}"
+    lines = list(zip_longest(printed.split(b"\n"), wanted.split(b"\n")))
+    if len(lines) == 1 or not printed:
+        return False, f"it printed {_quote(printed)}, wanted {_quote(wanted)}"
+    number, (line, other) = next((n, pair) for n, pair in enumerate(lines, 1) if pair[0] != pair[1])
+    said = "missing" if line is None else _quote(line)
+    missing = "no such line" if other is None else _quote(other)
+    return False, f"line {number} of what it printed is {said}, wanted {missing}"
+
+
+def _quote(text: bytes) -> str:
+    """Return a text so that white space in it shows."""
+    said = repr(clip(text.decode(errors="replace"), LONGEST_MESSAGE))
+    return said if text else "nothing"
+
+
+_COMPARISONS: Mapping[str, Callable[[Expectation, Result], Comparison]] = {
+    "verify": lambda expected, _result: (True, f"exit 0: {expected.script}"),
+    "prints": _compare_text,
+    "metric": _compare_number,
+    "seconds": _compare_seconds,
+}
 
 
 def _fail(finding: Finding) -> VerdictStatus:

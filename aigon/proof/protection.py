@@ -13,7 +13,7 @@ from aigon.errors import usage
 from aigon.files.resources import read_profiles
 from aigon.job.job import ProofPlan
 from aigon.model.checks import Check
-from aigon.model.criteria import Spec
+from aigon.model.criteria import COMMAND_KINDS, Spec
 from aigon.profiles import profile
 from aigon.profiles.ecosystem import Setup, find_setups
 from aigon.profiles.protection import Protection, Rule, describe_rules
@@ -183,7 +183,7 @@ def _protect_scripts(
     if validation:
         yield Rule(_escape(validation), "restore", source="the validation script")
     texts = [part for check in checks for part in check.argv if "\n" in part or " " in part]
-    texts += [criterion.command or "" for criterion in spec.criteria if criterion.kind in ("verify", "metric")]
+    texts += [criterion.command or "" for criterion in spec.criteria if criterion.kind in COMMAND_KINDS]
     texts += [spec.validation or "", *(_read(root / path) for path in named if path.endswith(_SCRIPTS))]
     texts += [text for folder in folders for text in folder.list_texts()]
     if called := sorted(set(_list_called(root, texts)) - set(validation)):

@@ -19,7 +19,7 @@ from aigon.journal.events import CheckFinished, CheckStarted, CriterionJudged, E
 from aigon.journal.state import State
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Finding, Problem
-from aigon.model.criteria import Criterion, Verdict, find_bound_checks
+from aigon.model.criteria import COMMAND_KINDS, Criterion, Verdict, find_bound_checks
 from aigon.proof.baseline import compare_with_baseline
 from aigon.proof.clean_room import ProofResult, run_proof
 from aigon.proof.dry_run import make_refusal, record_base, run_clean_room_dry_run
@@ -170,7 +170,7 @@ def _review_verdict(
     names: tuple[str, ...] = ()
     if criterion.kind == "check":
         names = find_bound_checks(criterion.command or "", {check.name: check.role for check in job.checks})
-    elif criterion.kind in ("verify", "metric"):
+    elif criterion.kind in COMMAND_KINDS:
         names = (f"criterion-{criterion.number}",)
     if against := [proof.against[name].summary for name in names if name in proof.against]:
         return replace(verdict, status="unmet", reason=f"red on a clean export: {against[0]}")

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Protocol
 
 from aigon.model.criteria import Criterion, Spec, SpecWarning, Verdict
-from aigon.spec.annotation import find_script
+from aigon.spec.expectation import DECISION_RULES, find_script
 from aigon.text.amounts import join_words, list_criteria
 from aigon.text.quoting import code_span
 from aigon.text.shell import BRANCHING, ListedCommand, SimpleCommand, parse_script, split_commands
@@ -107,7 +107,7 @@ class Decided(Protocol):
     def command(self) -> str | None: ...
 
 
-_PASSING = {"check": "checks", "verify": "runs", "metric": "measures"}
+_PASSING = {"check": "checks", **{kind: rule.verb for kind, rule in DECISION_RULES.items()}}
 """The kinds of criteria that the base alone can satisfy, and the verb for each."""
 _NAMED = 3
 """Commands that one warning spells out."""
@@ -158,8 +158,9 @@ def list_warnings(spec: Spec) -> tuple[SpecWarning, ...]:
         if criterion.kind == "verify" and not can_fail(script):
             message = f"Criterion {criterion.number} cannot fail: {code_span(script, 80)} always exits with 0."
             warnings.append(SpecWarning(criterion.line, message))
-        if criterion.kind == "metric" and _CONSTANT.fullmatch(script):
-            message = f"Criterion {criterion.number} measures nothing: {code_span(script, 80)} always prints the same."
+        if criterion.kind in ("metric", "prints") and _CONSTANT.fullmatch(script):
+            verb = DECISION_RULES[criterion.kind].verb
+            message = f"Criterion {criterion.number} {verb} nothing: {code_span(script, 80)} always prints the same."
             warnings.append(SpecWarning(criterion.line, message))
     return tuple(sorted(warnings, key=lambda warning: warning.line))
 

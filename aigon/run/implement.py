@@ -117,7 +117,7 @@ def _list_notices(session: Session) -> Iterator[Notice]:
     for warning in list_warnings(prepared.spec):
         yield Notice(now, f"{job.spec_path}:{warning.line}: {warning.message}", "warning")
     if not job.checks and not job.demand.skip_validation:
-        text = "this project has no checks: only verify and metric commands or a person can prove a criterion"
+        text = "this project has no checks: only the commands of criteria or a person can prove a criterion"
         yield Notice(now, text, "warning")
     yield from announce_sandbox(world.get(RunSandbox), now)
     passed = {c.number for c in job.spec.criteria if job.base_results.get(criterion_key(c))}

@@ -1,5 +1,6 @@
 """Specs: from the bytes of a Markdown file to criteria, and from verdicts back to ticks.
 
-markdown: tokens, sections, frontmatter; annotation: `<!-- verify: ... -->`; criteria: the boxes and what decides them
+markdown: tokens, sections, frontmatter; annotation: `<!-- verify: ... -->`;
+expectation: what its command has to come to; criteria: the boxes and what decides them
 document: a spec as a whole, its ticks and annotations; features: names, stages, branches; files: specs in a checkout
 """

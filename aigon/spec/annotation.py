@@ -4,37 +4,32 @@ An annotation that is nearly right is an error, never a plain comment: a criteri
 not go to a judge because of a typing error.
 """
 
-import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
 
 from aigon.errors import usage
-from aigon.model.criteria import CriterionKind
+from aigon.model.criteria import COMMAND_KINDS, CriterionKind
+from aigon.spec.expectation import DECISION_RULES, append_block
 
-WithArgument = Literal["verify", "metric", "check"]
 Bare = Literal["judge", "human"]
 
-EXAMPLES: dict[WithArgument, str] = {
-    "verify": "<!-- verify: python -m pytest tests/test_login.py -->",
-    "metric": "<!-- metric: ./score.sh >= 8 -->",
+EXAMPLES: Mapping[CriterionKind, str] = {
+    **{kind: DECISION_RULES[kind].example for kind in COMMAND_KINDS},
     "check": "<!-- check: tests -->",
 }
 _BARE: tuple[Bare, ...] = get_args(Bare)
-# 0.75 takes every transposition, omission and doubled letter of the five words; below it, plain words such as
+# 0.75 takes every transposition, omission and doubled letter of the words; below it, plain words such as
 # "verified" or "matrix" would be taken for slips.
 _NEAR = 0.75
+_OTHER_WORDS = frozenset(("point", "points", "second", "sprint", "sprints"))
+"""What notes of people begin with, and is near to an annotation all the same."""
 _MARK = re.compile(r"\\.|`+|<!--", re.DOTALL)
 _ANNOTATION = re.compile(r"([A-Za-z][A-Za-z_-]*)\s*(?::(.*))?", re.DOTALL)
-_MEANT = re.compile(r"-*\s*(?:(?:verify|metric|check)\s*:|(?:judge|human)\s*(?::|$))", re.IGNORECASE)
+_MEANT = re.compile(rf"-*\s*(?:(?:{'|'.join(EXAMPLES)})\s*:|(?:judge|human)\s*(?::|$))", re.IGNORECASE)
 _NO_COLON = re.compile(r"-*\s*(?:verify|metric)\s+[^\s:]", re.IGNORECASE)
-_METRIC = re.compile(
-    r"(?P<command>.*[^\s<>=!])\s*(?P<operator>>=|<=|==|!=|>|<)\s*"
-    r"(?P<bound>[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)\s*",
-    re.DOTALL,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +76,11 @@ def strip_trailing_comments(text: str) -> str:
     return text[:end].rstrip()
 
 
-def parse_annotation(comment: HtmlComment, line: int) -> Annotation | None:
-    """Return the annotation; None for a plain comment. Raises a usage error for a malformed one."""
+def parse_annotation(comment: HtmlComment, line: int, block: str | None = None) -> Annotation | None:
+    """Return the annotation; None for a plain comment. Raises a usage error for a malformed one.
+
+    `block` is the text of the fenced block in the same item, which what ends in `==` is continued by.
+    """
     if not comment.closed and comment.meant_as_annotation:
         raise usage("An annotation is never closed", where=f"line {line}", hint="End it with --> on the same line")
     # `<!--- like this --->` has extra dashes.
@@ -94,8 +92,11 @@ def parse_annotation(comment: HtmlComment, line: int) -> Annotation | None:
             return Annotation(bare, None)
     for kind in EXAMPLES:
         if match and word == kind:
-            return Annotation(kind, _check_argument(kind, (match[2] or "").strip(), line))
-    if word:
+            argument = (match[2] or "").strip()
+            if kind == "prints" and block is not None:
+                argument = append_block(argument, block)
+            return Annotation(kind, _check_argument(kind, argument, line))
+    if word and word not in _OTHER_WORDS:
         from difflib import get_close_matches
 
         for near in get_close_matches(word, [*EXAMPLES, *_BARE], 1, _NEAR):
@@ -103,24 +104,6 @@ def parse_annotation(comment: HtmlComment, line: int) -> Annotation | None:
             what = f"Unknown annotation `{word}`; the nearest is `{near}`"
             raise usage(what, where=f"line {line}", hint=f"Write it like this: {example}")
     return None
-
-
-def split_metric(argument: str) -> tuple[str, str, float]:
-    """Return command, operator and bound of `./score.sh >= 8`; the last comparator before a number counts.
-
-    Raises ValueError if there is none, or no command before it.
-    """
-    found = _METRIC.fullmatch(argument.strip())
-    if not found or not math.isfinite(bound := float(found["bound"])):
-        raise ValueError(f"{argument!r} is not a command, a comparator (>= <= > < == !=) and a number")
-    return found["command"], found["operator"], bound
-
-
-def find_script(kind: CriterionKind, command: str | None) -> str:
-    """Return what a shell runs for a `verify` or `metric` criterion; empty if something else decides."""
-    if kind == "metric":
-        return split_metric(command or "")[0]
-    return (command or "") if kind == "verify" else ""
 
 
 def _scan(text: str) -> Iterator[HtmlComment]:
@@ -138,18 +121,18 @@ def _scan(text: str) -> Iterator[HtmlComment]:
             at = end.end()
 
 
-def _check_argument(kind: WithArgument, argument: str, line: int) -> str:
+def _check_argument(kind: CriterionKind, argument: str, line: int) -> str:
     """Return the argument. Raises a usage error if it cannot be one."""
     problem, advice = "", ""
     if not argument:
         problem = "says nothing after it"
     elif "\n" in argument:  # joined or not, one of both readings would run something else than what was meant
         problem, advice = "has more than one line", "Put the lines into a script. "
-    elif kind == "metric":
+    elif kind != "check":
         try:
-            split_metric(argument)
-        except ValueError:
-            problem = "has no comparator and number at its end"
+            DECISION_RULES[kind].read(argument)
+        except ValueError as error:
+            problem = str(error)
     if problem:
         hint = f"{advice}Write it like this: {EXAMPLES[kind]}"
         raise usage(f"The `{kind}` annotation {problem}", where=f"line {line}", hint=hint)

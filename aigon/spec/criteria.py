@@ -39,7 +39,7 @@ def parse_items(page: MarkdownPage) -> Iterator[Criterion | SpecWarning]:
             parts = [page.tokens[index + 2], *_list_comment_blocks(page.tokens, index)]
             used.update(map(id, parts))
             try:
-                item = _parse_item(page, parts, number + 1)
+                item = _parse_item(page, parts, _find_fenced_block(page.tokens, index), number + 1)
             except AigonError as error:
                 errors.append(error)
                 continue
@@ -67,22 +67,33 @@ def _begins_with_box(tokens: Sequence[Token], opened: int) -> bool:
 
 def _list_comment_blocks(tokens: Sequence[Token], opened: int) -> Iterator[Token]:
     """Yield the comments on lines of their own in a list item: they become blocks beside its paragraph."""
-    inside = tokens[opened].level + 1
-    for index in range(opened + 1, len(tokens)):  # no slice: it would copy the rest of the file for each item
-        token = tokens[index]
-        if token.level < inside:
-            return
-        if token.type == "html_block" and token.level == inside and token.content.lstrip().startswith("<!--"):
+    for token in _list_inside(tokens, opened):
+        if token.type == "html_block" and token.content.lstrip().startswith("<!--"):
             yield token
 
 
-def _parse_item(page: MarkdownPage, parts: Sequence[Token], number: int) -> Criterion | SpecWarning:
-    """Parse an item: its paragraph, the first of `parts`, and its comment blocks."""
+def _find_fenced_block(tokens: Sequence[Token], opened: int) -> str | None:
+    """Return the text of the first fenced block in a list item."""
+    return next((token.content for token in _list_inside(tokens, opened) if token.type == "fence"), None)
+
+
+def _list_inside(tokens: Sequence[Token], opened: int) -> Iterator[Token]:
+    """Yield what stands in a list item itself."""
+    inside = tokens[opened].level + 1
+    for index in range(opened + 1, len(tokens)):  # no slice: it would copy the rest of the file for each item
+        if tokens[index].level < inside:
+            return
+        if tokens[index].level == inside:
+            yield tokens[index]
+
+
+def _parse_item(page: MarkdownPage, parts: Sequence[Token], block: str | None, number: int) -> Criterion | SpecWarning:
+    """Parse an item: its paragraph, the first of `parts`, its comment blocks, and the text of its fenced block."""
     box = page.box(parts[0])
     line = page.line_at(box)
     text = one_line(annotation.strip_trailing_comments(parts[0].content)[3:])
     comments = [(comment, _find_line(part, comment)) for part in parts for comment in _list_ending(part)]
-    annotations = [each for comment, at in comments if (each := annotation.parse_annotation(comment, at))]
+    annotations = [each for comment, at in comments if (each := annotation.parse_annotation(comment, at, block))]
     if len(annotations) > 1:
         raise usage("An item has two annotations", where=f"line {line}", hint="Keep one, or make it two items")
     if not text and not (annotations and annotations[0].command):

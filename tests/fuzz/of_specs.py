@@ -10,6 +10,7 @@ from aigon.model.criteria import Spec
 from aigon.spec import annotation, markdown
 from aigon.spec.annotation import Annotation
 from aigon.spec.document import annotate, can_annotate, parse_spec, read_known_failures, tick_boxes
+from aigon.spec.expectation import DECISION_RULES
 from aigon.spec.files import parse_runnable_spec
 from tests.fuzz.target import Target
 
@@ -21,7 +22,8 @@ WORDS = (
     *(b"  - [ ] ", b"***\n", b"===\n", b"# ", b"~~~\n", b"|", b"<![CDATA[", b"<?", b">=", b"[a]: b\n", b"\xef\xbb\xbf"),
 )
 NOTES = (
-    b"verify: pytest -q", b"metric: ./score.sh >= 8", b"check: tests", b"judge", b"human", b"Verify:x", b"matric: x > 1"
+    *(b"verify: pytest -q", b"metric: ./score.sh >= 8", b'prints: ./x == "a"', b"seconds: ./x < 2", b"check: tests"),
+    *(b"judge", b"human", b"Verify:x", b"matric: x > 1"),
 )  # fmt: skip
 
 
@@ -78,10 +80,11 @@ def one_annotation(data: bytes) -> None:
     for comment in annotation.find_comments(text)[:200]:
         annotation.parse_annotation(comment, 1)
     annotation.strip_trailing_comments(text)
-    try:
-        annotation.split_metric(text)
-    except ValueError as error:
-        assert str(error)
+    for rule in DECISION_RULES.values():
+        try:
+            rule.read(text)
+        except ValueError as error:
+            assert str(error)
 
 
 def top(data: bytes) -> None:

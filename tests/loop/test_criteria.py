@@ -133,6 +133,68 @@ def test_the_one_number_on_the_last_line_decides_and_only_after_exit_0(
     assert said in (verdict.evidence if status == "met" else verdict.reason)
 
 
+# prints
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "status", "said"),
+    [
+        ("echo Hello, Ada!", "Hello, Ada!", "met", "it printed 'Hello, Ada!'"),
+        ("echo Hello, Ada", "Hello, Ada!", "unmet", "it printed 'Hello, Ada', wanted 'Hello, Ada!'"),
+        ("echo 42; exit 3", "42", "unmet", "exit 3"),
+        ("echo 42; echo 42 >&2", "42", "met", "42"),
+        ("echo 42 >&2", "42", "unmet", "it printed nothing, wanted '42'"),
+        ("printf 42", "42", "met", "42"),
+        ("printf '42\\n\\n'", "42", "met", "42"),
+        ("printf '42 \\n'", "42", "unmet", "it printed '42 '"),
+        ("printf 'a\\nb\\n'", r'"a\nb"', "met", r"'a\nb'"),
+        ("printf 'a\\nc\\n'", r'"a\nb"', "unmet", "line 2 of what it printed is 'c', wanted 'b'"),
+        ("printf 'a\\n'", r'"a\nb"', "unmet", "line 2 of what it printed is missing, wanted 'b'"),
+        ("echo wrong; echo 42", "42", "unmet", "line 1 of what it printed is 'wrong', wanted '42'"),
+        ("true", '""', "met", "it printed nothing"),
+    ],
+)
+def test_all_that_a_command_prints_is_compared_and_only_after_exit_0(
+    lab: Lab, command: str, text: str, status: str, said: str
+) -> None:
+    with world_of(lab) as world:
+        verdict = only(looked(world, job_of(spec_of(f"it greets <!-- prints: {command} == {text} -->"))))
+    assert (verdict.status, verdict.method) == (status, "prints"), verdict
+    assert said in (verdict.evidence if status == "met" else verdict.reason)
+
+
+# seconds
+
+
+def test_the_time_that_a_command_takes_is_measured_by_aigon(lab: Lab) -> None:
+    spec = spec_of(
+        "quick <!-- seconds: true <= 60 -->",
+        "slow, whatever it prints <!-- seconds: sleep 0.3; echo 0.0 <= 0.2 -->",
+        "broken <!-- seconds: exit 4 <= 60 -->",
+    )
+    with world_of(lab) as world:
+        quick, slow, broken = looked(world, job_of(spec)).verdicts
+    assert (quick.status, slow.status, broken.status) == ("met", "unmet", "unmet")
+    assert quick.evidence.endswith(" s <= 60 s")
+    assert slow.reason.startswith("it is 0.") and slow.reason.endswith("wanted <= 0.2 s (the best of 5 runs)")
+    assert "exit 4" in broken.reason
+
+
+def test_the_quickest_of_some_runs_counts_and_none_follows_one_that_is_quick_enough(lab: Lab) -> None:
+    script = "echo x >> runs.log; test $(wc -l < runs.log) -ge 3 || sleep 1"
+    with world_of(lab) as world:
+        verdict = only(looked(world, job_of(spec_of(f"quick in the end <!-- seconds: {script} <= 0.9 -->"))))
+    assert (verdict.status, lab.path("runs.log").read_text().count("x")) == ("met", 3)
+    assert verdict.evidence.endswith("(the best of 3 runs)")
+
+
+def test_a_run_that_fails_decides_however_quick_the_others_are(lab: Lab) -> None:
+    script = "echo x >> runs.log; test $(wc -l < runs.log) -le 1 && sleep 1"
+    with world_of(lab) as world:
+        verdict = only(looked(world, job_of(spec_of(f"quick in the end <!-- seconds: {script} <= 0.9 -->"))))
+    assert (verdict.status, verdict.reason) == ("unmet", "exit 1: no output")
+
+
 # check
 
 

@@ -7,6 +7,7 @@ from aigon.model.changes import FileChange
 from aigon.model.checks import CheckStatus, Finding, Problem, TestCounts
 from aigon.model.criteria import Criterion, Spec, Verdict
 from aigon.model.turns import Turn
+from aigon.spec.expectation import write_text
 
 EXAMPLES = settings(max_examples=50, deadline=None)
 """No deadline: on a busy machine a slow example is not a wrong one, and looking for a smaller one takes minutes."""
@@ -67,15 +68,18 @@ FINDING = st.builds(
     excerpt=TEXT,
     log=TEXT,
 )
+DECIDED = st.one_of(
+    st.tuples(st.sampled_from(("verify", "check", "judge", "human")), st.one_of(st.none(), TEXT)),
+    st.tuples(st.sampled_from(("metric", "seconds")), TEXT.map(lambda text: f"{text}x <= 8")),
+    st.tuples(st.just("prints"), TEXT.map(lambda text: write_text("x", text.encode("utf-8", "replace").decode()))),
+)
+"""Kinds of criteria, each with what can follow its colon."""
 CRITERION = st.builds(
-    Criterion,
-    number=st.integers(1, 5),
-    line=st.just(1),
-    text=TEXT,
-    checked=st.booleans(),
-    kind=st.sampled_from(("verify", "metric", "check", "judge", "human")),
-    command=st.one_of(st.none(), TEXT),
-    box=st.just(0),
+    lambda number, text, checked, decided: Criterion(number, 1, text, checked, *decided, 0),
+    st.integers(1, 5),
+    TEXT,
+    st.booleans(),
+    DECIDED,
 )
 VERDICT = st.builds(
     Verdict,

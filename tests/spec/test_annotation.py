@@ -4,9 +4,10 @@ import pytest
 
 from aigon.errors import AigonError, Exit
 from aigon.model.criteria import Criterion
-from aigon.spec.annotation import find_comments, parse_annotation, split_metric, strip_trailing_comments
+from aigon.spec.annotation import find_comments, parse_annotation, strip_trailing_comments
 from aigon.spec.criteria import find_deciding_role
 from aigon.spec.document import parse_spec
+from aigon.spec.expectation import Expectation, read_bound, read_limit, read_text, write_text
 
 
 def only(item: str) -> Criterion:
@@ -64,6 +65,41 @@ def test_a_comment_on_its_own_line_belongs_to_the_item_that_it_is_indented_under
     ]
 
 
+@pytest.mark.parametrize(
+    ("argument", "script", "wanted"),
+    [
+        ("./greet Ada == Hello, Ada!", "./greet Ada", "Hello, Ada!"),
+        ("python3 -c 'print(1 == 1)' == True", "python3 -c 'print(1 == 1)'", "True"),
+        ('./greet == "a == b"', "./greet", "a == b"),
+        (r'./greet == "a\tb\n\"c\""', "./greet", 'a\tb\n"c"'),
+        (r"./greet == 'a\n b'", "./greet", r"a\n b"),
+        ('./greet == ""', "./greet", ""),
+        ('test "$x" == y && ./greet == {"a": 1}', 'test "$x" == y && ./greet', '{"a": 1}'),
+    ],
+)
+def test_a_text_follows_the_last_comparison_outside_of_quotes(argument: str, script: str, wanted: str) -> None:
+    assert read_text(argument) == Expectation(script, "==", wanted)
+    assert read_text(write_text(script, wanted)) == Expectation(script, "==", wanted)
+
+
+def test_a_text_of_several_lines_stands_in_a_fenced_block_of_the_item() -> None:
+    criterion = only("- [ ] It prints a table <!-- prints: ./table == -->\n\n  ```text\n  a b\n\n   c\n  ```\n")
+    assert (criterion.kind, criterion.text) == ("prints", "It prints a table")
+    assert read_text(criterion.command or "") == Expectation("./table", "==", "a b\n\n c")
+    other = only("- [ ] It prints a table <!-- prints: ./table == x -->\n\n  ```text\n  a b\n  ```\n")
+    assert read_text(other.command or "").wanted == "x", "a text that is there already is not replaced"
+
+
+def test_a_limit_on_seconds_is_read() -> None:
+    assert only("- [ ] fast <!-- seconds: ./build a b <= 2.5 -->").kind == "seconds"
+    assert read_limit("./build < 1e-1") == Expectation("./build", "<", "1e-1")
+
+
+@pytest.mark.parametrize("comment", ["points: 3", "sprint: 12", "second: check this"])
+def test_ordinary_words_of_notes_are_no_slips(comment: str) -> None:
+    assert only(f"- [ ] It multiplies <!-- {comment} -->").kind == "judge"
+
+
 def test_other_trailing_comments_are_just_comments() -> None:
     assert only("- [ ] It multiplies <!-- see issue 7 -->").text == "It multiplies"
     assert only("- [ ] It multiplies <!-- note: verify by hand -->").kind == "judge"
@@ -92,6 +128,15 @@ def test_a_comment_in_a_code_span_is_text() -> None:
         ("<!-- metric: ./score.sh -->", "metric"),
         ("<!-- metric: >= 8 -->", "metric"),
         ("<!-- metric: ./score.sh >= eight -->", "metric"),
+        ("<!-- prints: ./greet -->", "no == and text"),
+        ("<!-- prints: ./greet == -->", "nothing after its =="),
+        ("<!-- prints: == x -->", "no == and text"),
+        ("<!-- prints: ./greet == 'a' b -->", "in quotes"),
+        ('<!-- prints: ./greet == "a\\qb" -->', "cannot be read"),
+        ('<!-- prints: ./greet == "\\ud800" -->', "cannot be read"),
+        ("<!-- seconds: ./build -->", "comparator"),
+        ("<!-- seconds: ./build >= 2 -->", "<= or <"),
+        ("<!-- seconds: ./build <= 0 -->", "above 0"),
         ("<!-- verify: cd web\n  npm test -->", "more than one line"),
         ("<!-- verify: true", "never closed"),
         ("<!-- verify: a --> <!-- verify: b -->", "two annotations"),
@@ -135,18 +180,18 @@ def test_a_plain_comment_is_no_annotation() -> None:
 @pytest.mark.parametrize(
     ("argument", "parts"),
     [
-        ("./score.sh >= 8", ("./score.sh", ">=", 8.0)),
-        ("./score.sh<=0.5", ("./score.sh", "<=", 0.5)),
-        ("./score.sh > -1e3", ("./score.sh", ">", -1000.0)),
-        ("./score.sh < .5", ("./score.sh", "<", 0.5)),
-        ("./score.sh == 8.", ("./score.sh", "==", 8.0)),
-        ("./score.sh != +8", ("./score.sh", "!=", 8.0)),
-        ("test 1 < 2 && ./score.sh 2>&1 >= 8", ("test 1 < 2 && ./score.sh 2>&1", ">=", 8.0)),
-        ("awk '$1 >= 3' f | wc -l > 4", ("awk '$1 >= 3' f | wc -l", ">", 4.0)),
+        ("./score.sh >= 8", ("./score.sh", ">=", "8")),
+        ("./score.sh<=0.5", ("./score.sh", "<=", "0.5")),
+        ("./score.sh > -1e3", ("./score.sh", ">", "-1e3")),
+        ("./score.sh < .5", ("./score.sh", "<", ".5")),
+        ("./score.sh == 8.", ("./score.sh", "==", "8.")),
+        ("./score.sh != +8", ("./score.sh", "!=", "+8")),
+        ("test 1 < 2 && ./score.sh 2>&1 >= 8", ("test 1 < 2 && ./score.sh 2>&1", ">=", "8")),
+        ("awk '$1 >= 3' f | wc -l > 4", ("awk '$1 >= 3' f | wc -l", ">", "4")),
     ],
 )
-def test_the_last_comparator_that_only_a_number_follows_decides(argument: str, parts: tuple[str, str, float]) -> None:
-    assert split_metric(argument) == parts
+def test_the_last_comparator_that_only_a_number_follows_decides(argument: str, parts: tuple[str, str, str]) -> None:
+    assert read_bound(argument) == Expectation(*parts)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +214,7 @@ def test_the_last_comparator_that_only_a_number_follows_decides(argument: str, p
 )
 def test_a_metric_without_command_comparator_and_number_is_refused(argument: str) -> None:
     with pytest.raises(ValueError, match="comparator"):
-        split_metric(argument)
+        read_bound(argument)
 
 
 @pytest.mark.parametrize(

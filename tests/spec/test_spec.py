@@ -7,7 +7,6 @@ import pytest
 from aigon.errors import AigonError, Exit
 from aigon.files.resources import find_resource
 from aigon.proof.vacuity import list_warnings
-from aigon.spec.annotation import split_metric
 from aigon.spec.document import parse_spec, read_known_failures, require_criteria
 
 HEAD = "# Multiply\n\n## Acceptance Criteria\n\n"
@@ -374,7 +373,3 @@ def test_ten_thousand_lines_take_time_in_proportion() -> None:
     parse(1)  # the parser's own import is not what is measured
     few, many = (min(parse(blocks) for _ in range(3)) for blocks in (500, 2000))
     assert many < 9 * few, "linear is 4 times, quadratic 16 times"
-
-
-def test_the_parts_of_a_metric_are_at_hand_beside_the_parser() -> None:
-    assert split_metric("./score.sh >= 8") == ("./score.sh", ">=", 8.0)

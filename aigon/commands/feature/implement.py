@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     help="Run this in place of the profile's checks.",
 )
 @click.option("--skip-validation/--no-skip-validation", default=None,
-              help="Run no checks; only verify and metric criteria decide.")  # fmt: skip
+              help="Run no checks; only the commands of criteria decide.")  # fmt: skip
 @click.option(
     "--max-cost",
     envvar="AIGON_MAX_COST",

@@ -20,7 +20,7 @@ from aigon.job.options import Options
     help="Run this in place of the profile's checks.",
 )
 @click.option("--judge", envvar="AIGON_JUDGE", help="Who decides open criteria: agent, anthropic, command, none.")
-@click.option("--skip-validation", is_flag=True, help="Run no checks; only verify and metric criteria decide.")
+@click.option("--skip-validation", is_flag=True, help="Run no checks; only the commands of criteria decide.")
 @click.option("--verbose", is_flag=True, help="Show command, role, duration, cache and source of each check.")
 @json_option
 def command(

@@ -13,6 +13,7 @@ from aigon.model.criteria import Verdict, VerdictStatus
 from aigon.model.outcomes import Met, describe_outcome, describe_success
 from aigon.model.turns import Turn
 from aigon.proof.vacuity import describe_passing
+from aigon.spec.expectation import DECISION_RULES
 from aigon.text.amounts import format_count, format_duration, format_timestamp
 
 STANDINGS = {
@@ -46,8 +47,7 @@ CONCERNS: dict[ConcernLevel, tuple[str, str]] = {
 }
 CHANGES = {"A": "added", "D": "deleted", "M": "changed", "T": "type changed"}
 _METHODS = {
-    "verify": "by its command, which has to exit with 0",
-    "metric": "by the number that its command prints",
+    **{kind: rule.method for kind, rule in DECISION_RULES.items()},
     "judge": "by the judge, whose quotes aigon found in the change",
     "judge:unavailable": "by nobody: the judge could not be asked",
     "judge:broken": "by nobody: the judge's answer was in another format",
