@@ -40,13 +40,8 @@ def decide(
     yes: bool,
 ) -> int:
     """Show the evidence, ask, and record the decision; the exit code."""
-    from aigon.run.decisions import (
-        find_case,
-        record_decisions,
-        render_evidence,
-        require_outside_a_run,
-        require_terminal,
-    )
+    from aigon.run.authority import require_outside_a_run, require_terminal
+    from aigon.run.decisions import find_case, record_decisions, render_evidence
 
     require_outside_a_run(verb)
     done = {"approve": "approved", "reject": "rejected"}[verb]

@@ -45,7 +45,7 @@ def run(
     """
     options = Options(agents=agents, loop=True, resume=resume, worktree=True, sources=from_environment(), **given)
     if options.accept_spec:
-        from aigon.run.decisions import require_person
+        from aigon.run.authority import require_person
 
         require_person("--accept-spec", options.yes)
     names = agents if len(agents) > 1 else _known(options)

@@ -19,7 +19,7 @@ def command(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
     """
     from aigon.done.cancellation import cancel_feature
     from aigon.job.seat import hold_checkout, open_main_checkout
-    from aigon.run.decisions import require_outside_a_run
+    from aigon.run.authority import require_outside_a_run
 
     require_outside_a_run("cancel")
     how = committing(commit=commit, verify=verify, as_json=as_json)

@@ -65,7 +65,7 @@ def command(
     """
     from aigon.compile.compilation import encode_compilation, render_compilation
     from aigon.compile.compile import compile_spec, write_annotations
-    from aigon.run.decisions import require_person
+    from aigon.run.authority import require_person
 
     asks = not (as_json or yes) and sys.stdin.isatty() and sys.stderr.isatty()
     if yes:

@@ -20,7 +20,7 @@ def command(feature: str, agents: tuple[str, ...], now: bool, as_json: bool) -> 
     Exit codes: 0 asked, 2 there is no such feature, 7 no loop of it runs.
     """
     from aigon.api import open_project
-    from aigon.run.decisions import require_outside_a_run
+    from aigon.run.authority import require_outside_a_run
 
     require_outside_a_run("stop")
     with here() as checkout:

@@ -33,7 +33,7 @@ from aigon.journal.sinks import Observer
 from aigon.journal.state_document import command_elsewhere, describe_search
 from aigon.model.candidates import describe_missing_failing_criterion
 from aigon.process.running import loop_lock
-from aigon.run.decisions import require_person
+from aigon.run.authority import require_person
 from aigon.spec import files
 
 MERGED_BEFORE = "merged before, by a run that broke off after it"

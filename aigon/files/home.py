@@ -72,6 +72,14 @@ def find_home(common_dir: Path) -> Path | None:
     return _known(state_home() / "repos", common_dir)
 
 
+def list_homes() -> tuple[Path, ...]:
+    """Return the folders of all repositories."""
+    try:
+        return tuple((state_home() / "repos").iterdir())
+    except OSError:
+        return ()
+
+
 def own_git_directory(home: Path, git_dir: Path, common_dir: Path) -> Path:
     """Return aigon's own git directory for one checkout.
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aigon.files.locks import read_start
-from aigon.process.running import Invocation, StartedProcess, is_alive
+from aigon.process.running import Invocation, StartedProcess, is_alive, read_parent
 
 SUBREAPER = sys.platform.startswith("linux")
 """Whether this system gives orphans to a process that asked for them."""
@@ -155,7 +155,7 @@ def _find_marked(name: str, value: str, more: Iterable[int] = (), *, offspring: 
     This process and its ancestors are left out. A process that hides its environment is not found.
     """
     parents = _read_parents()
-    family = {*more, *(pid for pid in parents if _read_variable(pid, name) == value)}
+    family = {*more, *(pid for pid in parents if read_variable(pid, name) == value)}
     while offspring and (children := {pid for pid, parent in parents.items() if parent in family} - family):
         family |= children
     pid, lineage = os.getpid(), {0, 1}
@@ -165,20 +165,32 @@ def _find_marked(name: str, value: str, more: Iterable[int] = (), *, offspring: 
     return {StartedProcess(pid, start) for pid in family - lineage if (start := read_start(pid))}
 
 
+def list_lineage() -> tuple[StartedProcess, ...]:
+    """Return this process and its ancestors, the nearest first, as far as the system shows them."""
+    lineage: list[StartedProcess] = []
+    pid: int | None = os.getpid()
+    while pid and pid not in [process.pid for process in lineage]:
+        lineage.append(StartedProcess(pid, read_start(pid)))
+        pid = _read_parent(pid) if Path("/proc/self/stat").exists() else read_parent(pid)
+    return tuple(lineage)
+
+
 def _read_parents() -> dict[int, int]:
     if not Path("/proc/self/stat").exists():
         import psutil
 
         return {process.pid: process.info["ppid"] or 0 for process in psutil.process_iter(["ppid"])}
-    parents = {}
-    for name in os.listdir("/proc"):  # noqa: PTH208 - names are all that is wanted
-        if name.isdecimal():
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                parents[int(name)] = int(Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()[1])
-    return parents
+    pids = (int(name) for name in os.listdir("/proc") if name.isdecimal())  # noqa: PTH208 - names are all that is wanted
+    return {pid: parent for pid in pids if (parent := _read_parent(pid)) is not None}
 
 
-def _read_variable(pid: int, name: str) -> str | None:
+def _read_parent(pid: int) -> int | None:
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+    return None
+
+
+def read_variable(pid: int, name: str) -> str | None:
     """Return a variable of the environment that a process was started with, as far as the system shows it."""
     if sys.platform.startswith("linux"):
         try:

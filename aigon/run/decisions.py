@@ -1,14 +1,12 @@
 """A person's decision on criteria and integrity findings, recorded for the code that it was taken on."""
 
-import os
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from aigon.agents.configured import build_loop_command
-from aigon.errors import AigonError, Exit, usage
+from aigon.errors import usage
 from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
 from aigon.job.seat import open_main_checkout
@@ -21,6 +19,7 @@ from aigon.journal.state import State, replay
 from aigon.journal.state_document import command_elsewhere, describe_search
 from aigon.model.candidates import format_run_command
 from aigon.model.criteria import Spec
+from aigon.run.authority import require_outside_a_run
 from aigon.run.seating import resolve_candidate
 from aigon.spec.features import ROOT
 from aigon.text.quoting import clean, fold
@@ -30,40 +29,6 @@ MAX_FILES = 10
 """Changed files that a question names."""
 NOT_AIGONS = (f":(top,exclude){ROOT}", ":(top,exclude).aigon")
 """Pathspecs that leave out what aigon itself commits."""
-
-
-def require_person(verb: str, yes: bool) -> None:
-    """Raise AigonError (exit 4) inside a loop, and without a terminal unless `yes` was given outside of one."""
-    require_outside_a_run(verb)
-    require_terminal(verb, yes)
-
-
-def require_outside_a_run(verb: str) -> None:
-    """Raise AigonError (exit 4) inside a loop, whatever the options say."""
-    if os.environ.get("AIGON_RUN") or _is_below_a_loop():
-        what = f"{verb} is for a person, and this is inside a run of the loop"
-        raise AigonError(what, hint="Run it in your own shell", code=Exit.NEEDS_HUMAN)
-
-
-def require_terminal(verb: str, yes: bool) -> None:
-    """Raise AigonError (exit 4) if nobody can be asked and `yes` was not given."""
-    if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
-        what = f"{verb} is for a person, and nobody can be asked here"
-        raise AigonError(what, hint="Run it in a terminal, or add --yes", code=Exit.NEEDS_HUMAN)
-
-
-def _is_below_a_loop() -> bool:
-    """Return whether one of this process's ancestors is an aigon that runs agents."""
-    import psutil
-
-    for parent in psutil.Process().parents():
-        try:
-            words = parent.cmdline()
-        except psutil.Error:
-            continue
-        if "feature-implement" in words and any("aigon" in word for word in words):
-            return True
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +136,8 @@ def _list_items(spec: Spec, assessment: IterationFinished, what: str) -> list[De
 
 
 def record_decisions(checkout: Checkout, case: DecisionCase, decision: Literal["approve", "reject"], why: str) -> None:
-    """Write the decision on every item into aigon's records."""
+    """Write the decision on every item into aigon's records. Raises AigonError (exit 4) inside a loop."""
+    require_outside_a_run(decision)
     (author, _), at = checkout.identity().author, World.now()
     commit = case.state.checkpoint
     case.records.decide(

@@ -452,10 +452,16 @@ def test_deciding_is_refused_inside_a_run_whatever_is_said(ready: Lab, arguments
     assert print_of(ready) == before
 
 
-def test_an_agent_that_finds_the_deciding_command_is_refused(lab: Lab) -> None:
+@pytest.mark.parametrize("how", ["env -u AIGON_RUN", "env -i", "setsid -f env -i"])
+def test_an_agent_that_finds_the_deciding_command_is_refused(lab: Lab, how: str) -> None:
+    """Nor with an empty environment in a session of its own, whose leader has lost its parent."""
     lab.spec("a person likes it <!-- human -->", f"it is done <!-- verify: {DONE_WHEN} -->")
-    aigon = f"{sys.executable} -m aigon"
-    lab.agent(f"env -u AIGON_RUN {aigon} approve 42 1 --yes > said.txt 2>&1; echo $? >> said.txt; touch done.txt")
+    needed = " ".join(f'{name}="${name}"' for name in ("HOME", "PATH", "AIGON_STATE_HOME", "PYTHONPATH"))
+    lab.write(
+        ".git/try.sh",
+        f"{sys.executable} -m aigon approve 42 1 --yes > said.tmp 2>&1; echo $? >> said.tmp; mv said.tmp said.txt\n",
+    )
+    lab.agent(f"{how} {needed} sh .git/try.sh; until [ -f said.txt ]; do sleep 0.05; done; touch done.txt")
     ran = lab.aigon(*LOOP)
     assert ran.code == 4, ran.out + ran.err
     assert lab.read("said.txt").splitlines()[-1] == "4"

@@ -133,7 +133,7 @@ def command(dry_run: bool, as_json: bool, parallel: int | None, first_proven: bo
     loop = given.pop("loop") or given["resume"]
     options = Options(**given, **own_part(), loop=loop, sources=from_environment())
     if options.accept_spec:
-        from aigon.run.decisions import require_person
+        from aigon.run.authority import require_person
 
         require_person("--accept-spec", options.yes)
     if dry_run:

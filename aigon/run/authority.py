@@ -1,0 +1,81 @@
+"""Whether a person asks: nothing that a loop started may approve, merge, or stop anything.
+
+aigon asks its own notes of running loops and the system's table of processes, never the words of a command line.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+
+from aigon.errors import AigonError, Exit
+from aigon.files.home import list_homes
+from aigon.files.locks import read_start
+from aigon.process import running
+from aigon.process.orphans import list_lineage, read_variable
+from aigon.process.running import Invocation, StartedProcess
+
+MARKS = ("AIGON_RUN", "AIGON_INVOCATION")
+"""Variables that everything has which a loop starts, until it takes them out."""
+
+
+def require_person(verb: str, yes: bool) -> None:
+    """Raise AigonError (exit 4) inside a loop, and without a terminal unless `yes` was given outside of one."""
+    require_outside_a_run(verb)
+    require_terminal(verb, yes)
+
+
+def require_outside_a_run(verb: str) -> None:
+    """Raise AigonError (exit 4) inside a loop, whatever the options say."""
+    if why := find_run_above():
+        what = f"{verb} is for a person, and this is inside a run of the loop"
+        raise AigonError(what, where=why, hint="Run it in your own shell", code=Exit.NEEDS_HUMAN)
+
+
+def require_terminal(verb: str, yes: bool) -> None:
+    """Raise AigonError (exit 4) if nobody can be asked and `yes` was not given."""
+    if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        what = f"{verb} is for a person, and nobody can be asked here"
+        raise AigonError(what, hint="Run it in a terminal, or add --yes", code=Exit.NEEDS_HUMAN)
+
+
+def find_run_above() -> str:
+    """Return what shows that a loop started this process; "" if nothing does.
+
+    Its own environment and that of its ancestors, as far as the system shows it; then the notes: a loop above it, the
+    leader of a session that a loop started, or such a session itself, which stays when its leader is gone. What loses
+    its parents falls to the loop, which adopts orphans (Linux).
+    """
+    if mark := next((name for name in MARKS if os.environ.get(name)), ""):
+        return f"{mark} is set"
+    lineage = list_lineage()
+    for process in lineage[1:]:
+        if mark := next((name for name in MARKS if read_variable(process.pid, name)), ""):
+            return f"process {process.pid}, which started this one, has {mark}"
+    sessions = {_find_session(process.pid) for process in lineage}
+    for about in _list_notes():
+        if about.loop in lineage:
+            return f"the loop on feature {about.feature} (process {about.loop.pid}) started this"
+        if any(leader in lineage or _leads(leader, sessions) for leader in about.sessions):
+            return f"the loop on feature {about.feature} started this session"
+    return ""
+
+
+def _list_notes() -> Iterator[Invocation]:
+    """Yield the notes of all repositories whose processes have the numbers that this process sees."""
+    for home in list_homes():
+        for note in running.list_notes(home):
+            if (about := running.read_note(note)) and running.is_on_this_machine(about):
+                yield about
+
+
+def _leads(leader: StartedProcess, sessions: set[int]) -> bool:
+    """Whether one of these sessions is the one of `leader`: its number is free again only once the session is empty."""
+    start = read_start(leader.pid)
+    return leader.pid in sessions and start in ("", leader.start)
+
+
+def _find_session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return 0
