@@ -1,6 +1,7 @@
 """`aigon spec-show`: list a spec's criteria."""
 
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,10 @@ from aigon.errors import AigonError
 from aigon.model.criteria import Criterion, Spec
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from aigon.job.spec_locations import SpecLocation
+    from aigon.proof.proposed_allow import AllowProposal
 
 
 @click.command("spec-show")
@@ -19,48 +23,59 @@ if TYPE_CHECKING:
 @json_option
 def command(spec: str, as_json: bool) -> int:
     """List the criteria of SPEC (an ID, a slug or the path of a file) and how each is decided."""
-    name, parsed, judge = _parsed(spec)
-    answer(_document(name, parsed), _text(name, parsed, judge), as_json)
+    shown = _parsed(spec)
+    answer(_document(shown), _text(shown), as_json)
     return 0
 
 
-def _parsed(wanted: str) -> tuple[str, Spec, str]:
-    """Return name, spec and judge ("" for none). A file by its path needs no repository around it."""
+@dataclass(frozen=True)
+class _Shown:
+    """A spec under its name, as a run would read it, the judge ("" for none), and what it should allow."""
+
+    name: str
+    spec: Spec
+    judge: str = ""
+    proposals: "Sequence[AllowProposal]" = ()
+
+
+def _parsed(wanted: str) -> _Shown:
+    """Return the spec. A file by its path needs no repository around it."""
     from aigon.job.spec_locations import locate_spec
     from aigon.spec import files
 
     path = Path(wanted)
     if path.suffix == ".md" and path.is_file():
-        return wanted, *_in_project(wanted, files.read_spec_file(path, wanted), path.parent)
+        return _in_project(wanted, wanted, files.read_spec_file(path, wanted), path.parent)
     with here() as checkout:
         place = locate_spec(checkout.root, checkout.common_dir, wanted)
-        return place.feature.path, *_in_project(wanted, place.parse(), checkout.root, place)
+        return _in_project(wanted, place.feature.path, place.parse(), checkout.root, place)
 
 
-def _in_project(wanted: str, spec: Spec, folder: Path, place: "SpecLocation | None" = None) -> tuple[Spec, str]:
-    """Return the spec as a run would read it, and the judge; as it is if there is no sound project around it."""
-    if all(criterion.kind != "judge" for criterion in spec.criteria):
-        return spec, ""  # only open criteria depend on the project
+def _in_project(wanted: str, name: str, spec: Spec, folder: Path, place: "SpecLocation | None" = None) -> _Shown:
+    """Return the spec as a run would read it; as it is if there is no sound project around it."""
     from aigon.git.person import Checkout
     from aigon.job.options import Options
-    from aigon.run.prepare import prepare
+    from aigon.run.prepare import prepare, with_proposals
 
     with suppress(AigonError), Checkout.open(folder) as checkout:
         given = (place.feature, place.files) if place else (None, None)
         prepared = prepare(checkout, Options(wanted), with_agent=False, feature=given[0], read=given[1])
-        return prepared.spec, prepared.judge.backend if prepared.judge else ""
-    return spec, "judge"
+        judge = prepared.judge.backend if prepared.judge else ""
+        return _Shown(name, prepared.spec, judge, with_proposals(prepared, checkout).proposals)
+    return _Shown(name, spec, "judge")
 
 
-def _document(name: str, spec: Spec) -> dict[str, object]:
+def _document(shown: _Shown) -> dict[str, object]:
     from aigon.proof.vacuity import list_warnings
 
+    spec = shown.spec
     return {
-        "spec": name,
+        "spec": shown.name,
         "title": spec.title,
         "criteria": [_criterion(criterion) for criterion in spec.criteria],
         "validation": spec.validation,
         "warnings": [{"line": warning.line, "message": warning.message} for warning in list_warnings(spec)],
+        "proposed_allow": [{"path": each.path, "why": each.why} for each in shown.proposals],
     }
 
 
@@ -75,14 +90,16 @@ def _criterion(criterion: Criterion) -> dict[str, object]:
     }
 
 
-def _text(name: str, spec: Spec, judge: str) -> str:
+def _text(shown: _Shown) -> str:
+    from aigon.proof.proposed_allow import describe_proposals
     from aigon.proof.vacuity import list_warnings
 
-    rows = [f"{spec.title or name}  ({name})"]
+    spec, judge = shown.spec, shown.judge
+    rows = [f"{spec.title or shown.name}  ({shown.name})"]
     for criterion in spec.criteria:
         box = "x" if criterion.checked else " "
         kind = "a person" if criterion.kind == "human" or not (judge or criterion.kind != "judge") else criterion.kind
         how = f"  <{kind}{f': {criterion.command}' if criterion.command else ''}>"
         rows.append(f"{criterion.number:3}. [{box}] {criterion.text}{how}")
     rows += [f"warning, line {warning.line}: {warning.message}" for warning in list_warnings(spec)]
-    return "\n".join(rows)
+    return "\n".join([*rows, *describe_proposals(shown.proposals, shown.name)])

@@ -10,7 +10,7 @@ from aigon.errors import environment
 from aigon.files.system_errors import ResourceShortage, explain_os_error, explain_shortage
 from aigon.git.workspace import Content, Tip, Workspace
 from aigon.job.results import Result
-from aigon.model.changes import Concern, FileChange
+from aigon.model.changes import Concern, FileChange, PutBack
 from aigon.model.checks import Check, Finding
 from aigon.model.criteria import Verdict
 from aigon.model.resources import find_full_volume, format_bytes
@@ -26,7 +26,7 @@ MAX_NAMED_PATHS = 3
 class Snapshot:
     """What aigon's private index holds. `complaints` are git's, about paths it could not take; `notes` go to the agent.
 
-    `number` is the iteration it belongs to, 0 for the baseline.
+    `put_back` is what the agent may not change. `number` is the iteration it belongs to, 0 for the baseline.
     """
 
     number: int
@@ -37,6 +37,7 @@ class Snapshot:
     complaints: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     changes: Future[tuple[FileChange, ...]] | None = None
+    put_back: tuple[PutBack, ...] = ()
     _content: Content | None = field(default=None)
     _asking: Lock = field(default_factory=Lock)
 

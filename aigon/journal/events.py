@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aigon.config.grants import WantedMechanism
-from aigon.model.changes import Concern, FileChange
+from aigon.model.changes import Concern, FileChange, PutBack
 from aigon.model.checks import Finding
 from aigon.model.criteria import Promise, Verdict
 from aigon.model.outcomes import Outcome
@@ -198,7 +198,7 @@ class IterationFinished:
     `fingerprint` names the set of failures and open criteria; `score` orders assessments by progress. `content` names
     what the tree holds beyond the base, without aigon's own files, and `tree` all of it; both may be empty if nothing
     needed them. `adds_nothing`: only aigon's own files differ from the base. `concerns` are integrity findings, looked
-    for once all else passes.
+    for once all else passes; `put_back` are files that the agent of this turn may not change.
     """
 
     at: str
@@ -218,12 +218,13 @@ class IterationFinished:
     took: tuple[ResourceUse, ...] = ()
     passed_at_base: tuple[int, ...] = ()
     adds_nothing: bool = False
+    put_back: tuple[PutBack, ...] = ()
     event: Literal["iteration_finished"] = "iteration_finished"
 
     @property
     def questions(self) -> tuple[str, ...]:
-        """Name the reviews and the judge's doubts, which a person or a further turn can settle."""
-        reviews = [f"{c.rule} {c.key}" for c in self.concerns if c.level == "review"]
+        """Name the reviews and the judge's doubts that a further turn can settle as well as a person."""
+        reviews = [f"{c.rule} {c.key}" for c in self.concerns if c.level == "review" and c.mendable]
         doubts = [f"criterion {v.criterion}" for v in self.verdicts if (v.status, v.method) == ("unclear", "judge")]
         return (*reviews, *doubts)
 

@@ -33,7 +33,8 @@ class State:
     this invocation's limit. `failed_turns`, `repeats` (of one `fingerprint`), `stalled` and `idle` (on one escalation
     step) are lengths of the current series; `turns` counts those in which an agent worked. `climbs` is the escalation
     step of the last turn, from 0, of `rungs`; `heights` are the last steps by agent. `told` are the questions open at
-    the assessment before the last: an agent has had a turn to settle them. `unpriced` names the last agent that did not
+    the assessment before the last: an agent has had a turn to settle them. `put_back` counts by path how often a file
+    was put back after a turn. `unpriced` names the last agent that did not
     report its cost, `earlier` is what runs before this one spent. `looks` are the assessments of the commits that the
     branch can go back to, by iteration, none from before a person's commit. Iterations up to `undone` are not in the
     branch any more, or are of an earlier run. `lost`: a part of the journal is unreadable; `regained` are commits that
@@ -63,6 +64,7 @@ class State:
     outcome: Outcome | None = None
     human_ticks: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
+    put_back: Mapping[str, int] = field(default_factory=dict)
     idle: int = 0
     turns: int = 0
     model: str = ""
@@ -198,6 +200,7 @@ class State:
             # A turn that was judged already is history: why it failed must not end the next invocation.
             turn=self.turn if self.iteration > self.finished else None,
             unpriced="",
+            put_back={},
             earlier=Spend(event.spent_before, event.unknown_before),
             checkpoint=event.since or event.head,
             # A person's commits, or a spec that they changed: the branch does not go back before these.
@@ -239,6 +242,7 @@ class State:
             best=event.score if better else self.best,
             stalled=0 if better else self.stalled + (0 if held else 1),
             told=self.last.questions if self.last else (),
+            put_back={**self.put_back, **{p.path: self.put_back.get(p.path, 0) + 1 for p in event.put_back}},
             failed_turns=self.failed_turns + 1 if failed else self.failed_turns if held else 0,
         )
 

@@ -37,10 +37,12 @@ def decide(demand: Demand, limits: Limits, state: State, probe: Probe) -> Outcom
     if proven and not _may_still_build(demand, state):
         return describe_nothing_built(demand)
     waiting = None if limits.single else needs_human(demand, state) or given_up(state)
+    waiting = waiting or needs_leave(state)
     exhausted = next((outcome for guard in late if (outcome := guard(limits, state, probe))), None)
     if waiting or not exhausted:
         return waiting
-    return exhausted if limits.single else needs_human(demand, state, patient=False) or exhausted
+    asked = None if limits.single else needs_human(demand, state, patient=False)
+    return asked or needs_leave(state, patient=False) or exhausted
 
 
 def _may_still_build(demand: Demand, state: State) -> bool:
@@ -89,6 +91,25 @@ def needs_human(demand: Demand, state: State, *, patient: bool = True) -> NeedsH
         verb = "waits" if len(numbers) == 1 else "wait"
         reasons.append(f"{list_criteria(numbers)} {verb} for a person: {remaining[0].reason}")
     return NeedsHuman(numbers, "; ".join(reasons))
+
+
+def needs_leave(state: State, *, patient: bool = True) -> NeedsHuman | None:
+    """Stop if the turn changed a file that was put back, although the spec's words ask for its change.
+
+    No turn of an agent can settle that. Where no words ask for it, it is a question if the file was put back before as
+    well and nothing improved since; without being `patient`, whatever improved.
+    """
+    look = state.last
+    if look is None or not look.put_back or all(v.status == "met" for v in look.verdicts):
+        return None
+    again = not patient or state.stalled > 0
+    paths = tuple(p.path for p in look.put_back if p.asked or (again and state.put_back.get(p.path, 0) > 1))
+    if not paths:
+        return None
+    numbers = tuple(v.criterion for v in look.verdicts if v.status != "met")
+    listed, they = ", ".join(paths), "it decides" if len(paths) == 1 else "they decide"
+    reason = f"the agent changed {listed}, which was put back: {they} what is proven, and the spec does not allow it"
+    return NeedsHuman(numbers, reason, allow=paths)
 
 
 def given_up(state: State) -> NeedsHuman | None:

@@ -250,6 +250,9 @@ def suggest_command(job: Job, outcome: Outcome, state: State) -> str:
             return f"aigon feature-done {name}{f' {job.label}' if job.label else ''}"
         case NeedsHuman(nothing_built=True):
             return describe_missing_failing_criterion(name, job.label, job.spec_path)
+        case NeedsHuman(allow=paths) if paths:
+            line = f"allow: [{', '.join((*job.protection.allow, *paths))}]"
+            return f"say {line} in the frontmatter of {job.spec_path} if it may, then {resume} --accept-spec"
         case NeedsHuman(criteria=numbers):
             return _suggest_decision(job, state, resume, numbers)
         case Stopped(guard="stop-file"):

@@ -51,6 +51,7 @@ def draft_iteration(job: Job, world: World, snapshot: Snapshot, look: Assessment
         took=world.meter.taken(),
         passed_at_base=look.passed_at_base,
         adds_nothing=look.adds_nothing,
+        put_back=snapshot.put_back,
     )
     wants_all = job.steps[find_next_step(state.apply(draft), job.steps)].full
     feedback = render_feedback(

@@ -16,6 +16,7 @@ from aigon.job.job import Job
 from aigon.job.world import TurnNotes, World
 from aigon.journal.events import Event, Notice, SavedAside
 from aigon.journal.state import State
+from aigon.model.changes import PutBack
 from aigon.proof import restore
 from aigon.proof.frozen import ProtectedFiles
 from aigon.proof.watch import Watch
@@ -57,7 +58,8 @@ def take(job: Job, world: World, state: State) -> Generator[Event, State, Snapsh
         yield Notice(world.now(), note, "warning")
     # Nothing but the log waits for the list of changes: git makes it while the checks run.
     changes = world.aside.submit(workspace.changes, state.checkpoint) if state.turn_ended else None
-    return Snapshot(number, tip, workspace, job.base_commit, job.own_files, complaints, tuple(notes), changes)
+    put_back = tuple(PutBack(path, job.protection.asks_for((path,))) for path in touched)
+    return Snapshot(number, tip, workspace, job.base_commit, job.own_files, complaints, tuple(notes), changes, put_back)
 
 
 def _save_aside(job: Job, world: World, number: int, name: str, commit: str, what: str) -> SavedAside:

@@ -104,7 +104,8 @@ ConcernLevel = Literal["restore", "review", "note"]
 class Concern:
     """One integrity finding. `rule` is its class (`special-cases`), `what` explains it to people and the agent.
 
-    `key` identifies the change, so that an approval holds for this change and for no later one.
+    `key` identifies the change, so that an approval holds for this change and for no later one. `mendable`: an agent
+    can undo it or do it otherwise, so it gets a turn before a person is asked.
     """
 
     rule: str
@@ -112,6 +113,15 @@ class Concern:
     what: str
     paths: tuple[str, ...] = ()
     key: str = ""
+    mendable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PutBack:
+    """A file that was put back after a turn; `asked`: the words of the spec ask for its change."""
+
+    path: str
+    asked: bool = False
 
 
 def hash_change(parts: Iterable[str]) -> str:

@@ -26,12 +26,14 @@ class Met:
 class NeedsHuman:
     """Only a person can decide what remains: criteria by number, with a reason.
 
-    `nothing_built`: everything passed before anything was built, so it proves nothing.
+    `nothing_built`: everything passed before anything was built, so it proves nothing. `allow` are files that the
+    agent changes and aigon puts back: the spec has to allow that, or to ask for something else.
     """
 
     criteria: tuple[int, ...]
     reason: str
     nothing_built: bool = False
+    allow: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

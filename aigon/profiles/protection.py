@@ -1,7 +1,7 @@
 """What an agent may change and what follows when it changes it: rules as data, in profiles and configuration."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from aigon.model.changes import ConcernLevel, FilePart
@@ -53,12 +53,14 @@ class Rule:
 class Protection:
     """All rules, the project's own first: the first that means a file counts. `allow` are the spec's exceptions.
 
-    `secrets` are files that may be committed whatever they look like (`secrets.allow` in the configuration).
+    `secrets` are files that may be committed whatever they look like (`secrets.allow` in the configuration). `asked`
+    are files whose change the spec's words ask for, although it does not allow it: no agent can settle that.
     """
 
     rules: tuple[Rule, ...] = ()
     allow: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
 
     def found(self) -> tuple[Rule, ...]:
         """Return the rules that were read from the project's own scripts."""
@@ -75,6 +77,10 @@ class Protection:
     def allowed(self, path: str) -> bool:
         """Return whether the spec's frontmatter permits any change of this file."""
         return any(is_covered(pattern, path) for pattern in self.allow)
+
+    def asks_for(self, paths: Iterable[str]) -> bool:
+        """Return whether the spec's words ask for a change of one of these files."""
+        return any(path in self.asked for path in paths)
 
     def may_hold_secrets(self, path: str) -> bool:
         """Return whether the spec or the configuration lets a file be committed whatever it looks like."""

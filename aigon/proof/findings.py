@@ -73,7 +73,7 @@ def find_concerns(job: Job, world: World, rows: tuple[Changed, ...]) -> tuple[Co
     unread = [row.path for row in open_[FILES:] if protection.part(row.path) != "other"]
     if unread:
         what = f"the change has more files than the {FILES:,} that the rules read: {len(unread)} were not read"
-        own.append(Concern("unread", "review", what, tuple(unread[:20]), hash_change(unread)))
+        own.append(Concern("unread", "review", what, tuple(unread[:20]), hash_change(unread), mendable=False))
     return apply_decisions((*concerns(edits), *own), job.decisions)
 
 
@@ -131,7 +131,8 @@ def _judge_paths(world: World, protection: Protection, rows: Sequence[Changed]) 
             continue
         key = hash_change([row.path, row.tree.sha if row.tree else "", *rule.keys])
         what = f"{row.path} was changed ({rule.source})"
-        yield Concern("protected", "note" if rule.level == "note" else "review", what, (row.path,), key)
+        mendable = not protection.asks_for((row.path,))
+        yield Concern("protected", "note" if rule.level == "note" else "review", what, (row.path,), key, mendable)
 
 
 def apply_decisions(concerns: Iterable[Concern], decisions: Sequence[HumanDecision]) -> tuple[Concern, ...]:
@@ -147,7 +148,8 @@ def _apply_decision(concern: Concern, decisions: Sequence[HumanDecision]) -> Con
     if last[0].decision == "approve":
         return replace(concern, level="note", what=f"{concern.what} (approved {by})")
     # Under another key: the agent has not been told of the rejection yet, and gets a turn to act on it.
-    return replace(concern, key=f"{concern.key}-rejected", what=f"{concern.what} (rejected {by}: {last[0].why})")
+    what = f"{concern.what} (rejected {by}: {last[0].why})"
+    return replace(concern, key=f"{concern.key}-rejected", what=what, mendable=True)
 
 
 def make_finding(concerns: Sequence[Concern]) -> tuple[Finding, ...]:

@@ -157,7 +157,8 @@ def _judge_base_tests(job: Job, proof: ProofResult) -> tuple[Concern, ...]:
         said = "; ".join(each.summary for each in proof.with_base.values())
         listed = ", ".join(paths[:5]) + (", ..." if len(paths) > 5 else "")
         what = f"{listed} changed, and not all of what the base tested passes: {said}"
-        return (Concern(BASE_TESTS, "review", what, paths, key),)
+        mendable = not job.protection.asks_for(paths)
+        return (Concern(BASE_TESTS, "review", what, paths, key, mendable),)
     config = tuple(path for path in paths if job.protection.part(path) != "tests")
     what = f"{', '.join(config[:10])}: changed, and everything passes with the base's version, too"
     return (Concern("changed-config", "note", what, config, key),) if config else ()

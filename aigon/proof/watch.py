@@ -90,7 +90,7 @@ class Watch(Attendant):
         for moved in self.refs.put_back(park):
             if moved.done == "failed":
                 key = hash_change([moved.ref, moved.before, moved.after])
-                self.lost.append(Concern("lost-ref", "review", moved.sentence, (), key))
+                self.lost.append(Concern("lost-ref", "review", moved.sentence, (), key, mendable=False))
             yield moved.sentence
 
 

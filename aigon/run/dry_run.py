@@ -21,6 +21,7 @@ from aigon.journal.spending import estimate_cost_range
 from aigon.journal.state import replay
 from aigon.loop.prompt import describe_decision, fill_template
 from aigon.proof import protection
+from aigon.proof.proposed_allow import describe_proposals
 from aigon.proof.vacuity import list_warnings
 from aigon.run.choices import continue_choices
 from aigon.run.feature_stages import render_worktree_command, require_feature
@@ -141,6 +142,7 @@ def _build_document(prepared: Prepared, job: Job, prompt: str, judge: str) -> di
             for c in job.spec.criteria
         ],
         "warnings": [{"line": each.line, "message": each.message} for each in list_warnings(prepared.spec)],
+        "proposed_allow": [{"path": each.path, "why": each.why} for each in prepared.proposals],
         "accept_passing": job.demand.accept_passing,
         "proof": {"mode": job.proof.mode, "home": job.proof.home, "isolation": job.proof.isolation},
         "limits": {
@@ -192,6 +194,7 @@ def _render_plan(
     for c in job.spec.criteria:
         lines += [f"  {c.number}. {c.text}", f"     {describe_decision(c, job.checks, judge)}"]
     lines += [f"Warning, line {warning.line}: {warning.message}" for warning in list_warnings(prepared.spec)]
+    lines += describe_proposals(prepared.proposals, job.spec_path)
     if job.demand.accept_passing:
         lines += ["Accepted: criteria that all pass before the first turn (--accept-passing)"]
     lines += ["Protected from the agent:", *protection.lines(job.protection, tracked)]

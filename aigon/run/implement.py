@@ -39,6 +39,7 @@ from aigon.process import orphans
 from aigon.process.running import keep_note
 from aigon.process.stop import Stop
 from aigon.process.watchdog import run_watchdog
+from aigon.proof.proposed_allow import describe_proposals
 from aigon.proof.vacuity import criterion_key, describe_passing, list_warnings, own_proof
 from aigon.run.dry_run import render_price_tag, warn_of_old_prices
 from aigon.run.opening import Confirm
@@ -127,6 +128,8 @@ def _list_notices(session: Session) -> Iterator[Notice]:
         *describe_passing(job.spec.criteria, passed),
     ):
         yield Notice(now, text, "warning")
+    for text in describe_proposals(prepared.proposals, job.spec_path):
+        yield Notice(now, text.strip(), "warning")
     yield from _announce_judge(session, now)
     yield from (Notice(now, text) for text in prepared.notes)
     yield from (Notice(now, text, "warning") for text in prepared.warnings)

@@ -33,6 +33,7 @@ from aigon.model.turns import Agent
 from aigon.process import capacity
 from aigon.profiles.protection import Protection
 from aigon.proof import protection
+from aigon.proof.proposed_allow import AllowProposal, propose_allow
 from aigon.run import actors
 from aigon.secrets import redaction
 from aigon.spec import files
@@ -44,7 +45,8 @@ from aigon.spec.features import Feature
 class Prepared:
     """Everything decided before a run. `agent` is None for verbs that need none (`feature-validate`).
 
-    `fallback` are the agents that stand in for it; `notes` and `warnings` tell a person about these choices.
+    `fallback` are the agents that stand in for it; `notes` and `warnings` tell a person about these choices,
+    `proposals` what the spec should allow by its own words.
     """
 
     config: Config
@@ -61,6 +63,7 @@ class Prepared:
     prices: PriceTable = NO_PRICES
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    proposals: tuple[AllowProposal, ...] = ()
 
     @property
     def agents(self) -> tuple[Agent, ...]:
@@ -185,7 +188,18 @@ def prepare_ready(
         actors.require_startable_sandbox(prepared.config, options, prepared.agents)
     if not options.skip_validation:
         require_tools(prepared.checks.checks)
-    return prepared
+    return with_proposals(prepared, checkout)
+
+
+def with_proposals(prepared: Prepared, checkout: Checkout) -> Prepared:
+    """Return the same with what the spec should allow, by its own words, of the files that git has."""
+
+    def list_tracked() -> list[str]:
+        return [path for path in checkout.git("ls-files", "-z").split("\0") if path]
+
+    proposals = propose_allow(prepared.spec, prepared.protection, checkout.root, list_tracked)
+    asked = tuple(proposal.path for proposal in proposals)
+    return replace(prepared, proposals=proposals, protection=replace(prepared.protection, asked=asked))
 
 
 def build_job(

@@ -62,7 +62,8 @@ class Agent:
 
     `checks` is how the project is validated, `criteria` who decides on them; `files` are in the base besides;
     `frontmatter` is the spec's; `needs` are programs without which it cannot be tried; with `plugins` pytest
-    loads those that are installed; `patience` is in seconds.
+    loads those that are installed; `patience` is in seconds. `asks` are criteria of its own, and `proposes` what the
+    dry run offers to allow because of their words.
     """
 
     name: str
@@ -76,6 +77,8 @@ class Agent:
     plugins: bool = False
     iterations: int = 1
     patience: float = 90.0
+    asks: Sequence[str] = ()
+    proposes: Sequence[str] = ()
 
     @property
     def bash(self) -> str:

@@ -157,5 +157,5 @@ def _scripts(agent: Agent) -> dict[str, str]:
 
 def _criteria(agent: Agent) -> list[str]:
     if agent.criteria == "judge":
-        return list(JUDGED)
+        return [*JUDGED, *agent.asks]
     return [f"{text} <!-- verify: {command} -->" for text, command in zip(JUDGED, COMMANDS, strict=True)]

@@ -14,7 +14,7 @@ from aigon.journal.events import IterationFinished
 from aigon.journal.spending import Paid, Spend
 from aigon.journal.state import State
 from aigon.loop.decide import decide
-from aigon.model.changes import Concern
+from aigon.model.changes import Concern, PutBack
 from aigon.model.checks import CheckStatus, Finding, Problem, Role
 from aigon.model.criteria import Criterion, Verdict, VerdictStatus
 from aigon.model.judging import JUDGE_UNAVAILABLE
@@ -497,3 +497,38 @@ def test_the_usual_cost_of_ones_own_turns_comes_before_what_others_turns_cost() 
 
 def test_what_others_spend_does_not_undo_a_proof() -> None:
     assert isinstance(decide(demand(), ARENA, PROVEN, Probe(elsewhere=50.0)), Met)
+
+
+# What the agent may not change
+
+
+def put_back(*paths: PutBack, times: int = 1, stalled: int = 0) -> State:
+    last = replace(look((finding(),), (verdict("unmet"),)), put_back=paths)
+    return replace(OPEN, last=last, put_back={each.path: times for each in paths}, stalled=stalled)
+
+
+def test_what_is_put_back_although_the_spec_asks_for_it_is_a_question_at_once() -> None:
+    asked = put_back(PutBack("package.json", asked=True), PutBack(".aigon/config.json"))
+    for limits in (NO_LIMITS, replace(NO_LIMITS, iterations=1, single=True)):
+        outcome = decide(demand(), limits, asked, Probe())
+        assert isinstance(outcome, NeedsHuman) and outcome.allow == ("package.json",) and outcome.criteria == (1,)
+        assert "package.json" in outcome.reason and get_exit_code(outcome) == Exit.NEEDS_HUMAN
+    built = replace(look((finding(),), (verdict(),)), put_back=(PutBack("package.json", asked=True),))
+    assert ended(replace(asked, last=built)) == "Met"  # the change was not needed after all
+
+
+def test_one_that_is_put_back_again_is_a_question_where_nothing_else_helps() -> None:
+    once, twice = put_back(PutBack("package.json")), put_back(PutBack("package.json"), times=2)
+    assert ended(once) == ended(twice) == "on"
+    assert ended(replace(twice, stalled=1)) == "NeedsHuman"
+    last_turn = replace(NO_LIMITS, iterations=1)
+    assert (ended(once, last_turn), ended(twice, last_turn)) == ("iterations", "NeedsHuman")
+
+
+def test_a_review_that_no_agent_can_mend_is_a_question_at_once() -> None:
+    mendable = Concern("base-tests", "review", "tests changed", ("tests/test_a.py",), "1")
+    found = finding("fail", "integrity", "integrity")
+    state = replace(OPEN, last=replace(look((finding(), found), (verdict(),)), concerns=(mendable,)))
+    assert ended(state) == "on"
+    asked = replace(mendable, mendable=False)
+    assert state.last and ended(replace(state, last=replace(state.last, concerns=(asked,)))) == "NeedsHuman"

@@ -176,3 +176,21 @@ def test_what_an_agent_plants_in_the_run_folder_holds_up_no_later_turn(lab: Lab)
     ran = lab.aigon("feature-implement", "42", "--loop", timeout=30)
     assert ran.code == 0, ran.out + ran.err
     assert lab.state()["iteration"] == 3
+
+
+def test_what_the_spec_asks_to_change_and_is_put_back_is_a_question(lab: Lab) -> None:
+    lab.write(".aigon/validation.sh", "true\n")
+    lab.spec("`.aigon/validation.sh` is extended <!-- verify: grep -q more .aigon/validation.sh -->")
+    lab.agent("echo 'true more' >> .aigon/validation.sh")
+    lab.commit("a script")
+    line = "allow: [.aigon/validation.sh]"
+    shown, planned = lab.aigon("spec-show", "42"), lab.aigon("feature-implement", "42", "--dry-run")
+    assert line in shown.out and line in planned.out
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 4, ran.out + ran.err
+    before, _, summary = ran.out.partition("Needs a human")
+    assert line in before and f"say {line} in the frontmatter of {SPEC}" in summary
+    lab.write(SPEC, f"---\n{line}\n---\n{lab.read(SPEC)}")
+    again = lab.aigon("feature-implement", "42", "--resume", "--accept-spec", "--yes")
+    assert again.code == 0, again.out + again.err
+    assert "more" in lab.git("show", "HEAD:.aigon/validation.sh")

@@ -81,7 +81,7 @@ def test_a_file_that_has_moved_is_kept_as_far_as_it_ran_and_passed() -> None:
         ),
     ],
 )
-def test_one_that_is_parametrised_looped_over_or_split_is_kept_if_every_part_passed(
+def test_one_that_is_parametrised_looped_over_or_split_is_kept_if_all_of_it_passed(
     after: str, names: list[str]
 ) -> None:
     def run(ran: list[str], text: str = after) -> bool:

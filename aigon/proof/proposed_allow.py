@@ -1,0 +1,165 @@
+"""What a spec should allow, by its own words: files that decide, and that it asks to change. Said before any turn.
+
+Nothing is allowed by itself: a person adds the line to the frontmatter. Read are the sentences outside of code blocks
+and comments. Of texts in quotes those count that go (`instead of "A"`, "`a` is renamed"), of files and package scripts
+any sentence that says that they change.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aigon.checks.wording import Wording, read_wording
+from aigon.model.criteria import Spec
+from aigon.profiles.protection import Protection
+from aigon.spec import markdown
+from aigon.text.quoting import code_span, fold
+
+_MOST_FILES, _MOST_BYTES = 3000, 16_000_000
+"""Test files, and bytes of them, that are searched for a text."""
+_MOST_HOLDERS = 20
+"""Files that may hold a text. One that more hold is a part of the language that the tests are written in."""
+_SHORTEST = 3
+"""Characters of a text that is searched for."""
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_SENTENCE = re.compile(r"[.;!?](?:\s+|$)")
+_MARK = re.compile(r"§\d+")
+_LISTED = r"(?P<old>§\d+(?:(?:,| and|, and| or) §\d+)*)"
+_GOES = r"(?:renam|remov|delet|drop|replac|retir|reword)\w*"
+_OLD = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"\b(?:instead of|in place of|rather than|where it (?:said|was|gave|printed)|no longer(?: \w+)?) {_LISTED}",
+        rf"\b{_GOES}(?: (?!to\b|by\b|with\b|is\b|are\b)\w+){{0,4}} {_LISTED}",
+        rf"{_LISTED}(?: \w+)?(?: and (?:its|their) \w+)?"
+        r"(?: (?:is|are|was|were|gets?|has|have|been|must|should|will|be|now))*"
+        rf" (?:{_GOES}|gone|becomes?|turns? into|moves? to|changes? (?:in)?to)\b",
+        r"\bfrom (?P<old>§\d+) (?:in)?to §\d+",
+        r"(?P<old>§\d+) ?(?:→|->|=>) ?§\d+",
+    )
+)
+"""What a sentence says of a text that there is and that will not be there any more: `§N` stands for the text."""
+_CHANGES = re.compile(
+    r"\b(?:chang|updat|adapt|adjust|rewr|edit|mov|renam|remov|delet|drop|replac|extend|reword|becom|regist|overrid)\w*"
+    r"|\b(?:instead|in place of|no longer|now|too|also|new|gets?|gains?|adds?|tells?|says? so)\b"
+)
+_CHANGES_TESTS = re.compile(
+    r"\b(?:chang|updat|adapt|adjust|rewr|edit|mov|renam|remov|delet|drop|replac|reword)\w*|\bno longer\b"
+)
+"""What a sentence says of a test file that is not to stay: new tests in it need nobody's leave."""
+_STAYS = re.compile(
+    r"\b(?:not be|must not|should not|shall not|do not|does not|don't|doesn't|without (?:chang|touch|edit)\w+|unchanged"
+    r"|untouched|stays?|remains?|keeps?|still)\b"
+)
+_PATH = re.compile(r"[\w.-]*(?:/[\w.-]+)+/?|[\w-]+\.[a-z]{1,5}\b|[A-Z]\w*file\b|makefile|justfile")
+_PACKAGE_SCRIPT = re.compile(r"(?:npm|pnpm|yarn|bun)(?: run(?:-script)?)? ([\w:-]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class AllowProposal:
+    """A file or folder that the spec should allow, and why."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A sentence of a spec: its line, and its words with `§N` for the Nth of `literals`."""
+
+    line: int
+    words: str
+    literals: Mapping[str, str]
+
+    def list_old(self) -> Iterator[str]:
+        """Yield the quoted texts that the sentence says will go."""
+        old = (match["old"] for pattern in _OLD for match in pattern.finditer(self.words))
+        marks = (mark for listed in old for mark in _MARK.findall(listed))
+        yield from (self.literals[mark] for mark in dict.fromkeys(marks))
+
+
+def propose_allow(
+    spec: Spec, protection: Protection, root: Path, list_tracked: Callable[[], Sequence[str]]
+) -> tuple[AllowProposal, ...]:
+    """Return what the words of the spec ask to change of what decides, among the tracked files; nothing twice."""
+    sentences = [each for each in _list_sentences(spec) if _CHANGES.search(each.words) or any(each.list_old())]
+    if not sentences:
+        return ()
+    deciding = [path for path in list_tracked() if any(rule.level != "note" for rule in protection.rules_of(path))]
+    tests = [path for path in deciding if protection.part(path) == "tests"]
+    found: dict[str, str] = {}
+    for sentence in sentences:
+        about = f"line {sentence.line} of the spec"
+        for path in _list_named(sentence, deciding, tests):
+            found.setdefault(path, f"{about} names it")
+        for command in _list_scripts(sentence, protection, deciding):
+            found.setdefault(command[0], f"{about} names {code_span(command[1])}, which it defines")
+    wanted = {text: sentence.line for sentence in sentences for text in sentence.list_old() if len(text) >= _SHORTEST}
+    for text, holders in _find_holders(wanted, root, tests).items():
+        for path in holders:
+            why = f"line {wanted[text]} of the spec replaces {code_span(fold(text, 80))}, which it holds"
+            found.setdefault(path, why)
+    return tuple(AllowProposal(path, why) for path, why in sorted(found.items()))
+
+
+def describe_proposals(proposals: Sequence[AllowProposal], spec_path: str) -> list[str]:
+    """Return the line to add, then the reasons; nothing if nothing is proposed."""
+    if not proposals:
+        return []
+    line = f"allow: [{', '.join(proposal.path for proposal in proposals)}]"
+    return [
+        f"The spec asks to change what decides. Unless the frontmatter of {spec_path} allows it, a person is asked:",
+        f"  {line}",
+        *(f"  ({proposal.path}: {proposal.why})" for proposal in proposals),
+    ]
+
+
+def _list_sentences(spec: Spec) -> Iterator[_Sentence]:
+    for token in markdown.parse_page(spec.raw).tokens:
+        if token.type != "inline":
+            continue
+        wording: Wording = read_wording(" ".join(_COMMENT.sub("", token.content).split()))
+        literals = {f"§{number}": literal for number, literal in enumerate(wording.literals)}
+        for words in _SENTENCE.split(wording.skeleton):
+            if not _STAYS.search(words):
+                yield _Sentence(markdown.line_of(token), words, literals)
+
+
+def _list_named(sentence: _Sentence, deciding: Sequence[str], tests: Sequence[str]) -> Iterator[str]:
+    """Yield the deciding files and folders of them that a sentence names as what changes."""
+    named = [*_PATH.findall(sentence.words), *(sentence.literals[mark] for mark in _MARK.findall(sentence.words))]
+    for name in (each.strip().removeprefix("./").rstrip("/.").casefold() for each in named):
+        for path in deciding:
+            is_meant = path.casefold() == name or ("/" in name and path.casefold().endswith(f"/{name}"))
+            pattern = _CHANGES_TESTS if path in tests else _CHANGES
+            if is_meant and pattern.search(sentence.words):
+                yield path
+
+
+def _list_scripts(sentence: _Sentence, protection: Protection, deciding: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield each package.json and the command by which a sentence names a script of it that checks run."""
+    marks = _MARK.findall(sentence.words) if _CHANGES.search(sentence.words) else ()
+    for literal in (sentence.literals[mark] for mark in marks):
+        if script := _PACKAGE_SCRIPT.fullmatch(literal):
+            for path in deciding:
+                keys = (key for rule in protection.rules_of(path) if rule.level == "restore" for key in rule.keys)
+                if f"scripts.{script[1]}" in keys:
+                    yield path, literal
+
+
+def _find_holders(texts: Mapping[str, int], root: Path, tests: Sequence[str]) -> dict[str, list[str]]:
+    """Return by text the test files that hold it as a word of its own, if they are not many."""
+    patterns = {text: re.compile(rf"(?<!\w){re.escape(text.removesuffix('()'))}(?!\w)") for text in texts}
+    held: dict[str, list[str]] = {text: [] for text in texts}
+    left = _MOST_BYTES
+    for path in tests[:_MOST_FILES] if texts else ():
+        try:
+            content = (root / path).read_bytes()[:left].decode(errors="replace")
+        except OSError:
+            continue
+        left -= len(content)
+        for text, pattern in patterns.items():
+            if pattern.search(content):
+                held[text].append(path)
+    return {text: paths for text, paths in held.items() if len(paths) <= _MOST_HOLDERS}
