@@ -1,10 +1,11 @@
 """The tests that a candidate added: whether the base fails them, and what they do on the work of others."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 
+from aigon.checks.test_names import list_prefixes
 from aigon.compare.bench import Bench
 from aigon.compare.rules.facts import CrossCheck, NewTests
 from aigon.compare.stand import CheckRun
@@ -28,7 +29,7 @@ class PlacedTests:
     def rename(self, test: str) -> str:
         """Return the id that a test has if its file was moved."""
         for old, new in self.moved.items():
-            for before, after in zip(_list_prefixes(old), _list_prefixes(new), strict=True):
+            for before, after in zip(list_prefixes(old), list_prefixes(new), strict=True):
                 for end in ("::", "."):
                     if test.startswith(before + end):
                         return after + test[len(before) :]
@@ -68,15 +69,6 @@ def _find_free_name(path: str, taken: set[str], label: str) -> str:
         if (free := f"{match['folder']}{name}.py") not in taken:
             return free
     return ""
-
-
-def _list_prefixes(path: str) -> Iterator[str]:
-    """Yield how ids of its tests can begin: with the path or the module's name, from any folder above it."""
-    parts = path.split("/")
-    for start in range(len(parts)):
-        below = "/".join(parts[start:])
-        yield below
-        yield below.removesuffix(".py").replace("/", ".")
 
 
 LINK = "160000"

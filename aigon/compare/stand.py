@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from aigon.checks import dependencies
+from aigon.checks.test_names import as_reported
 from aigon.config.loading import build_tool_path
 from aigon.config.models import Config
 from aigon.errors import AigonError, environment
@@ -191,22 +192,9 @@ def summarize_result(result: Result) -> CheckRun:
     """Return what is kept of a result. Problems name tests as the report does."""
     finding = result.finding
     problems = tuple(
-        Problem(p.message[:LONGEST_MESSAGE], p.file, test=_format_as_reported(p.test))
-        for p in finding.problems[:MOST_PROBLEMS]
+        Problem(p.message[:LONGEST_MESSAGE], p.file, test=as_reported(p.test)) for p in finding.problems[:MOST_PROBLEMS]
     )
     return CheckRun(finding.check, finding.status, finding.summary, dict(result.tests), result.reported, problems)
-
-
-def _format_as_reported(test: str) -> str:
-    """Return a node id of pytest, `tests/a.py::TestX::test_y`, as its report has it: `tests.a.TestX::test_y`."""
-    path, _, inside = test.partition("::")
-    if not path.endswith(".py"):
-        return test
-    bare, bracket, parameter = inside.partition("[")
-    owner, _, name = bare.rpartition("::")
-    module = path.removesuffix(".py").replace("/", ".")
-    within = ".".join(filter(None, (module, owner.replace("::", "."))))
-    return f"{within}::{name}{bracket}{parameter}" if inside else module
 
 
 def load_runs(file: Path) -> tuple[CheckRun, ...] | None:

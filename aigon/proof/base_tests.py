@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from aigon.checks.test_names import list_beginnings
 from aigon.git import objects
 from aigon.git.trusted import TrustedGit
 from aigon.model.checks import Problem, TestResult
@@ -107,22 +108,9 @@ def find_lost_tests(
 
 
 def leave_out_files(base: Mapping[str, TestResult], files: Iterable[str]) -> dict[str, TestResult]:
-    """Return `base` without the tests of these files, which someone may change (the `allow` of a spec).
-
-    A file is a path relative to the project; if tests run in a folder of it, ids begin below that folder.
-    """
-    prefixes = tuple(f"{name}{end}" for path in files for name in _list_prefixes(path) for end in ("::", "."))
+    """Return `base` without the tests of these files, which someone may change (the `allow` of a spec)."""
+    prefixes = list_beginnings(files)
     return {test: result for test, result in base.items() if not test.startswith(prefixes)}
-
-
-def _list_prefixes(path: str) -> Iterator[str]:
-    """Yield how ids of this file can begin: with its path, or what Python makes of it, from any folder above it."""
-    parts = path.split("/")
-    for start in range(len(parts)):
-        below = "/".join(parts[start:])
-        yield below
-        if below.endswith(".py"):
-            yield below.removesuffix(".py").replace("/", ".")
 
 
 def _list_gone(wanted: Mapping[str, TestResult], now: Mapping[str, TestResult]) -> Iterator[Problem]:

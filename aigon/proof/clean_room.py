@@ -8,6 +8,7 @@ from pathlib import Path
 
 from aigon.checks.dependencies import Dependencies, choose_dependencies, keep_folder, locate_kept, run_setup
 from aigon.checks.execution import CRITERION
+from aigon.checks.reports import ADDOPTS
 from aigon.checks.schedule import Schedule, run_checks
 from aigon.git import objects
 from aigon.isolation import clean_room, dependencies, mechanisms
@@ -18,12 +19,14 @@ from aigon.isolation.mechanisms import Isolation
 from aigon.job.job import Job
 from aigon.job.results import Result
 from aigon.job.world import CheckEnvironment, World
+from aigon.model.changes import Concern
 from aigon.model.checks import Check, Finding, Problem
 from aigon.proof import criteria
 from aigon.proof.base_tests import BaseVersions, find_lost_tests, leave_out_files, restore_base_versions
 from aigon.proof.findings import Changed
 from aigon.proof.frozen import Frozen
 from aigon.proof.kept_tests import TestFiles, find_kept_tests
+from aigon.proof.worth.new_tests import Tree, list_counting, make_concerns, remove_tests, weigh_new_tests
 
 _RUNNER = re.compile(r"\b(?:make|just|task|npm|pnpm|yarn|bun|tox|nox)\b")
 """Programs that do what a file of the project says."""
@@ -121,6 +124,7 @@ class ProofResult:
     failed: str = ""
     log: str = ""
     lacking: tuple[str, ...] = ()
+    concerns: tuple[Concern, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,10 +221,10 @@ def run_proof(
     job: Job, world: World, record: Frozen, rows: Sequence[Changed], findings: Sequence[Finding], folder: Path
 ) -> ProofResult:
     """Prove the snapshot that the workspace holds. Raises AigonError (exit 7) if no room can be made."""
-    tree = world.workspace.tree()
+    git, tree = world.workspace.trusted, world.workspace.tree()
     bench = make_bench(job, world, record, tree, folder, findings)
     checks = list_deciding(job)
-    touched = restore_base_versions(world.workspace.trusted, tree, rows, job.protection)
+    touched = restore_base_versions(git, tree, rows, job.protection)
     whole = touched is None
     results = bench.run(tree, checks, "clean")
     against = bench.find_failed(checks, results, whole=whole)
@@ -232,8 +236,13 @@ def run_proof(
         lost = ((check, bench.find_lost(check, results[check.name], touched.files)) for check in checks)
         with_base = {check.name: _describe_lost(check, problems) for check, problems in lost if problems}
         with_base |= _run_with_base(bench, touched)
+    concerns: tuple[Concern, ...] = ()
+    weighed = 0
+    if not against and not world.stop.now:
+        files = touched.files if touched else TestFiles({}, {})
+        weighed, concerns = _weigh(bench, Tree(git, tree, rows, job.protection.part), checks, results, files)
     commands = len(criteria.list_commands(job.spec.criteria))
-    parts = ((len(checks) - commands, "check"), (commands, "command"))
+    parts = ((len(checks) - commands, "check"), (commands, "command"), (weighed, "new test"))
     ran = " and ".join(f"{number} {noun}{'s' * (number > 1)}" for number, noun in parts if number)
     return ProofResult(
         bench.rooms.mechanism,
@@ -243,7 +252,21 @@ def run_proof(
         touched,
         log=str(folder),
         lacking=tuple(bench.lacking),
+        concerns=concerns,
     )
+
+
+def _weigh(
+    bench: ProofBench, tree: Tree, checks: Sequence[Check], results: Mapping[str, Result], files: TestFiles
+) -> tuple[int, tuple[Concern, ...]]:
+    """Return how many new tests there are, and what follows if some of them prove nothing."""
+    options = bench.world.check_env.get(ADDOPTS, "")
+    worth = weigh_new_tests(tree, bench.run, checks, results, bench.record.tested, files, options)
+    without: dict[str, Trouble] = {}
+    if worth.worthless and (left := remove_tests(tree, worth.worthless)):
+        counting = list_counting(checks, results)
+        without = bench.find_failed(counting, bench.run(left, counting, "without-tests"), whole=False)
+    return len(worth.tests), tuple(make_concerns(worth, {name: each.summary for name, each in without.items()}))
 
 
 def _run_with_base(bench: ProofBench, touched: BaseVersions) -> dict[str, Trouble]:

@@ -85,7 +85,7 @@ def _prove_snapshot(
         finding = _make_finding(proof, time.monotonic() - begun)
         yield CheckFinished(world.now(), snapshot.number, finding)
         findings = (*findings, finding)
-    concerns = apply_decisions((*concerns, *_judge_base_tests(job, proof)), job.decisions)
+    concerns = apply_decisions((*concerns, *proof.concerns, *_judge_base_tests(job, proof)), job.decisions)
     findings = (*findings, *make_finding(concerns))
     if not any(concern.rule == BASE_TESTS and concern.level == "review" for concern in concerns):
         proof = replace(proof, with_base={})  # a person approved of it

@@ -16,6 +16,7 @@ from aigon.checks.parsers.readings import (
 )
 from aigon.checks.parsers.runners import junit
 from aigon.checks.parsers.stacks import find_headline
+from aigon.checks.test_names import as_reported
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 _LAST = re.compile(
@@ -34,7 +35,7 @@ def read(output: bytes, report: bytes | None) -> ParsedOutput:
     if reading is None:
         return _read_lines(lines)
     # The node ids that `pytest` itself takes are in the output.
-    printed = {_convert_to_junit(each.test): each for each in _find_failed(lines)}
+    printed = {as_reported(each.test): each for each in _find_failed(lines)}
     return replace(reading, problems=tuple(_add_id(each, printed.get(each.test)) for each in reading.problems))
 
 
@@ -69,13 +70,3 @@ def _split_message(rest: str) -> tuple[str, str]:
 
 def _add_id(reported: Problem, printed: Problem | None) -> Problem:
     return replace(reported, test=printed.test, file=reported.file or printed.file) if printed else reported
-
-
-def _convert_to_junit(test: str) -> str:
-    """Return a node id as reports have it: `tests.test_a.TestX::test_y` for `tests/test_a.py::TestX::test_y`."""
-    path, _, inside = test.partition("::")
-    module = path.removesuffix(".py").replace("/", ".")
-    bare, bracket, parameter = inside.partition("[")
-    owner, _, name = bare.rpartition("::")
-    parts = ".".join(filter(None, (module, owner.replace("::", "."))))
-    return f"{parts}::{name}{bracket}{parameter}" if inside else module

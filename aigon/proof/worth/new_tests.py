@@ -1,0 +1,264 @@
+"""Weigh the tests that are new: each has to fail when what the change does is altered, or on the base's code.
+
+Of a change without code, what the new tests name is altered. A test that fails because code breaks (an exception that
+it did not ask for) has noticed nothing: it would without any assertion.
+"""
+
+import re
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from aigon.checks.execution import CRITERION
+from aigon.checks.reports import ADDOPTS
+from aigon.checks.test_names import as_reported, list_beginnings
+from aigon.git import objects
+from aigon.git.trusted import TrustedGit
+from aigon.job.results import Result
+from aigon.model.changes import Concern, FilePart, hash_change
+from aigon.model.checks import Check
+from aigon.proof.analysis.cases import list_cases
+from aigon.proof.findings import Changed, read_versions
+from aigon.proof.frozen import Tested
+from aigon.proof.kept_tests import TestFiles, find_kept_tests
+from aigon.proof.worth import python
+from aigon.text.quoting import fold
+
+SHARE, LEAST = 0.4, 30.0
+"""Seconds that weighing may take: a share of what the tests take, or so many."""
+QUICK = 5.0
+"""Seconds up to which all tests run each time; those of the base are left out if that takes longer."""
+MOST_FILES = 300
+"""Files of the project that are searched for what new tests name."""
+RULE = "new-tests"
+SHOWN = 5
+_COVERAGE = re.compile(r"(?i)cov|\bnyc\b|\bc8\b|istanbul|tarpaulin|jacoco")
+"""What tools that measure coverage are called, or print: nothing else tells that a check is about it."""
+_EVERY = "--maxfail=0 --continue-on-collection-errors"
+_BROKE = re.compile(r"(?:[\w.]*\.)?(?!\w*Assert)\w*(?:Error|Exception|Exit|Interrupt)\b")
+"""How a failure is worded that is an exception, and no assertion."""
+
+Run = Callable[[str, Sequence[Check], str], Mapping[str, Result]]
+"""Runs checks on a clean export of a tree; their output goes to the folder of that name."""
+Texts = Mapping[str, tuple[str, str]]
+"""The texts of files by path: the base's and the tree's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """What is proven: a tree, how it differs from the base, and what its files are for."""
+
+    git: TrustedGit
+    name: str
+    rows: Sequence[Changed]
+    part: Callable[[str], FilePart]
+
+    def lay_over(self, texts: Mapping[str, str]) -> str:
+        """Return the name of the tree with these texts."""
+        entries = objects.list_entries(self.git, self.name, texts)
+        blobs = {path: objects.write_blob(self.git, text.encode("utf-8", "replace")) for path, text in texts.items()}
+        return objects.write_tree_with(
+            self.git, self.name, {path: (entries[path].mode, sha) for path, sha in blobs.items()}
+        )
+
+    def read_changes(self, *parts: str) -> dict[str, tuple[str, str]]:
+        """Return the texts of the files that are there and differ, by path."""
+        rows = [row for row in self.rows if row.tree and row.tree.is_file and self.part(row.path) in parts]
+        blobs = objects.read_blobs(self.git, [entry.sha for row in rows for entry in (row.base, row.tree) if entry])
+        versions = {row.path: read_versions(row, blobs) for row in rows}
+        return {path: (before or "", after or "") for path, (before, after) in versions.items()}
+
+    def read_product(self) -> dict[str, tuple[str, str]]:
+        """Return the texts of product files, which count as unchanged."""
+        entries = [e for e in objects.list_entries(self.git, self.name).values() if e.is_file]
+        found = [e for e in entries if self.part(e.path) == "product" and _can_alter(e.path)][:MOST_FILES]
+        blobs = objects.read_blobs(self.git, [entry.sha for entry in found])
+        texts = {entry.path: blobs[entry.sha].decode("utf-8", "replace") for entry in found}
+        return {path: (text, text) for path, text in texts.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """`tests` are the new ones, `worthless` those not seen to notice anything; `unknown` says why more is not known."""
+
+    tests: tuple[str, ...] = ()
+    worthless: tuple[str, ...] = ()
+    unknown: str = ""
+
+
+@dataclass(slots=True)
+class _Weighing:
+    """The new tests that have noticed nothing yet. `checks` run them, until `ends`; `unfit` says why they could not."""
+
+    run: Run
+    checks: Sequence[Check]
+    ends: float
+    open: set[str]
+    unfit: str = ""
+    number: int = 0
+
+    def try_on(self, tree: str | None) -> None:
+        """Run the tests on another tree, and strike out those that notice the difference."""
+        if tree and self.open and not self.unfit:
+            for result in self.run_all(tree).values():
+                self.open -= set(_list_noticed(result))
+
+    def run_all(self, tree: str) -> Mapping[str, Result]:
+        """Run the checks on a tree."""
+        self.number += 1
+        left = max(0.1, self.ends - time.monotonic())
+        checks = [replace(check, timeout=min(check.timeout, left)) for check in self.checks]
+        results = self.run(tree, checks, f"worth-{self.number}")
+        if time.monotonic() > self.ends:
+            self.unfit = "it took too long"
+        return results
+
+
+def find_new_tests(
+    results: Mapping[str, Result], tested: Mapping[str, Tested], added: Iterable[str], files: TestFiles
+) -> dict[str, str]:
+    """Return the tests that pass and that the base does not have, each with the check that ran it.
+
+    If no report tells which tests the base has, only those in `added` files are new. A test of the base that is now
+    elsewhere in `files` is not.
+    """
+    known = {test for each in tested.values() for test in each.tests}
+    beginnings = None if any(each.reported for each in tested.values()) else list_beginnings(added)
+    new: dict[str, str] = {}
+    for name, result in sorted(results.items(), key=lambda item: -len(item[1].tests)):
+        for test, outcome in result.tests.items():
+            if outcome == "passed" and test not in known and (beginnings is None or test.startswith(beginnings)):
+                new.setdefault(test, name)
+    moved = find_kept_tests(new, dict.fromkeys(known, "passed"), TestFiles(files.after, files.before))
+    return {test: name for test, name in new.items() if test not in moved}
+
+
+def weigh_new_tests(
+    tree: Tree,
+    run: Run,
+    checks: Sequence[Check],
+    results: Mapping[str, Result],
+    tested: Mapping[str, Tested],
+    files: TestFiles,
+    options: str,
+) -> Worth:
+    """Weigh the new tests. `results` are those of the `checks` on the tree itself, `options` pytest gets anyway."""
+    new = find_new_tests(results, tested, (row.path for row in tree.rows if row.base is None), files)
+    if not new:
+        return Worth()
+    product, own = tree.read_changes("product"), tree.read_changes("tests")
+    named = None
+    if not alter_all(product):
+        product = tree.read_product()
+        named = {word for _, text in own.values() for word in re.findall(r"\w+", text)}
+    altered = alter_all(product, named)
+    if not altered:
+        return Worth(tuple(new), (), "aigon cannot alter what the change is written in")
+    chosen = [_run_every_test(check, options) for check in checks if check.name in new.values()]
+    took = sum(results[check.name].finding.duration for check in chosen)
+    weighing = _Weighing(run, chosen, time.monotonic() + max(LEAST, SHARE * took), set(new))
+    if took > QUICK:
+        tree = replace(tree, name=_leave_out_others(tree, new, tested))
+        alone = weighing.run_all(tree.name).values()
+        if not set(new) <= {test for each in alone for test, outcome in each.tests.items() if outcome == "passed"}:
+            weighing.unfit = weighing.unfit or "they do not pass without the others, and all of them take too long"
+    weighing.try_on(tree.lay_over(altered))
+    weighing.try_on(_with_code_of_base(tree))
+    weighing.try_on(tree.lay_over(alter_all(product, named, inside=True)))
+    return Worth(tuple(new), tuple(test for test in new if test in weighing.open), weighing.unfit)
+
+
+def list_counting(checks: Sequence[Check], results: Mapping[str, Result]) -> tuple[Check, ...]:
+    """Return the checks that new tests or comments can make pass: commands of criteria, and what measures coverage."""
+    return tuple(check for check in checks if check.source == CRITERION or _measures_coverage(check, results))
+
+
+def _measures_coverage(check: Check, results: Mapping[str, Result]) -> bool:
+    said = " ".join((*check.argv, *check.env.values(), results[check.name].finding.summary))
+    return bool(_COVERAGE.search(said) or _COVERAGE.search(results[check.name].output.decode(errors="replace")))
+
+
+def make_concerns(worth: Worth, without: Mapping[str, str]) -> Iterator[Concern]:
+    """Yield what follows: a review for checks that fail `without` the tests that are worth nothing, each with why."""
+    names = fold(", ".join(worth.worthless[:SHOWN]), 400)
+    more = f" and {len(worth.worthless) - SHOWN} more" if len(worth.worthless) > SHOWN else ""
+    why = "they pass as well when what the change does is altered, so they show nothing of it"
+    why = f"they were not weighed ({worth.unknown})" if worth.unknown else why
+    count = f"{len(worth.worthless) or len(worth.tests)} of {len(worth.tests)} new tests count for nothing: {why}"
+    key = hash_change([RULE, *worth.worthless, *without])
+    if without:
+        hint = "Let each test assert what the code does."
+        yield Concern(RULE, "review", f"{'; '.join(without.values())}, without {names}{more}. {count}. {hint}", (), key)
+    elif worth.worthless or worth.unknown:
+        yield Concern(RULE, "note", f"{count}{': ' if names else ''}{names}{more}", (), key)
+
+
+def alter_all(texts: Texts, named: Collection[str] | None = None, *, inside: bool = False) -> dict[str, str]:
+    """Return the files that can be altered, as they are then."""
+    altered = {
+        path: python.alter(after, before, named, inside=inside)
+        for path, (before, after) in texts.items()
+        if _can_alter(path)
+    }
+    return {path: text for path, text in altered.items() if text is not None}
+
+
+def remove_tests(tree: Tree, tests: Collection[str]) -> str | None:
+    """Return the tree without these tests of files that differ, None if none of them could be found there.
+
+    A file without any other test goes as a whole.
+    """
+    without: dict[str, tuple[str, str] | None] = {}
+    for path, (_, text) in tree.read_changes("tests", "product").items():
+        here = {_read_name(test) for test in tests if test.startswith(list_beginnings([path]))}
+        cases = list_cases(path, text)
+        gone = [case for case in cases if case.name in here]
+        if gone and len(gone) == len(cases):
+            without[path] = None
+        elif gone and path.endswith(".py"):
+            lines = text.split("\n")
+            for case in gone:
+                indent = len(lines[case.start - 1]) - len(lines[case.start - 1].lstrip())
+                lines[case.start - 1 : case.end] = [" " * indent + "pass", *[""] * (case.end - case.start)]
+            without[path] = ("100644", objects.write_blob(tree.git, "\n".join(lines).encode("utf-8", "replace")))
+    return objects.write_tree_with(tree.git, tree.name, without) if without else None
+
+
+def _read_name(test: str) -> str:
+    """Return `TestX.test_y` for an id that names the class before the test."""
+    owner, _, name = test.partition("[")[0].rpartition("::")
+    last = owner.rpartition(".")[2]
+    return f"{last}.{name}" if last[:1].isupper() else name
+
+
+def _can_alter(path: str) -> bool:
+    return path.endswith(".py")
+
+
+def _run_every_test(check: Check, options: str) -> Check:
+    return replace(check, env={**check.env, ADDOPTS: f"{check.env.get(ADDOPTS, options)} {_EVERY}".strip()})
+
+
+def _leave_out_others(tree: Tree, new: Collection[str], tested: Mapping[str, Tested]) -> str:
+    """Return the tree without the files that only hold tests of the base."""
+    known = [test for each in tested.values() for test in each.tests]
+    without: dict[str, tuple[str, str] | None] = {}
+    for path in objects.list_entries(tree.git, tree.name):
+        if tree.part(path) == "tests":
+            beginnings = list_beginnings([path])
+            if any(t.startswith(beginnings) for t in known) and not any(t.startswith(beginnings) for t in new):
+                without[path] = None
+    return objects.write_tree_with(tree.git, tree.name, without)
+
+
+def _with_code_of_base(tree: Tree) -> str | None:
+    """Return the tree with the base's code under the new tests."""
+    rows = [row for row in tree.rows if tree.part(row.path) in ("product", "other")]
+    base = {row.path: (row.base.mode, row.base.sha) if row.base else None for row in rows}
+    return objects.write_tree_with(tree.git, tree.name, base) if base else None
+
+
+def _list_noticed(result: Result) -> Iterator[str]:
+    """Yield the tests that failed by what they assert."""
+    broke = {as_reported(each.test) for each in result.finding.problems if _BROKE.match(each.message)}
+    yield from (test for test, outcome in result.tests.items() if outcome == "failed" and test not in broke)
