@@ -1,7 +1,8 @@
 """Tests of the base that the tree still has elsewhere: moved, renamed, split, joined or parametrised.
 
 The base's version of a test decides in a run of its own. This is about what the tree keeps: a test whose assertions all
-are in tests that ran and passed has not been taken away, whatever it is called now.
+are in tests that ran and passed has not been taken away, whatever it is called now. Assertions are read in Python; in
+JavaScript, TypeScript, Rust and Go a test is the same if it is word for word, comments aside.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 
 from aigon.model.checks import TestResult
 from aigon.proof.analysis.assertions import AssertingTest, read_tests
-from aigon.proof.analysis.languages import is_python
+from aigon.syntax import Node, Source, language_of, parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,10 @@ def find_kept_tests(lost: Collection[str], now: Mapping[str, TestResult], files:
     """Return those of the `lost` tests, by id, that tests which passed `now` hold word for word or assertion by
     assertion.
     """
+    return _find_kept_python(lost, now, files) | _find_kept_words(lost, now, files)
+
+
+def _find_kept_python(lost: Collection[str], now: Mapping[str, TestResult], files: TestFiles) -> frozenset[str]:
     gone = _find_tests(lost, files.before)
     if not gone:
         return frozenset()
@@ -61,7 +66,7 @@ def _find_tests(ids: Iterable[str], texts: Mapping[str, str]) -> dict[str, Asser
     """Return the test in these files that each id names; ids of anything else are left out."""
     known: dict[str, AssertingTest | None] = {}
     for path, text in texts.items():
-        for test in read_tests(text) if is_python(path) else ():
+        for test in read_tests(text) if language_of(path) == "python" else ():
             for owner in _list_owners(path, test.classes):
                 name = f"{owner}::{test.name}"
                 known[name] = test if name not in known else None  # two of one name: nobody knows which
@@ -73,3 +78,42 @@ def _list_owners(path: str, classes: tuple[str, ...]) -> Iterator[str]:
     """Yield how ids name the owner of a test: its module and classes, from any folder above it."""
     parts = path.removesuffix(".py").split("/")
     yield from (".".join([*parts[start:], *classes]) for start in range(len(parts)))
+
+
+def _find_kept_words(lost: Collection[str], now: Mapping[str, TestResult], files: TestFiles) -> frozenset[str]:
+    """Return the lost tests of other languages whose words all are those of tests that passed."""
+    before, after = (_read_words(texts) for texts in (files.before, files.after))
+    if not before:
+        return frozenset()
+    others = {_name_of(test) for test, result in now.items() if result != "passed"}
+    names = {_name_of(test) for test in now} - others  # of one name, all have to pass
+    passed = {words for name in names for words in after.get(name, ())}
+    return frozenset(test for test in lost if (words := before.get(_name_of(test))) and words <= passed)
+
+
+def _name_of(test: str) -> str:
+    """Return the last part of an id: `adds` of `web/sum.test.js::sums > adds` and of `demo src/lib.rs::tests::adds`."""
+    return test.rpartition("::")[2].rpartition(" > ")[2]
+
+
+def _read_words(texts: Mapping[str, str]) -> dict[str, set[str]]:
+    """Return by name the words of each test in files that are not Python: more than one where files share a name."""
+    found: dict[str, set[str]] = {}
+    for path, text in texts.items():
+        source = parse(path, text) if language_of(path) not in ("python", None) else None
+        for node in source.root.walk() if source else ():
+            if source and (name := _find_name(source, node)):
+                leaves = (leaf for leaf in node.walk() if not leaf.children and "comment" not in leaf.kind)
+                found.setdefault(name, set()).add(" ".join(map(source.text, leaves)))
+    return found
+
+
+def _find_name(source: Source, node: Node) -> str:
+    """Return the name of a function, or the title of a call that is given a title and a function; "" for the rest."""
+    if node.kind in ("function_declaration", "function_item") and (name := node.get("name")):
+        return source.text(name)
+    if node.kind == "call_expression" and (arguments := node.get("arguments")):
+        given = [each for each in arguments.children if each.kind not in ("(", ")", ",", "comment")]
+        is_test = len(given) > 1 and "string" in given[0].kind and any("function" in each.kind for each in given[1:])
+        return source.text(given[0])[1:-1] if is_test else ""
+    return ""

@@ -120,3 +120,47 @@ def test_a_test_that_grows_beyond_measure_ends_the_reading() -> None:
     grows = "def test_small():\n    a = total(3, 4)\n" + "    a = total(a, a)\n" * 200 + "    assert a == 7\n"
     assert kept(grows, {"test_small": "passed"}) == set()
     assert kept(grows, {"test_small": "passed"}, base=grows) == {"test_small"}
+
+
+JS = """
+import {{ add }} from "{}/sum.js"; // where it is
+describe("sums", () => {{
+  test("adds", async () => {{ assert.strictEqual(add(2, 3), {}); }});
+}});
+"""
+RUST = "#[test]\nfn adds() {{ assert_eq!(add(2, 3), {}); }}\n"
+GO = 'package sum\n\nfunc TestAdds(t *testing.T) {{\n\tif Add(2, 3) != {} {{\n\t\tt.Fatal("no")\n\t}}\n}}\n'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "before", "same", "weaker", "lost", "now"),
+    [
+        (
+            "web/sum.test.js",
+            "web/test/sum.test.ts",
+            JS.format(".", 5),
+            JS.format("..", 5).replace("// where", "// here"),
+            JS.format("..", 6),
+            "web/sum.test.js::sums > adds",
+            "web/test/sum.test.ts::adds",
+        ),
+        (
+            "src/sum_test.rs",
+            "tests/sum.rs",
+            RUST.format(5),
+            "use demo::add;\n\n" + RUST.format(5),
+            RUST.format(6),
+            "demo src/lib.rs::sum_test::adds",
+            "demo tests/sum.rs::adds",
+        ),
+        ("a/sum_test.go", "b/sum_test.go", GO.format(5), GO.format(5), GO.format(6), "m/a::TestAdds", "m/b::TestAdds"),
+    ],
+)
+def test_in_other_languages_a_test_that_moved_word_for_word_is_kept(
+    old: str, new: str, before: str, same: str, weaker: str, lost: str, now: str
+) -> None:
+    def find(after: str, result: TestResult = "passed") -> frozenset[str]:
+        return find_kept_tests([lost], {now: result}, TestFiles({old: before}, {new: after}))
+
+    assert find(same) == {lost}
+    assert find(weaker) == find(same, "skipped") == find("") == frozenset()
