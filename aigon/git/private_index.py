@@ -126,6 +126,13 @@ class PrivateIndex:
         counts = ((path, added, removed) for added, removed, path in entries)
         return tuple(FileChange(p, int(a) if a != "-" else -1, int(r) if r != "-" else -1) for p, a, r in counts)
 
+    def added_and_changed(self, since: str, folder: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the paths below `folder` that are new since the commit `since`, and those that changed or are gone."""
+        out = self._git("diff-index", "--cached", "--raw", "--abbrev=64", "-z", "--no-renames", since, "--", folder)
+        changes = list(parse_raw(out))
+        new = tuple(change.path for change in changes if change.status == "A")
+        return new, tuple(change.path for change in changes if change.status != "A")
+
     def content(self, base: str, without: frozenset[str]) -> Content:
         """Return what the snapshot holds beyond the commit `base`, without aigon's own files."""
         out = self._git("diff-index", "--cached", "--raw", "--abbrev=64", "-z", "--no-renames", base)

@@ -5,7 +5,7 @@ of the agent's own.
 """
 
 import os
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from aigon.git.rewriting import rewrite_without
@@ -41,15 +41,18 @@ def take(job: Job, world: World, state: State) -> Generator[Event, State, Snapsh
     complaints = workspace.snapshot()
     own = [path for path, content in world.own_files.items() if not _is_unchanged(root / path, content)]
     touched = restore.find_touched(root, protected, job.protection)
-    if own or touched:
-        if edited := [path for path in own if not _is_of_last_try(world, state, path)] + touched:
+    others: Mapping[str, bytes | None] = {}
+    if state.turn_ended:
+        others = restore.find_other_features(workspace, state.checkpoint, world.own_files, job.protection)
+    if own or touched or others:
+        if edited := [*(path for path in own if not _is_of_last_try(world, state, path)), *touched, *others]:
             keep_secrets_unstaged(job, world, tip.parent)
             message = f"aigon: parked edits to {', '.join(edited)} (iteration {number})\n"
             commit = workspace.commit_tree(workspace.tree(), tip.parent, message)
             yield _save_aside(job, world, number, "own-files", commit, f"edits to {', '.join(edited)}")
-            notes.append(_describe_restored(own, touched))
-        for path in own:
-            workspace.write(path, world.own_files[path])
+            notes.append(_describe_restored(own, touched, tuple(others)))
+        for path, content in {**others, **{path: world.own_files[path] for path in own}}.items():
+            workspace.write(path, content)
         restore.restore_files(workspace, touched, protected, job.protection)
         complaints = workspace.snapshot()
     if len(notes) > known and (watch := world.find(Watch)):
@@ -67,13 +70,20 @@ def _save_aside(job: Job, world: World, number: int, name: str, commit: str, wha
     return SavedAside(world.now(), number, ref, commit, what)
 
 
-def _describe_restored(own: Sequence[str], touched: Sequence[str]) -> str:
+def _describe_restored(own: Sequence[str], touched: Sequence[str], others: Sequence[str]) -> str:
     """Return what the agent is told, and people read in the log."""
-    texts = [f"your edits to {', '.join(own)} were put back: only aigon writes these"] if own else []
-    if touched:
-        listed = ", ".join(touched[:10]) + (f" and {len(touched) - 10} more" if len(touched) > 10 else "")
-        texts.append(f"your edits to {listed} were put back: they decide what is proven, and are not yours to change")
-    return "; ".join(texts)
+    rows = (
+        (own, len(own), "only aigon writes these"),
+        (touched, 10, "they decide what is proven, and are not yours to change"),
+        (others, 2, "they belong to other features"),
+    )
+    return "; ".join(
+        f"your edits to {_list_some(paths, most)} were put back: {why}" for paths, most, why in rows if paths
+    )
+
+
+def _list_some(paths: Sequence[str], most: int) -> str:
+    return ", ".join(paths[:most]) + (f" and {len(paths) - most} more" if len(paths) > most else "")
 
 
 def _return_to_branch(job: Job, world: World, number: int) -> Generator[Event, State, None]:

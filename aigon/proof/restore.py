@@ -1,7 +1,7 @@
 """Files that are put back when an agent has touched them: aigon's configuration, validation scripts, by rule others."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from aigon.git.workspace import Workspace
 from aigon.profiles.protection import Protection, Rule
 from aigon.proof import protected_keys
 from aigon.proof.frozen import LARGEST, LEFT, LINK, Guarded
+from aigon.spec.features import INBOX, ROOT
 
 OWN = ".aigon"
 """Everything in here is aigon's and people's; new files of an agent have no business in it."""
@@ -64,6 +65,22 @@ def _is_as_recorded(root: Path, path: str, wanted: Guarded, protection: Protecti
     if now and now.whole and rule and rule.keys:
         return protected_keys.have_equal_keys(_decode(wanted.data), _decode(now.data), path, rule.keys)
     return now == wanted
+
+
+def find_other_features(
+    workspace: Workspace, since: str, own: Collection[str], protection: Protection
+) -> Mapping[str, bytes | None]:
+    """Return what a turn changed in the specs and logs of other features, each as it was in the commit `since`.
+
+    None stands for a file that was not there. New specs of the inbox are left: they steer nothing yet.
+    """
+    added, changed = workspace.added_and_changed(since, ROOT)
+    touched = [path for path in (*added, *changed) if path not in own and not protection.allowed(path)]
+    return {
+        path: workspace.file_at(since, path, workspace.root) if path in changed else None
+        for path in touched
+        if path in changed or not path.startswith(INBOX)
+    }
 
 
 def restore_files(

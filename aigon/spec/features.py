@@ -24,6 +24,8 @@ FOLDERS: dict[Stage, str] = {
     "cancelled": "07-cancelled",
 }
 STAGES = {folder: stage for stage, folder in FOLDERS.items()}
+INBOX = f"{ROOT}/{FOLDERS['inbox']}/"
+"""Where new specs come into being: nobody works on one there."""
 _NAME = re.compile(r"^feature-(?:(?P<id>\d+)-)?(?P<slug>.+)\.md$")
 LONGEST_SLUG = 60
 

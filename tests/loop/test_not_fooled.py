@@ -194,3 +194,42 @@ def test_what_the_spec_asks_to_change_and_is_put_back_is_a_question(lab: Lab) ->
     again = lab.aigon("feature-implement", "42", "--resume", "--accept-spec", "--yes")
     assert again.code == 0, again.out + again.err
     assert "more" in lab.git("show", "HEAD:.aigon/validation.sh")
+
+
+@pytest.mark.parametrize("how", [(), ("--worktree",)], ids=["solo", "worktree"])
+def test_the_specs_and_logs_of_other_features_are_put_back(lab: Lab, how: tuple[str, ...]) -> None:
+    gone = "docs/specs/features/05-done/feature-7-old.md"
+    log = "docs/specs/features/logs/feature-7-old-log.md"
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    for path in (OTHER, gone, log):
+        lab.write(path, "# Other\n\n## Acceptance Criteria\n\n- [ ] hard <!-- verify: make hard -->\n")
+    lab.agent(f"""
+        sed -i 's/make hard/true/' {OTHER}; git rm -q {gone}; git commit -qam "less to do"; echo proven >> {log}
+        cp {OTHER} docs/specs/features/02-backlog-44-new.md; cp {OTHER} docs/specs/features/01-inbox-next.md
+        mkdir -p docs/specs/features/01-inbox docs/specs/features/02-backlog
+        mv docs/specs/features/02-backlog-44-new.md docs/specs/features/02-backlog/feature-44-new.md
+        mv docs/specs/features/01-inbox-next.md docs/specs/features/01-inbox/feature-next.md
+        touch done.txt
+        """)
+    lab.commit("other features")
+    before = lab.git("rev-parse", "HEAD")
+    ran = lab.aigon(*LOOP, *how)
+    assert ran.code == 0, ran.out + ran.err
+    tip = lab.git("for-each-ref", "--format=%(refname)", "--sort=-committerdate", "refs/heads").splitlines()[0]
+    changed = lab.git("diff", "--name-only", before, tip, "--", "docs").splitlines()
+    new = [path for path in changed if not path.endswith(("dark-mode.md", "dark-mode-log.md"))]
+    assert new == ["docs/specs/features/01-inbox/feature-next.md"]
+    assert f"{OTHER} and 2 more were put back: they belong to other features" in ran.out
+    parked = lab.git("for-each-ref", "--format=%(refname)", "refs/aigon/parked").splitlines()
+    assert "true" in lab.git("show", f"{next(ref for ref in parked if 'own-files' in ref)}:{OTHER}")
+
+
+def test_a_spec_may_let_its_agent_write_other_specs(lab: Lab) -> None:
+    allow = "---\nallow: [docs/specs/features/03-in-progress]\n---\n"
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", frontmatter=allow)
+    lab.write(OTHER, "# Other\n")
+    lab.agent(f"echo more >> {OTHER}; touch done.txt")
+    lab.commit("another feature")
+    ran = lab.aigon(*LOOP)
+    assert ran.code == 0, ran.out + ran.err
+    assert lab.git("show", f"HEAD:{OTHER}").endswith("more")
