@@ -138,7 +138,7 @@ def take_bytecode(room: "CleanRoom", folder: Path, lent: Sequence[str]) -> Bytec
     """Move what was compiled in an open room to `folder`, except the room's own files; None if that fails."""
     compiled = room.scratch / BYTECODE_FOLDER
     try:
-        _remove_own(compiled, {os.path.realpath(path) for path in (room.seen_as, room.root)}, lent)
+        forget_own_bytecode(room, lent)
         shutil.rmtree(folder, ignore_errors=True)
         folder.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(compiled, folder)
@@ -148,8 +148,13 @@ def take_bytecode(room: "CleanRoom", folder: Path, lent: Sequence[str]) -> Bytec
     return Bytecode(folder, name, tuple(lent)) if name else None
 
 
-def _remove_own(compiled: Path, roots: set[str], lent: Sequence[str]) -> None:
-    """Remove what leads into the room, by any path: Python puts the bytecode of `/a/b.py` into the folder `a` there."""
+def forget_own_bytecode(room: "CleanRoom", lent: Sequence[str]) -> None:
+    """Remove what was compiled of the room's own files, by any path to them.
+
+    Python puts the bytecode of `/a/b.py` into the folder `a` there.
+    """
+    compiled = room.scratch / BYTECODE_FOLDER
+    roots = {os.path.realpath(path) for path in (room.seen_as, room.root)}
     for folder, names, files in os.walk(compiled):
         source = os.path.realpath(f"/{os.path.relpath(folder, compiled)}")
         inside = [os.path.relpath(source, root) for root in roots if f"{source}/".startswith(f"{root}/")]

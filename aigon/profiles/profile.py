@@ -123,11 +123,20 @@ def _read_ecosystems(
     return tuple((short, ecosystems.read_ecosystem(short, documents.read(name))) for name, short in shorts)
 
 
+_PROTECTION = {"protect": protection.read_rules, "free": DocumentNode.texts}
+
+
 def load_protections(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> tuple[protection.Rule, ...]:
     """Return the rules on what an agent may change: for any project, then of every ecosystem, whether here or not."""
     node = ProfileDocuments(shipped, own).read(PROTECTION)
-    general = node.read({"protect": protection.read_rules}, required=("protect",))["protect"]
+    general = node.read(_PROTECTION, required=("protect",))["protect"]
     return (*general, *(rule for each in load_ecosystems(shipped, own).values() for rule in each.protect))
+
+
+def load_free_files(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> tuple[str, ...]:
+    """Return the patterns of files that decide nothing, whatever reads them."""
+    node = ProfileDocuments(shipped, own).read(PROTECTION)
+    return tuple(node.read(_PROTECTION, required=("protect",)).get("free", ()))
 
 
 def parse_profile(name: str, document: bytes, shared: Mapping[str, Ecosystem] | None = None, file: str = "") -> Profile:

@@ -54,13 +54,15 @@ class Protection:
     """All rules, the project's own first: the first that means a file counts. `allow` are the spec's exceptions.
 
     `secrets` are files that may be committed whatever they look like (`secrets.allow` in the configuration). `asked`
-    are files whose change the spec's words ask for, although it does not allow it: no agent can settle that.
+    are files whose change the spec's words ask for, although it does not allow it: no agent can settle that. `free` are
+    files that decide nothing, whatever reads them.
     """
 
     rules: tuple[Rule, ...] = ()
     allow: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
 
     def found(self) -> tuple[Rule, ...]:
         """Return the rules that were read from the project's own scripts."""
@@ -81,6 +83,11 @@ class Protection:
     def asks_for(self, paths: Iterable[str]) -> bool:
         """Return whether the spec's words ask for a change of one of these files."""
         return any(path in self.asked for path in paths)
+
+    def is_open(self, path: str) -> bool:
+        """Return whether only its readers can tell what a file is for: no rule and no word of the spec does."""
+        free = any(is_match(pattern, path) for pattern in self.free)
+        return not (free or self.allowed(path) or self.rules_of(path))
 
     def may_hold_secrets(self, path: str) -> bool:
         """Return whether the spec or the configuration lets a file be committed whatever it looks like."""

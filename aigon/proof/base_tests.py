@@ -12,12 +12,14 @@ from aigon.profiles.protection import Protection, Rule
 from aigon.proof import protected_keys
 from aigon.proof.findings import Changed, read_versions
 from aigon.proof.fixtures import fixtures_only
+from aigon.proof.inline_tests import restore_inline_tests
 from aigon.proof.kept_tests import TestFiles
 
 MOST = 50
 """Problems listed; the rest is counted."""
 FEW = 3
 """Tests of one file or class that are gone and are named one by one; more are named together."""
+INLINE = Rule((), "review", "tests", source="tests inside the file")
 _REASONS: Mapping[TestResult, str] = {
     "skipped": "it ran in the base and is skipped now",
     "failed": "it was in the base and fails",
@@ -27,7 +29,8 @@ _REASONS: Mapping[TestResult, str] = {
 
 @dataclass(frozen=True, slots=True)
 class BaseVersions:
-    """`paths` are the tests and checker configuration that the agent touched, `configuration` those that are no tests.
+    """`paths` are the tests and checker configuration that the agent touched, `configuration` those that are no tests,
+    `inputs` the other files of the base that decide, or hold tests.
 
     `name` names the very change. `tree` has the base's versions only, without new tests and new configuration: the
     checks have to pass on it, too. In `with_new_tests` the agent's new tests stay: what commands of criteria may be
@@ -36,6 +39,7 @@ class BaseVersions:
 
     paths: tuple[str, ...]
     configuration: tuple[str, ...]
+    inputs: tuple[str, ...]
     name: tuple[str, ...]
     tree: str
     with_new_tests: str
@@ -43,10 +47,15 @@ class BaseVersions:
 
 
 def restore_base_versions(
-    git: TrustedGit, tree: str, rows: Sequence[Changed], protection: Protection
+    git: TrustedGit, tree: str, rows: Sequence[Changed], protection: Protection, inputs: Mapping[str, Rule]
 ) -> BaseVersions | None:
-    """Return the trees to check as well; None if the agent touched neither tests nor what configures the checks."""
-    ruled = [(row, rule) for row in rows if (rule := protection.relaid(row.path, new=row.base is None))]
+    """Return the trees to check as well; None if the agent touched neither tests nor what configures the checks.
+
+    `inputs` are rules on files that deciding commands read.
+    """
+    rules = ((row, inputs.get(row.path) or protection.relaid(row.path, new=row.base is None)) for row in rows)
+    free = {row.path for row in rows if protection.allowed(row.path)}
+    ruled = [(row, rule) for row, rule in rules if rule or (row.base and row.tree and row.path not in free)]
     texts = objects.read_blobs(
         git, [e.sha for row, _ in ruled for e in (row.base, row.tree) if e and e.mode != "160000"]
     )
@@ -56,6 +65,11 @@ def restore_base_versions(
     new_tests = set()
     for row, rule in ruled:
         before, after = read_versions(row, texts)
+        if rule is None:
+            if (text := restore_inline_tests(row.path, before, after)) is not None and row.tree:
+                restored[row.path] = (row.tree.mode, objects.write_blob(git, text.encode("utf-8", "replace")))
+                touched.append((row, INLINE))
+            continue
         if rule.keys and protected_keys.have_equal_keys(before, after, row.path, rule.keys):
             continue  # a file may hold more than what the rule protects
         touched.append((row, rule))
@@ -77,6 +91,7 @@ def restore_base_versions(
     return BaseVersions(
         tuple(restored),
         tuple(row.path for row, rule in touched if rule.part != "tests"),
+        tuple(row.path for row, rule in touched if row.base and (rule is INLINE or row.path in inputs)),
         tuple(f"{row.path} {row.tree.sha if row.tree else 'gone'}" for row, _ in touched),
         without,
         objects.write_tree_with(git, tree, kept) if kept != restored else without,

@@ -21,15 +21,19 @@ from aigon.job.results import Result
 from aigon.job.world import CheckEnvironment, World
 from aigon.model.changes import Concern
 from aigon.model.checks import Check, Finding, Problem
+from aigon.observation.observer import Observer
 from aigon.proof import criteria
 from aigon.proof.base_tests import BaseVersions, find_lost_tests, leave_out_files, restore_base_versions
 from aigon.proof.findings import Changed
 from aigon.proof.frozen import Frozen
+from aigon.proof.inputs import find_inputs
 from aigon.proof.kept_tests import TestFiles, find_kept_tests
 from aigon.proof.worth.new_tests import Tree, list_counting, make_concerns, remove_tests, weigh_new_tests
 
 _RUNNER = re.compile(r"\b(?:make|just|task|npm|pnpm|yarn|bun|tox|nox)\b")
 """Programs that do what a file of the project says."""
+_SUBJECT_ROLES = ("lint", "types", "build")
+"""Roles of checks that read the project as their subject."""
 TIMES = 3
 """How often a check is run in all on one tree before it is called broken and not flaky."""
 
@@ -144,10 +148,19 @@ class ProofBench:
     theirs: tuple[str, ...]
     lacking: set[str] = field(default_factory=set)
 
-    def run(self, tree: str, checks: Sequence[Check], name: str, *, of_people: bool = False) -> dict[str, Result]:
+    def run(
+        self,
+        tree: str,
+        checks: Sequence[Check],
+        name: str,
+        *,
+        of_people: bool = False,
+        observer: Observer | None = None,
+    ) -> dict[str, Result]:
         """Run checks on a clean export of `tree`; their output goes to the folder `name`. Raises AigonError.
 
-        What Python compiles on a tree that is `of_people` alone serves the rooms after it.
+        What Python compiles on a tree that is `of_people` alone serves the rooms after it. With an `observer`
+        those that may read more than their subject run one after the other.
         """
         if not checks:
             return {}
@@ -163,17 +176,30 @@ class ProofBench:
                 stop_on_first_failure=False,
                 use_cache=False,
             )
-            running = run_checks(inside, checks, plan)
-            try:
-                while True:
-                    next(running)  # to those who watch, a proof is one check: no step of it is told
-            except StopIteration as end:
-                results: tuple[Result, ...] = end.value
+            if observer:
+                results = self._run_observed(inside, room, checks, plan, observer)
+            else:
+                results = _run_silently(inside, checks, plan)
             if of_people:
                 place = self.world.home / "bytecode" / self.job.name
                 if compiled := dependencies.take_bytecode(room, place, self.rooms.needs.lent):
                     self.world.attend(compiled)
             return {result.finding.check: result for result in results}
+
+    def _run_observed(
+        self, inside: World, room: CleanRoom, checks: Sequence[Check], plan: Schedule, observer: Observer
+    ) -> tuple[Result, ...]:
+        ran = [*_run_silently(inside, [check for check in checks if check.role in _SUBJECT_ROLES], plan)]
+        place = inside.checks_run_in
+        observer.enter(place, objects.list_entries(self.world.workspace.trusted, self.world.workspace.tree()))
+        for check in (check for check in checks if check.role not in _SUBJECT_ROLES):
+            dependencies.forget_own_bytecode(room, self.rooms.needs.lent)  # else the sources are not read again
+
+            def run(place: CheckEnvironment, check: Check = check) -> None:
+                ran.extend(_run_silently(replace(inside, place=place), [check], plan))
+
+            observer.observe(name_in_record(check), place, run)
+        return tuple(ran)
 
     def find_lost(self, check: Check, result: Result, files: TestFiles | None = None) -> tuple[Problem, ...]:
         """Return the base's tests that did not pass now, without those that are elsewhere in the touched `files`."""
@@ -195,6 +221,17 @@ class ProofBench:
             elif whole and (lost := self.find_lost(check, results[check.name])):
                 failed[check.name] = _describe_lost(check, lost)
         return failed
+
+
+def _run_silently(inside: World, checks: Sequence[Check], plan: Schedule) -> tuple[Result, ...]:
+    """Run checks and tell no step: to those who watch, a proof is one check."""
+    running = run_checks(inside, checks, plan)
+    try:
+        while True:
+            next(running)
+    except StopIteration as end:
+        results: tuple[Result, ...] = end.value
+    return results
 
 
 def make_bench(
@@ -224,7 +261,8 @@ def run_proof(
     git, tree = world.workspace.trusted, world.workspace.tree()
     bench = make_bench(job, world, record, tree, folder, findings)
     checks = list_deciding(job)
-    touched = restore_base_versions(git, tree, rows, job.protection)
+    inputs = find_inputs(git, job.base_commit, rows, record.observed, job.protection)
+    touched = restore_base_versions(git, tree, rows, job.protection, inputs)
     whole = touched is None
     results = bench.run(tree, checks, "clean")
     against = bench.find_failed(checks, results, whole=whole)
@@ -294,14 +332,20 @@ def _judge_command(bench: ProofBench, touched: BaseVersions, command: Check, res
     It may be about tests that the agent added to a file of the base, and those are not here: its exit says nothing.
     """
     base = {test for tested in bench.record.tested.values() for test in tested.tests}
-    failing = [t for t, outcome in result.tests.items() if outcome in ("failed", "error") and (t in base or not base)]
+    red = {test: outcome for test, outcome in result.tests.items() if outcome in ("failed", "error")}
+    # A file of the base that did not run there had no tests yet; here it is as it was.
+    paths = objects.list_entries(bench.world.workspace.trusted, bench.job.base_commit) if red else {}
+    added = leave_out_files(red, (path for path in paths if bench.job.protection.part(path) == "tests"))
+    failing = [test for test in red if test in base or not base or test not in added]
     if failing:
         more = f", and {len(failing) - 1} more" if len(failing) > 1 else ""
         return Trouble(f"{name_for_people(command)}: {failing[0]} fails{more}", _list_problems(result))
     words = " ".join(command.argv)
     named = any(path.rpartition("/")[2] in words for path in touched.configuration)
     runs_configured = named or (touched.configuration and _RUNNER.search(words))
-    return find_trouble(bench.job, command, result) if runs_configured and not result.reported else None
+    # What reads none of the inputs passes here as it did on the tree itself.
+    judged = (runs_configured or touched.inputs) and not result.reported
+    return find_trouble(bench.job, command, result) if judged else None
 
 
 def _only_missed_threshold(check: Check, result: Result) -> bool:

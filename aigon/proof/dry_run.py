@@ -5,10 +5,12 @@ import time
 from collections.abc import Generator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 
 from aigon.checks import dependencies
 from aigon.errors import AigonError, environment
 from aigon.files.atomic import write_whole
+from aigon.files.checksums import damage_error, dump_with_sum, load_with_sum
 from aigon.job.assessment import Assessment, is_baseline
 from aigon.job.job import Job
 from aigon.job.results import BaselineResults, Result
@@ -16,6 +18,8 @@ from aigon.job.world import World
 from aigon.journal.events import CheckFinished, CheckStarted, Event, Notice
 from aigon.journal.state import State
 from aigon.model.checks import Check, Finding
+from aigon.observation.observer import Observer
+from aigon.observation.reads import Observation, read_observation
 from aigon.proof import frozen
 from aigon.proof.base_tests import find_lost_tests
 from aigon.proof.clean_room import find_failure, list_deciding, make_bench, name_for_people, name_in_record
@@ -61,23 +65,35 @@ def run_clean_room_dry_run(
     Raises AigonError (exit 7) if the proof could not work.
     """
     mark = world.home / "rehearsed" / _name_mark(job, world, look, record)
-    if mark.exists() or world.stop.now:
+    if (mark.exists() and record.observed.commands) or world.stop.now:
         return
     arena = world.find(BaselineResults)
     with arena.alone(mark.name, world.stop) if arena else nullcontext():
         if not mark.exists() and not world.stop.now:
-            yield from _run(job, world, number, look, record)
+            observed = yield from _run(job, world, number, look, record)
             if not world.stop.now:
                 mark.parent.mkdir(parents=True, exist_ok=True)
-                write_whole(mark, b"", (mark.parent,))
+                write_whole(mark, dump_with_sum(observed.as_document()), (mark.parent,))
+    if mark.exists() and world.frozen and (known := frozen.load(world.frozen)):
+        frozen.save(world.frozen, replace(known, observed=_load_observation(mark)))
 
 
-def _run(job: Job, world: World, number: int, look: Assessment, record: Frozen) -> Generator[Event, State, None]:
+def _load_observation(mark: Path) -> Observation:
+    """Return what the dry run saw, in whichever loop it was. Raises AigonError (exit 7)."""
+    try:
+        return read_observation(load_with_sum(mark.read_bytes()))
+    except (OSError, ValueError, KeyError, TypeError):
+        raise damage_error("The record of a clean-room dry run", str(mark)) from None
+
+
+def _run(job: Job, world: World, number: int, look: Assessment, record: Frozen) -> Generator[Event, State, Observation]:
     yield CheckStarted(world.now(), number, "proof", TITLE)
     begun, tree = time.monotonic(), world.workspace.tree()
     bench = make_bench(job, world, record, tree, world.iteration_folder(0) / "proof", look.findings)
     checks = [check for check in list_deciding(job) if check.when == "each"]
-    results = bench.run(tree, checks, "clean", of_people=is_baseline(job.base_commit, world.workspace, tree))
+    is_base = is_baseline(job.base_commit, world.workspace, tree)
+    results = bench.run(tree, checks, "clean", of_people=is_base, observer=(observer := Observer(job.spec_path)))
+    observed = observer.observation
     before = {check.name: result for check, result in look.ran}
 
     def find_lacking(results: Mapping[str, Result]) -> dict[str, str]:
@@ -88,7 +104,7 @@ def _run(job: Job, world: World, number: int, look: Assessment, record: Frozen) 
     if lacking:  # a flaky test is no reason to refuse
         checks = [check for check in checks if check.name in lacking]
         lacking = find_lacking(bench.run(tree, checks, "again"))
-    summary = "; ".join(lacking.values()) or f"as in the workspace ({bench.rooms.mechanism})"
+    summary = "; ".join(lacking.values()) or f"as in the workspace ({bench.rooms.mechanism}; {_tell_means(observed)})"
     seconds = time.monotonic() - begun
     finding = Finding("proof", "proof", TITLE, "pass", summary, duration=seconds, log=str(bench.folder))
     yield CheckFinished(world.now(), number, replace(finding, status="fail") if lacking else finding)
@@ -97,6 +113,13 @@ def _run(job: Job, world: World, number: int, look: Assessment, record: Frozen) 
     if bench.rooms.mechanism == "none":
         said = "nothing here keeps the clean-room proof from reaching the workspace: its outcome will say so"
         yield Notice(world.now(), f"{said} (installing bubblewrap helps)", "warning")
+    return observed
+
+
+def _tell_means(observed: Observation) -> str:
+    if observed.means:
+        return f"inputs of commands by {observed.means}"
+    return "inputs of commands by their names only: access times do not move here, and strace is not installed"
 
 
 def make_refusal(where: str, log: str) -> AigonError:
@@ -123,7 +146,7 @@ def _name_mark(job: Job, world: World, look: Assessment, record: Frozen) -> str:
     It compares with what a worktree showed, so that those that showed the same are spared one.
     """
     checks = [replace(check, timeout=0.0) for check in list_deciding(job)]
-    parts = [world.workspace.tree(), repr(checks), repr(job.proof), repr(sorted(world.check_env))]
+    parts = ["observed", world.workspace.tree(), repr(checks), repr(job.proof), repr(sorted(world.check_env))]
     parts += [repr(sorted(record.folders.items()))]
     if world.made_by:
         ran = [

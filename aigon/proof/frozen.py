@@ -18,9 +18,10 @@ from aigon.files.atomic import make_lasting, write_atomic
 from aigon.files.checksums import damage_error, dump_with_sum, load_with_sum
 from aigon.job.world import Attendant
 from aigon.model.checks import Check, TestResult
+from aigon.observation.reads import Observation, read_observation
 from aigon.profiles.protection import Rule
 
-VERSION = 2
+VERSION = 3
 LARGEST = 4 * 1024 * 1024
 """Bytes of a guarded file that are kept; what is larger is no script and no configuration."""
 
@@ -64,7 +65,8 @@ class ProtectedFiles(Attendant):
 class Frozen:
     """`inputs` names what a person chose (configuration, flags); `theirs` are files that people changed since the base,
     with the commit that has their version; `tested` is by check name; `guarded` by path, `folders` are fingerprints of
-    dependency folders by path; `passed` says by a criterion's key whether it passed at the base.
+    dependency folders by path; `passed` says by a criterion's key whether it passed at the base; `observed` says what
+    deciding commands read there.
     """
 
     base: str
@@ -77,6 +79,7 @@ class Frozen:
     folders: Mapping[str, str] = field(default_factory=dict)
     rules: tuple[Rule, ...] = ()
     passed: Mapping[str, bool] = field(default_factory=dict)
+    observed: Observation = field(default_factory=Observation)
 
     def version(self, path: str) -> str:
         """Return the commit whose version of a file counts as the base's: a person's later one, if there is one."""
@@ -126,7 +129,8 @@ def _decode(document: dict[str, Any]) -> Frozen:
     tested = {name: Tested(**each) for name, each in document.pop("tested").items()}
     guarded = {p: Guarded(base64.b64decode(g["data"]), g["mode"]) for p, g in document.pop("guarded").items()}
     rules = tuple(Rule(**make_tuples(each)) for each in document.pop("rules", []))
-    return Frozen(**document, checks=checks, tested=tested, guarded=guarded, rules=rules)
+    observed = read_observation(document.pop("observed", None) or Observation().as_document())
+    return Frozen(**document, checks=checks, tested=tested, guarded=guarded, rules=rules, observed=observed)
 
 
 def inputs_of(*parts: object) -> str:
@@ -169,6 +173,7 @@ def begun(
         theirs={**known.theirs, **theirs},
         tested=known.tested if same else {},
         passed=known.passed if same else {},
+        observed=known.observed if same else Observation(),
     )
 
 

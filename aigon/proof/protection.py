@@ -58,7 +58,7 @@ def protection_of(root: Path, config: Config, spec: Spec, checks: Sequence[Check
         )
         for each in config.protect
     )
-    shipped = profile.load_protections(read_profiles(), read_profiles(root / ".aigon" / "profiles"))
+    shipped = profile.load_protections(*(documents := (read_profiles(), read_profiles(root / ".aigon" / "profiles"))))
     folders = [_CheckedFolder(root, name, checks) for name in dict.fromkeys(check.cwd for check in checks)]
     rules = (
         *own,
@@ -68,7 +68,8 @@ def protection_of(root: Path, config: Config, spec: Spec, checks: Sequence[Check
         *(rule for folder in folders for rule in folder.protect_targets()),
         *shipped,
     )
-    return Protection(rules, markdown.read_strings(spec.frontmatter, "allow"), tuple(config.secrets.allow))
+    allow, free = markdown.read_strings(spec.frontmatter, "allow"), profile.load_free_files(*documents)
+    return Protection(rules, allow, tuple(config.secrets.allow), free=free)
 
 
 def proof_of(root: Path, config: Config) -> ProofPlan:

@@ -159,7 +159,7 @@ def _judge_base_tests(job: Job, proof: ProofResult) -> tuple[Concern, ...]:
         what = f"{listed} changed, and not all of what the base tested passes: {said}"
         mendable = not job.protection.asks_for(paths)
         return (Concern(BASE_TESTS, "review", what, paths, key, mendable),)
-    config = tuple(path for path in paths if job.protection.part(path) != "tests")
+    config = (*proof.touched.configuration, *proof.touched.inputs)
     what = f"{', '.join(config[:10])}: changed, and everything passes with the base's version, too"
     return (Concern("changed-config", "note", what, config, key),) if config else ()
 

@@ -1,0 +1,51 @@
+"""What one command read, as the record of a feature keeps it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Means = Literal["access times", "strace", ""]
+"""How it is told what a command reads; empty where nothing here tells it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """The tracked files that a command read, and the folders that it listed, relative to the project.
+
+    `walks`: it reads the project as its subject, as a linter does, so that nothing of it decides. `unknown` says why
+    nothing is known of it; empty if something is.
+    """
+
+    files: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    walks: bool = False
+    unknown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What each deciding command read on the base, by the name that the record gives it, and how that was told."""
+
+    means: Means = ""
+    commands: Mapping[str, Reads] = field(default_factory=dict)
+
+    def list_readers(self) -> dict[str, tuple[str, ...]]:
+        """Return by file the commands that read it."""
+        readers: dict[str, list[str]] = {}
+        for name, each in self.commands.items():
+            for path in each.files:
+                readers.setdefault(path, []).append(name)
+        return {path: tuple(names) for path, names in readers.items()}
+
+    def as_document(self) -> dict[str, Any]:
+        """Return it as data."""
+        return asdict(self)
+
+
+def read_observation(document: Mapping[str, Any]) -> Observation:
+    """Return what a document says that `as_document` made. Raises KeyError, TypeError or ValueError."""
+    commands = {
+        name: Reads(tuple(each["files"]), tuple(each["folders"]), each["walks"], each["unknown"])
+        for name, each in document["commands"].items()
+    }
+    return Observation(document["means"], commands)

@@ -1,0 +1,184 @@
+"""Files beside tests and configuration that decide: deciding commands read them on the base, and no product code does.
+
+A golden file, a table of cases, an assertion helper, an oracle, a program that a command starts. Their base's versions
+are laid over the tree, like those of tests.
+"""
+
+import json
+import posixpath
+import re
+import tomllib
+from collections.abc import Sequence
+from functools import cached_property
+
+from aigon.git import objects
+from aigon.git.trusted import TrustedGit
+from aigon.observation.reads import Observation
+from aigon.profiles.protection import Protection, Rule
+from aigon.proof import references
+from aigon.proof.analysis.languages import extension, is_code
+from aigon.proof.findings import FILES, Changed
+from aigon.proof.inline_tests import list_test_modules
+
+NAMED = "a test"
+"""The reader of a file that no command was seen to read and that a test or a check names."""
+_COMPILED = frozenset(("go", "rs", "java", "kt", "kts", "cs", "swift", "scala", "dart", "groovy", "zig", "h", "hpp"))
+"""Languages whose tests lie where everybody puts them, and headers: all other sources are the product's."""
+_BY_MAIN = frozenset(("c", "cc", "cpp", "cxx", "m", "mm"))
+"""Languages whose programs are compiled from a source that nothing includes."""
+_MAIN = re.compile(r"\bmain\s*\(")
+_EXAMPLE = re.compile(r"\w\s*\(\s*-?[\d\"'][^()\n]*\)\s*[!=]=|[!=]=\s*\w+\s*\(\s*-?[\d\"']")
+"""A call with a literal that is compared: `add(2, 3) != 5`."""
+_ENTRIES = ("main", "bin", "module", "exports", "types", "browser")
+"""Keys of package.json that name what others use."""
+
+
+def find_inputs(
+    git: TrustedGit, base: str, rows: Sequence[Changed], observed: Observation, protection: Protection
+) -> dict[str, Rule]:
+    """Return by path a rule on each changed input that no other rule is about; it says which command reads it."""
+    open_ = [row for row in rows if protection.is_open(row.path)]
+    if not open_:
+        return {}
+    sources = _BaseSources(git, base, observed, protection)
+    readers = {row.path: sources.find_reader(row.path) if row.base else sources.find_lister(row.path) for row in open_}
+    return {path: Rule((path,), "review", "tests", source=f"read by {who}") for path, who in readers.items() if who}
+
+
+class _BaseSources:
+    """The files of the base: what its sources refer to, and which of them decide."""
+
+    def __init__(self, git: TrustedGit, base: str, observed: Observation, protection: Protection) -> None:
+        self._protection, self._observed = protection, observed
+        self._entries = entries = objects.list_entries(git, base)
+        self._programs = {path for path, entry in entries.items() if entry.mode == "100755" or is_code(path)}
+        ruled = [path for path in entries if (rule := protection.rule(path)) and rule.relaid]
+        wanted = [path for path in dict.fromkeys((*ruled, *self._programs)) if entries[path].mode.startswith("100")]
+        blobs = objects.read_blobs(git, [entries[path].sha for path in wanted[:FILES]])
+        texts = {path: blobs[entries[path].sha].decode("utf-8", "replace") for path in wanted[:FILES]}
+        self._deciding = {path: texts[path] for path in ruled if path in texts}
+        self._product = {path: text for path, text in texts.items() if path not in self._deciding}
+        self._decided: dict[str, bool] = {}
+        # A command that reads no program judges what it reads: that is its subject.
+        judged = {name for name, each in observed.commands.items() if not self._programs.isdisjoint(each.files)}
+        readers = observed.list_readers().items()
+        self._readers = {path: kept for path, names in readers if (kept := [name for name in names if name in judged])}
+
+    def find_reader(self, path: str) -> str:
+        """Return who reads this input; empty if it is the product's, or nobody does."""
+        reader = next(iter(self._readers.get(path, ())), "")
+        if not reader and any(references.mentions(text, path) for text in self._deciding.values()):
+            reader = NAMED
+        return reader if reader and self._is_input(path) else ""
+
+    def find_lister(self, path: str) -> str:
+        """Return who lists the folder of a new file among inputs; empty if nobody does."""
+        folder = posixpath.dirname(path)
+        lister = next((name for name, each in self._observed.commands.items() if folder in each.folders), "")
+        if not lister or is_code(path):
+            return ""
+        beside = (p for p in self._entries if posixpath.dirname(p) == folder and self._protection.is_open(p))
+        return lister if any(self.find_reader(each) for each in beside) else ""
+
+    def _is_input(self, path: str) -> bool:
+        if path not in self._decided:
+            self._decided[path] = False  # sources that import each other
+            self._decided[path] = self._decide_program(path) if path in self._programs else self._decide_data(path)
+        return self._decided[path]
+
+    def _decide_data(self, path: str) -> bool:
+        """Whether data is none of the product's: none of its sources names it, and it lies apart from them."""
+        if any(references.mentions(text, path) and not self._is_input(each) for each, text in self._product.items()):
+            return False
+        above = _list_above(path)
+        apart = not any(posixpath.dirname(each) in above and not self._is_input(each) for each in self._product)
+        return apart or any(references.mentions(text, path) for text in self._deciding.values())
+
+    def _decide_program(self, path: str) -> bool:
+        """Whether a program decides: no source of the product imports it, and it is none of its entries."""
+        text, end = self._product.get(path), extension(path)
+        if text is None or end in _COMPILED or self._is_declared(path):
+            return end == "rs" and posixpath.splitext(posixpath.basename(path))[0] in self._rust_tests
+        if any(self._imports(each, path) and not self._is_input(each) for each in self._product if each != path):
+            return False
+        testers = [each for each in self._deciding if references.imports(each, self._deciding[each], path)]
+        if testers:
+            return self._is_helper(path, text, testers) or self._is_companion(path, testers)
+        if end in _BY_MAIN:
+            return _MAIN.search(text) is not None and (
+                references.asserts(path, text) or _EXAMPLE.search(text) is not None
+            )
+        tests = (each for each in self._deciding if self._protection.part(each) == "tests")
+        if any(references.mentions(self._deciding[each], path) for each in tests):
+            return False  # a test starts it: it is what is tested
+        return not self._is_among_product(path) or references.asserts(path, text)
+
+    def _is_helper(self, path: str, text: str, testers: Sequence[str]) -> bool:
+        """Whether it makes the assertions of the tests that import it."""
+        if not references.asserts(path, text):
+            return False
+        effects = [references.is_used_for_effect(each, self._deciding[each], path) for each in testers]
+        if known := [each for each in effects if each is not None]:
+            return all(known)
+        return any(self._imports(path, each) for each in self._product if each != path)
+
+    def _is_companion(self, path: str, testers: Sequence[str]) -> bool:
+        """Whether it is an oracle: it stands apart, and no test uses it without something of the product."""
+        if any(self._imports(path, each) for each in self._product if each != path):
+            return False
+        others = [each for each in self._product if _find_top(each) != _find_top(path)]
+
+        def is_established(other: str) -> bool:
+            alone = (t for t in self._deciding if t not in testers and self._imports(t, other))
+            return self._is_declared(other) or any(True for _ in alone)
+
+        return all(any(self._imports(test, each) and is_established(each) for each in others) for test in testers)
+
+    def _imports(self, path: str, target: str) -> bool:
+        text = self._product.get(path) or self._deciding.get(path, "")
+        return references.imports(path, text, target)
+
+    def _is_among_product(self, path: str) -> bool:
+        """Whether it lies in a folder whose sources others of the product import."""
+        folder = posixpath.dirname(path)
+        beside = (each for each in self._product if each != path and posixpath.dirname(each) == folder)
+        return bool(folder) and any(
+            self._imports(other, each) for each in beside for other in self._product if other not in (each, path)
+        )
+
+    def _is_declared(self, path: str) -> bool:
+        """Whether a manifest names it, or what it belongs to, as something that others use."""
+        stem = posixpath.splitext(path.removeprefix("src/"))[0]
+        dotted = stem.removesuffix("/__init__").replace("/", ".")
+        named = any(re.search(rf"(?<![\w.]){re.escape(dotted)}(?![\w.])", text) for text in self._declarations)
+        return named or any(f'"{path}"' in text or f'"./{path}"' in text for text in self._declarations)
+
+    @cached_property
+    def _rust_tests(self) -> frozenset[str]:
+        return list_test_modules([text for path, text in self._product.items() if path.endswith(".rs")])
+
+    @cached_property
+    def _declarations(self) -> tuple[str, ...]:
+        found = []
+        for path, text in self._deciding.items():
+            try:
+                if posixpath.basename(path) == "package.json":
+                    document = json.loads(text)
+                    found.append(json.dumps({key: document.get(key) for key in _ENTRIES}))
+                elif posixpath.basename(path) == "pyproject.toml":
+                    project = tomllib.loads(text).get("project", {})
+                    keys = ("name", "scripts", "gui-scripts", "entry-points")
+                    found.append(json.dumps({key: project.get(key) for key in keys}))
+            except (ValueError, AttributeError):
+                continue
+        return tuple(found)
+
+
+def _list_above(path: str) -> set[str]:
+    """Return the folders that a file lies in, without the root."""
+    parts = posixpath.dirname(path).split("/")
+    return {"/".join(parts[:depth]) for depth in range(1, len(parts) + 1)} - {""}
+
+
+def _find_top(path: str) -> str:
+    return posixpath.splitext(path.removeprefix("src/").removeprefix("lib/").partition("/")[0])[0]

@@ -1,0 +1,146 @@
+"""Which source refers to which file: imports by module or path, and names in its text. Nothing outside is touched."""
+
+import ast
+import posixpath
+import re
+import warnings
+from collections.abc import Iterator
+from functools import lru_cache
+
+_LONGEST = 500_000
+"""Characters of a source that are read."""
+_IMPORTING = re.compile(
+    r"(?m)(?:\b(?:import|require\w*|include\w*|from|use|using|source|load)\b|#\s*include)[^\n;]*?[\"'<(]\s*[\"'<]?([\w@./+-]+)"
+    r"|^\s*(?:pub\s+)?mod\s+(\w+)\s*;|^\s*(?:\.|source)\s+[\"']?([\w./${}-]+)"
+)
+"""What other languages than Python import: the quoted word after one of these, a module of Rust, a file of a shell."""
+_ASSERTS = re.compile(r"(?i)\bassert\w*|\bexpect\s*\(|\bAssertionError\b|\b(?:t|self)\.(?:fail|error)\w*\(")
+_PYTHON_ASSERTS = ("unittest", "pytest", "hypothesis", "testing")
+_INDEX = ("index", "__init__", "__main__", "mod")
+"""Files that a folder stands for."""
+
+
+def imports(path: str, text: str, target: str) -> bool:
+    """Return whether the source `text` at `path` imports the file `target`."""
+    stem = _name_module(target)
+    return stem.rpartition("/")[2] in text and any(
+        name == stem or stem.endswith(f"/{name}") for name in _list_imports(path, text) if name
+    )
+
+
+def mentions(text: str, target: str) -> bool:
+    """Return whether a text names a file: by its name, or by the folder that it lies in."""
+    folder, _, name = target.rpartition("/")
+    parent = re.escape(folder.rpartition("/")[2])
+    by_folder = rf"|[\"'/]{parent}[\"'/]|\b{parent}/" if folder else ""
+    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]){by_folder}", text) is not None
+
+
+def asserts(path: str, text: str) -> bool:
+    """Return whether a source can fail a test by itself: it asserts, or raises what assertions raise."""
+    tree = _parse(path, text)
+    if tree is None:
+        return _ASSERTS.search(text) is not None
+    return any(_is_assertion(node) for node in ast.walk(tree))
+
+
+def _is_assertion(node: ast.AST) -> bool:
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names]
+        return any(part in _PYTHON_ASSERTS for module in modules for part in module.split("."))
+    return isinstance(node, ast.Assert) or (isinstance(node, ast.Name) and node.id == "AssertionError")
+
+
+def is_used_for_effect(path: str, text: str, target: str) -> bool | None:
+    """Return whether a Python test only calls what it imports from `target`, and never looks at what that returns.
+
+    Then nothing but an exception of it can fail the test. None for other languages, and if nothing is used.
+    """
+    tree = _parse(path, text)
+    if tree is None:
+        return None
+    bound = {name for name, module in _list_bound(path, tree) if _is_module(module, target)}
+    called = {id(_find_root(call)) for call in _list_effects(tree)}
+    uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in bound]
+    return all(id(node) in called for node in uses) if uses else None
+
+
+def _list_effects(tree: ast.Module) -> Iterator[ast.expr]:
+    """Yield what is called as a statement of its own, or entered by `with`."""
+    for node in ast.walk(tree):
+        expressions = [node.value] if isinstance(node, ast.Expr) else []
+        if isinstance(node, (ast.With, ast.AsyncWith)):
+            expressions = [item.context_expr for item in node.items]
+        for each in expressions:
+            call = each.value if isinstance(each, ast.Await) else each
+            if isinstance(call, ast.Call):
+                yield call.func
+
+
+def _find_root(node: ast.expr) -> ast.expr:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node
+
+
+def _list_bound(path: str, tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield each imported name with the module that it comes from or is, as a path."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                yield each.asname or each.name.partition(".")[0], each.name.replace(".", "/")
+        elif isinstance(node, ast.ImportFrom):
+            module = _resolve(path, node)
+            for each in node.names:
+                yield each.asname or each.name, module
+                yield each.asname or each.name, f"{module}/{each.name}".removeprefix("/")
+
+
+def _resolve(path: str, node: ast.ImportFrom) -> str:
+    """Return the module as a path; a relative one from the folder of the file."""
+    module = (node.module or "").replace(".", "/")
+    if not node.level:
+        return module
+    folder = posixpath.dirname(path).split("/")
+    return "/".join([*folder[: len(folder) - node.level + 1], *filter(None, [module])]).removeprefix("/")
+
+
+def _is_module(module: str, target: str) -> bool:
+    stem = _name_module(target)
+    return bool(module) and (module == stem or stem.endswith(f"/{module}"))
+
+
+@lru_cache(maxsize=256)
+def _parse(path: str, text: str) -> ast.Module | None:
+    """Return the tree of a Python source; None for another, and for one that cannot be read."""
+    if not path.endswith((".py", ".pyi", ".pyw")) or len(text) > _LONGEST:
+        return None
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _list_imports(path: str, text: str) -> tuple[str, ...]:
+    """Return what a source imports, as paths without suffix."""
+    tree = _parse(path, text)
+    if tree:
+        found = {module for _, module in _list_bound(path, tree)}
+        # `import a.b` runs a/__init__.py, too.
+        return tuple({"/".join(parts[:n]) for parts in (m.split("/") for m in found) for n in range(1, len(parts) + 1)})
+    here = posixpath.dirname(path)
+    words = (word for groups in _IMPORTING.findall(text[:_LONGEST]) for word in groups if word)
+    return tuple({_name_module(_join(here, word)) for word in words})
+
+
+def _join(here: str, word: str) -> str:
+    return posixpath.normpath(f"{here}/{word}").removeprefix("/") if word.startswith(".") else word
+
+
+def _name_module(path: str) -> str:
+    """Return a path without suffix; that of the folder if the file stands for it."""
+    stem = posixpath.splitext(path)[0].removesuffix(".d")
+    folder, _, name = stem.rpartition("/")
+    return folder if name in _INDEX and folder else stem
