@@ -19,18 +19,18 @@ Network = Literal["open", "closed"]
 class Grants:
     """Absolute paths, resolved but for the last link of one that an agent asks for by that name.
 
-    `write` are folders with everything in them, and files; in folders of `flat` files can be made while existing ones
-    stay as they are; `read` may be read inside of what is hidden; `fixed` cannot be written inside of what can.
-    `hidden` cannot be reached; `own` are folders that the agent has in a version of its own for as long as the run
-    lasts: its home and those for temporary files.
+    `write` are folders with everything in them, and files; `read` may be read inside of what is hidden; `fixed` cannot
+    be written inside of what can. `hidden` cannot be reached; `own` are folders that the agent has in a version of its
+    own for as long as the run lasts: its home and those for temporary files. `placed` are mounts at other paths than
+    their own, as in `aigon.isolation.mounts`, which only mechanisms with mounts can make.
     """
 
     write: tuple[str, ...] = ()
-    flat: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
+    placed: tuple[tuple[str, str, str], ...] = ()
     network: Network = "open"
 
     def more(self, *, write: Iterable[str] = (), read: Iterable[str] = ()) -> "Grants":
@@ -74,13 +74,13 @@ def find_covering_grant(path: str, known: Mapping[str, str]) -> str:
 
 
 def list_grant_layers(grants: Grants) -> tuple[tuple[str, str], ...]:
-    """Return each path and its grant ("hidden", "own", "read", "write", "flat", "fixed"), outer folders first.
+    """Return each path and its grant ("hidden", "own", "read", "write", "fixed"), outer folders first.
 
     A path that gets the same from the folder around it is left out.
     """
     wanted: dict[str, str] = {}
     # Later ones win on the same path.
-    for name in ("hidden", "own", "read", "flat", "fixed", "write"):
+    for name in ("hidden", "own", "read", "fixed", "write"):
         wanted |= dict.fromkeys(getattr(grants, name), name)
     kept: dict[str, str] = {}
     for path, name in sorted(wanted.items(), key=lambda each: (each[0].count("/"), each[0])):
@@ -94,7 +94,6 @@ _SAME: Mapping[str, frozenset[str]] = {
     "hidden": frozenset(("hidden", "fixed")),
     "own": frozenset(("hidden", "fixed")),
     "write": frozenset(("write", "read")),
-    "flat": frozenset(("write", "read")),
     "fixed": frozenset(("read", "fixed")),
 }
 """What changes nothing inside of each: a part of a writable folder that is granted for reading stays writable."""

@@ -6,6 +6,7 @@ repository.py, forge.py                       read from files: where checkouts a
 trusted.py, workspace.py, private_index.py    aigon's own git; the work tree of an agent and its snapshots
 objects.py, diff.py, rewriting.py             many objects at once, differences as text, commits without secrets
 branch_ref.py, locks.py, blind_spots.py       moving the branch, locks of git, what git overlooks
+run_repository.py, foreign_objects.py         what an agent commits to, and how that is taken over
 secret_files.py                               secrets among changed files
-file_state.py, file_protection.py, protected_paths.py, refs.py, ref_protection.py   files and refs put back
+file_state.py, file_protection.py, protected_paths.py, refs.py, ref_protection.py, held_objects.py   what is put back
 """

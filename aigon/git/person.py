@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from aigon.errors import AigonError, environment
 from aigon.files.system_errors import explain_git_error
 from aigon.git.listings import parse_config, split_paths
+from aigon.git.repository import find_lender, find_repository, find_repository_root, is_named
 
 if TYPE_CHECKING:
     import git
@@ -60,15 +61,19 @@ class Identity:
 class Checkout:
     """A work tree and what its repository says about itself. `git_dir` differs from `common_dir` in a worktree."""
 
-    def __init__(self, root: Path, git_dir: Path, common_dir: Path, repo: "git.Repo") -> None:
+    def __init__(self, root: Path, git_dir: Path, common_dir: Path, command: "git.Git") -> None:
         self.root, self.git_dir, self.common_dir = root, git_dir, common_dir
-        self._repo = repo
+        self._command = command
 
     @staticmethod
     @contextmanager
     def open(start: Path) -> Iterator["Checkout"]:
         """Open the checkout around `start`. Raises AigonError (exit 7) outside of a work tree."""
         git = _import_gitpython()
+        place = find_repository_root(start.resolve())
+        if place and (lender := find_lender(place)):
+            yield Checkout(place, lender, find_repository(place).common_dir, git.Git(place))
+            return
         try:
             repo = git.Repo(start, search_parent_directories=True, expand_vars=False)
         except (git.InvalidGitRepositoryError, git.NoSuchPathError):
@@ -83,7 +88,7 @@ class Checkout:
                     hint="Clone it and run aigon in the clone",
                 )
             root, git_dir, common = (Path(p).resolve() for p in (repo.working_tree_dir, repo.git_dir, repo.common_dir))
-            checkout = Checkout(root, git_dir, common, repo)
+            checkout = Checkout(root, git_dir, common, repo.git)
             try:  # if git refuses (another owner, a damaged configuration), every `ask` would look like a no
                 checkout.git("rev-parse", "--git-dir")
             except AigonError as error:
@@ -113,8 +118,13 @@ class Checkout:
 
     def _execute(self, arguments: Sequence[str], env: Mapping[str, str]) -> str:
         git = _import_gitpython()
+        # Whatever `.git` names while an agent works here: its repository has settings that nobody else may run.
+        told = {"GIT_DIR": str(self.git_dir), "GIT_WORK_TREE": str(self.root)}
+        told = {} if is_named(self.git_dir, self.root) else told
         try:
-            return str(self._repo.git.execute(["git", *NO_MONITOR, *arguments], env=env, start_new_session=True))
+            return str(
+                self._command.execute(["git", *NO_MONITOR, *arguments], env={**told, **env}, start_new_session=True)
+            )
         except git.GitCommandError as error:
             said = (error.stderr or error.stdout or "").strip().removeprefix("stderr: '").rstrip("'")
             what = f"git {name_command(arguments)} failed"

@@ -11,6 +11,7 @@ from aigon.git import blind_spots
 from aigon.git.listings import parse_config, parse_raw, parse_stage, split_paths
 from aigon.git.locks import copy_index
 from aigon.git.person import UNDER_WAY, Checkout
+from aigon.git.repository import RUN_FOLDER
 from aigon.git.trusted import TrustedGit
 from aigon.model.changes import FileChange
 
@@ -46,6 +47,7 @@ class PrivateIndex:
         self._checkout_index = checkout.git_dir / "index"
         self._ref_file = checkout.common_dir / "refs" / "heads" / branch
         self._head_file = checkout.git_dir / "HEAD"
+        self._operating = (checkout.git_dir, checkout.git_dir.joinpath(*RUN_FOLDER))
         self._sparse = blind_spots.is_sparse(checkout)
         self._left: dict[str, str] = {}
         self.take_over_index()
@@ -100,7 +102,7 @@ class PrivateIndex:
             if blind_spots.has_unfinished_work(self.trusted.program, self.trusted.env, self.root, path):
                 complaints.append(f"the submodule {path} has work that no commit of its own holds")
         for mark, operation in UNDER_WAY.items():
-            if (self._head_file.parent / mark).exists():
+            if any(os.path.lexists(folder / mark) for folder in self._operating):
                 complaints.append(f"a {operation} was left unfinished: finish it, or git {operation} --abort")
         return tuple(complaints)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from aigon.files.atomic import make_real_folders, move_aside, write_atomic
-from aigon.git.refs import NOBODY, WATCHED, MovedRef, RefFiles, RefOutcome, Rivals, is_hash, parse_packed_refs
+from aigon.git.refs import HELD, NOBODY, WATCHED, MovedRef, RefFiles, RefOutcome, Rivals, is_hash, parse_packed_refs
 from aigon.git.trusted import TrustedGit
 
 SaveAside = Callable[[str, str], str]
@@ -80,7 +80,7 @@ class RefProtection:
         return moved
 
     def _read(self) -> dict[str, str]:
-        refs = self._files.read()
+        refs = {ref: value for ref, value in self._files.read().items() if not ref.startswith(HELD)}
         tip = refs.pop(self._own, "")
         self._tip = tip if is_hash(tip) else None
         return refs

@@ -14,6 +14,8 @@ from aigon.git.file_state import FRESH_NS, NOTHING, FileState, Mark, make_mark, 
 
 WATCHED = ("heads", "tags", "replace", "aigon")
 """Below `refs/`. Not `remotes`, `stash` and `notes`: a person fetches and stashes while an agent works."""
+HELD = "refs/aigon/runs/"
+"""Refs that keep what running loops borrow, whatever is deleted and pruned meanwhile."""
 LONGEST = 1024
 """Bytes that are read of a ref's file, which holds a hash or the name of another ref."""
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")

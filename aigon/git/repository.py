@@ -12,6 +12,10 @@ from aigon.git.listings import parse_batch
 _BARE = re.compile(r"^\s*bare\s*=\s*true\s*$", re.M | re.I)
 _LARGEST = 64 * 1024
 """Bytes that are read of one of git's own small files."""
+RUN_FOLDER = ("aigon", "run")
+"""Where the repository of a run is in the git directory of its checkout: `aigon.git.run_repository` makes it."""
+LENT = "lent"
+"""The folder in it over which the person's objects are mounted, if it is itself mounted over their git directory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,25 @@ def read_checked_out_branch(root: Path) -> str:
 
 
 def read_git_link(folder: Path) -> Path | None:
-    """Return the git directory that the file `.git` in `folder` names, whether it exists or not."""
+    """Return the git directory that the file `.git` in `folder` names, whether it exists or not.
+
+    While an agent works there, the file may name the run's repository: then return the git directory that lent it.
+    """
+    return find_lender(folder) or _read_named_folder(folder)
+
+
+def find_lender(folder: Path) -> Path | None:
+    """Return the person's git directory if the file `.git` in `folder` names the repository of a run instead."""
+    named = _read_named_folder(folder)
+    return named.parents[1] if named and named.parts[-2:] == RUN_FOLDER else None
+
+
+def is_named(git_dir: Path, root: Path) -> bool:
+    """Return whether git finds this git directory at `root`: an agent's `.git` may name another."""
+    return (_read_named_folder(root) or (root / ".git").resolve()) == git_dir
+
+
+def _read_named_folder(folder: Path) -> Path | None:
     text = _read_text(folder / ".git")
     return (folder / text.removeprefix("gitdir:").strip()).resolve() if text.startswith("gitdir:") else None
 

@@ -37,6 +37,8 @@ FIXED = {
     "core.hookspath": "/dev/null",
     "core.untrackedcache": "false",
     "core.splitindex": "false",
+    "core.commitgraph": "false",  # an agent could have written one that tells another history
+    "core.multipackindex": "false",
     "core.fsync": "loose-object",  # besides packs, which git flushes anyway
     "core.fsyncmethod": "writeout-only",
     "gc.auto": "0",

@@ -10,9 +10,9 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from aigon.config.grants import Grants, SandboxPaths, is_inside, read_sandbox_paths
+from aigon.config.grants import Grants, Mechanism, SandboxPaths, is_inside, read_sandbox_paths
 from aigon.files.resources import find_resource
-from aigon.git.repository import find_repository
+from aigon.git.repository import LENT, RUN_FOLDER, find_repository
 from aigon.text.documents import parse_yaml
 
 _XDG = (("XDG_CONFIG_HOME", "~/.config"), ("XDG_CACHE_HOME", "~/.cache"), ("XDG_DATA_HOME", "~/.local/share"),
@@ -121,24 +121,34 @@ def _holds_closed(folder: str, closed: Sequence[str]) -> bool:
     return folder in ("", "/") or any(is_inside(path, folder) for path in closed)
 
 
-SHARED = ("objects", "refs", "logs", "packed-refs", "lfs")
-"""What add, commit, branch and stash write in the git directory that all worktrees share."""
-SETTINGS = ("hooks", "config", "config.worktree")
-"""What other programs of the person would run or believe."""
+def add_git_grants(grants: Grants, root: Path, git_dir: Path, common: Path, mechanism: Mechanism) -> Grants:
+    """Add what an agent needs to commit, and reading of object stores that the repository borrows from.
 
-
-def add_git_grants(grants: Grants, git_dir: Path, common: Path) -> Grants:
-    """Add the least that an agent needs to commit, and reading of object stores that the repository borrows from.
-
-    What git runs or reads as a setting stays as it is, and so do the index and the HEAD of other checkouts.
+    Where that can be, it commits to a repository of the run's own, and can only read the person's; submodules alone
+    have their own.
     """
     read = (*grants.read, *_list_alternates(common), str(common))
-    fixed = (*grants.fixed, *(str(git_dir / name) for name in SETTINGS))
-    if git_dir == common:
-        return replace(grants, write=(*grants.write, str(common)), read=read, fixed=fixed)
-    shared = [str(common / name) for name in SHARED if (common / name).exists()]
-    write, flat = (*grants.write, *shared, str(git_dir)), (*grants.flat, str(common))
-    return replace(grants, write=write, flat=flat, read=read, fixed=fixed)
+    own, modules = git_dir.joinpath(*RUN_FOLDER), git_dir / "modules"
+    if (root / ".git").is_file():
+        return replace(grants, write=(*grants.write, str(own), str(modules)), read=read)
+    if is_repository_lent(root, mechanism):
+        lent = root / ".git" / LENT
+        placed = (
+            ("bind", str(own), str(root / ".git")),
+            ("ro-bind", str(common / "objects"), str(lent / "objects")),
+            ("ro-bind-try", str(common / "lfs"), str(lent / "lfs")),
+            ("bind-try", str(modules), str(root / ".git" / "modules")),
+        )
+        return replace(grants, read=read, placed=placed)
+    return replace(grants, write=(*grants.write, str(common)), read=read)
+
+
+def is_repository_lent(root: Path, mechanism: Mechanism) -> bool:
+    """Return whether agents can commit to a repository of the run's own in the checkout at `root`.
+
+    Landlock cannot except `.git` from a folder that may be written: there it takes a worktree, whose `.git` is a file.
+    """
+    return (root / ".git").is_file() if mechanism == "landlock" else mechanism != "none"
 
 
 def _list_alternates(common: Path) -> list[str]:

@@ -7,7 +7,6 @@ a new /dev and /proc. Sources are paths as they are before the first mount.
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from aigon.config.grants import Grants, find_covering_grant, is_inside, list_grant_layers
@@ -24,12 +23,12 @@ def list_bwrap_options(mounts: Iterable[Mount]) -> list[str]:
 
 def list_mounts(grants: Grants, folder: Path) -> list[Mount]:
     """Return the mounts for these grants; the agent's own home and /tmp are folders in `folder`."""
-    layers = _select_seen(list_grant_layers(replace(grants, fixed=(*grants.fixed, *_list_existing(grants)))))
+    layers = _select_seen(list_grant_layers(grants))
     layers = sorted({*layers, *_list_pinned(layers, grants)}, key=lambda layer: (layer[0].count("/"), layer[0]))
     settings = [("ro-bind-try", f"/proc/{name}", f"/proc/{name}") for name in MACHINE_SETTINGS]
     root: list[Mount] = [("ro-bind", "/", "/"), ("dev", "/dev"), ("proc", "/proc"), *settings]
     sealed = [("remount-ro", path) for path, name in layers if name == "hidden" and os.path.isdir(path)]  # noqa: PTH112
-    return [*root, *(_make_mount(path, name, folder) for path, name in layers), *sealed]
+    return [*root, *(_make_mount(path, name, folder) for path, name in layers), *grants.placed, *sealed]
 
 
 def _list_pinned(layers: list[tuple[str, str]], grants: Grants) -> Iterator[tuple[str, str]]:
@@ -40,15 +39,6 @@ def _list_pinned(layers: list[tuple[str, str]], grants: Grants) -> Iterator[tupl
         while folder not in known and any(folder != top and is_inside(folder, top) for top in grants.write):
             yield folder, "write"
             folder = os.path.dirname(folder)  # noqa: PTH120 - as above
-
-
-def _list_existing(grants: Grants) -> Iterator[str]:
-    """Yield what is in a `flat` folder, where files may only be added, except what may be written itself."""
-    for folder in grants.flat:
-        # Never a lock: its holder removes it, which the agent's view must not hinder.
-        names = [name for name in os.listdir(folder) if not name.endswith(".lock")]  # noqa: PTH208 - names alone
-        paths = (f"{folder}/{name}" for name in names)
-        yield from (path for path in paths if not any(is_inside(path, granted) for granted in grants.write))
 
 
 def _select_seen(layers: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:

@@ -65,6 +65,10 @@ class RunSandbox(Attendant):
         write = (folder, *expand_existing((*(kind.home if kind else ()), *agent.home), own))
         return self.box.command(argv, root, self.box.grants.more(write=write, read=(*needed, *files)))
 
+    def confine(self, argv: Sequence[str], root: Path) -> list[str]:
+        """Return the command line that runs a program with what all agents of the run may read and write."""
+        return self.box.command(argv, root) if self.box else list(argv)
+
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
         """Return `env` as it is in the sandbox."""
         if self.box is None:
@@ -87,11 +91,13 @@ def make_run_sandbox(
     # What a worktree shares with the main checkout by links, by the configuration: an agent could make other links.
     patterns = config.worktree.link if seat.candidate else ()
     linked = [os.path.realpath(seat.main / path) for pattern in patterns for path in find_matches(seat.main, pattern)]
-    grants = _make_grants(seat, config, env, folder, linked)
+    grants = _make_grants(seat, config, env, folder, linked, mechanism)
     return RunSandbox(mode, sandbox.make_sandbox(mechanism, grants, note), frozenset(_list_unreachable(grants, env)))
 
 
-def _make_grants(seat: Seat, config: Config, env: Mapping[str, str], folder: Path, linked: Sequence[str]) -> Grants:
+def _make_grants(
+    seat: Seat, config: Config, env: Mapping[str, str], folder: Path, linked: Sequence[str], mechanism: Mechanism
+) -> Grants:
     data, home = load_sandbox_data(), find_home(env)
     hidden = _list_hidden(seat, env, data.never)
     own = _list_real((*((home,) if home else ()), *TEMPORARY, env.get("TMPDIR", "")))
@@ -105,7 +111,8 @@ def _make_grants(seat: Seat, config: Config, env: Mapping[str, str], folder: Pat
         own=own,
         network=config.sandbox.network,
     )
-    return add_git_grants(grants, seat.checkout.git_dir, seat.checkout.common_dir)
+    checkout = seat.checkout
+    return add_git_grants(grants, checkout.root, checkout.git_dir, checkout.common_dir, mechanism)
 
 
 def _list_hidden(seat: Seat, env: Mapping[str, str], never: tuple[str, ...]) -> tuple[str, ...]:

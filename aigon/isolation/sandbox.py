@@ -64,7 +64,7 @@ class Sandbox:
             plan |= {
                 "enter": "sandbox",
                 "hidden": _resolve_all((*grants.hidden, *grants.own)),
-                "read": _resolve_all((*grants.read, *grants.flat)),
+                "read": _resolve_all(grants.read),
                 "write": _resolve_all((*grants.write, str(self.folder))),
                 "closed": closed,
             }

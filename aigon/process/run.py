@@ -5,6 +5,7 @@ import os
 import select
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -208,8 +209,6 @@ def watch_exit(process: RunningProgram) -> Iterator[int]:
         finally:
             os.close(fd)
         return
-    import threading
-
     read, write = os.pipe()
 
     def wait() -> None:
@@ -260,3 +259,53 @@ def capture_beginning(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str],
         data = process.stdout.read(most)
         process.kill()
     return data
+
+
+def pipe_output(
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    cwd: Path,
+    envs: tuple[Mapping[str, str], Mapping[str, str]],
+    stdin: bytes,
+    deadline: float,
+) -> tuple[int, bytes, bytes]:
+    """Feed what an untrusted program prints to a trusted one; return exit code, output and errors of the latter.
+
+    The `source` reads `stdin`, and is killed at the `deadline` (seconds), or when the target has ended.
+    """
+    import tempfile  # a run whose agent commits nothing does without
+
+    with tempfile.TemporaryFile() as asked:
+        asked.write(stdin)
+        asked.seek(0)
+        first = subprocess.Popen(
+            source,
+            cwd=cwd,
+            env=envs[0],
+            stdin=asked,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    assert first.stdout is not None
+    timer = threading.Timer(deadline, signal_group, (first.pid, signal.SIGKILL))
+    timer.start()
+    try:
+        second = subprocess.Popen(
+            target,
+            restore_signals=False,
+            cwd=cwd,
+            env=envs[1],
+            stdin=first.stdout,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        first.stdout.close()
+        out, err = second.communicate()
+    finally:
+        timer.cancel()
+        signal_group(first.pid, signal.SIGKILL)
+        first.wait()
+    return second.returncode, out, err

@@ -10,10 +10,12 @@ from pathlib import Path
 
 from aigon.files.atomic import write_view
 from aigon.git.file_protection import FileProtection, ProtectedPaths
+from aigon.git.held_objects import HeldObjects
 from aigon.git.locks import GitLocks
 from aigon.git.protected_paths import list_global_config, make_opinion, watch_git_paths
 from aigon.git.ref_protection import RefProtection
 from aigon.git.refs import NOBODY, Rivals
+from aigon.git.run_repository import RunRepository
 from aigon.git.workspace import Workspace
 from aigon.job.world import Attendant
 from aigon.model.changes import Concern, hash_change
@@ -39,12 +41,16 @@ class Watch(Attendant):
     note: Path | None = None
     own: Path = Path()
     locks: GitLocks | None = None
+    run: RunRepository | None = None
+    """What agents commit to; None if they commit to the person's repository."""
+    held: HeldObjects | None = None
 
     def begin(self) -> tuple[str, ...]:
         """Take everything as it is before any agent runs for right, but what a turn that was killed did to git.
 
         That is put back; a sentence each.
         """
+        deleted = self._hold(believe=not (self.note and self.note.exists()))
         try:
             self.git.recall(self.note.read_bytes() if self.note else b"{}", self.own)
         except (OSError, ValueError, TypeError):
@@ -55,7 +61,7 @@ class Watch(Attendant):
         self.refs.remember()
         if self.locks:
             self.locks.remember()
-        return restored
+        return (*deleted, *restored)
 
     def before_turn(self) -> None:
         """Take aigon's own records as they are now for right."""
@@ -67,24 +73,37 @@ class Watch(Attendant):
             self.locks.remember()
         if self.mains:
             self.mains.before_turn()
+        self._hold()
+        if self.run:
+            self.run.lend()
 
     def after_turn(self, park: Park) -> tuple[str, ...]:
         """Put back what the agent changed; a sentence each. Every process of it has to be gone."""
+        taken = self.run.take_back(park) if self.run else self._hold()
         stale = self.locks.move_stale() if self.locks else ()
         found = [*self.git.put_back(), *self.records.put_back()]
         if self.note:
             self.note.unlink(missing_ok=True)
         mains = self.mains.after_turn() if self.mains else ()
-        return (*stale, *(each.sentence for each in found), *mains, *self._restore_refs(park))
+        if self.run and taken:
+            self.refs.remember()
+        return (*taken, *stale, *(each.sentence for each in found), *mains, *self._restore_refs(park))
 
     def after_checks(self, park: Park) -> tuple[str, ...]:
         """The same for what the checks ran, while aigon writes its own records."""
         stale = self.locks.move_stale() if self.locks else ()
-        return (*stale, *(each.sentence for each in self.git.put_back()), *self._restore_refs(park))
+        return (*self._hold(), *stale, *(each.sentence for each in self.git.put_back()), *self._restore_refs(park))
+
+    def close(self) -> None:
+        if self.run:
+            self.run.close()
 
     def own_refs_moved(self) -> None:
         """aigon itself wrote refs (something was saved aside): they are right as they are now."""
         self.refs.remember()
+
+    def _hold(self, *, believe: bool = False) -> tuple[str, ...]:
+        return self.held.hold(self.refs.known(), believe=believe) if self.held else ()
 
     def _restore_refs(self, park: Park) -> Iterator[str]:
         for moved in self.refs.put_back(park):
@@ -102,6 +121,7 @@ def watch(
     journal: Path,
     rivals: Rivals = NOBODY,
     note: Path | None = None,
+    run: RunRepository | None = None,
 ) -> Watch:
     """A watch over a checkout; `records` are aigon's files that are written whole, `journal` grows.
 
@@ -121,4 +141,6 @@ def watch(
         note=note,
         own=git.directory,
         locks=GitLocks(git.root, git.git_dir, git.common_dir, displaced),
+        run=run,
+        held=HeldObjects(git, home / "held"),
     )

@@ -9,7 +9,7 @@ from aigon.config.models import Config
 from aigon.files.system_errors import find_volumes
 from aigon.git import secret_files
 from aigon.git.refs import Rivals
-from aigon.isolation.run_sandbox import make_run_sandbox
+from aigon.isolation.run_sandbox import RunSandbox, make_run_sandbox
 from aigon.job import branch
 from aigon.job.job import Job
 from aigon.job.ledger import BASELINES, open_ledger
@@ -27,6 +27,7 @@ from aigon.process.stop import Stop
 from aigon.proof.frozen import Frozen, ProtectedFiles, copy_of
 from aigon.proof.restore import MainsOwn
 from aigon.proof.watch import watch
+from aigon.run.lent_repository import make_run_repository
 from aigon.run.opening import OpenedRun, Opening
 from aigon.secrets import redaction
 from aigon.secrets.leaks import list_exclude_lines
@@ -108,7 +109,8 @@ def _start_watch(opening: Opening, opened: OpenedRun, world: World) -> None:
     )
     hooks = opening.checkout.config.get("core.hookspath", "")
     rivals = find_rivals(world.home, seat.candidate)
-    made = watch(workspace, hooks, world.home, files, records.journal, rivals, records.before_turn)
+    run = make_run_repository(workspace, world.get(RunSandbox), rivals)
+    made = watch(workspace, hooks, world.home, files, records.journal, rivals, records.before_turn, run)
     if seat.candidate:
         aside, protected = workspace.own / "displaced", world.get(ProtectedFiles).files
         made.mains = MainsOwn(seat.main, workspace.trusted, aside, protected, opened.prepared.protection)

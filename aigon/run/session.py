@@ -32,6 +32,7 @@ from aigon.process.running import loop_lock
 from aigon.process.stop import Stop
 from aigon.run import invocations, resume
 from aigon.run.choices import record_choices
+from aigon.run.lent_repository import recover_turn
 from aigon.run.opening import Confirm, OpenedRun, Opening, begin_run, freeze_job
 from aigon.run.prepare import Prepared, build_job, prepare_ready
 from aigon.run.repair.journal import are_views_intact, repair_views
@@ -139,10 +140,12 @@ def _locate_sound_records(opening: Opening, name: str) -> Records:
 
 
 def _end_leftovers(opening: Opening, name: str, old: State) -> None:
-    """End what a killed aigon left running: its agent would go on editing beside the next one."""
+    """End what a killed aigon left running, whose agent would go on editing beside the next one; keep its commits."""
     ended = invocations.end_left_by_feature(opening.home, name, opening.seat.label)
     if old.started and old.outcome is None:
         ended += orphans.end_leftovers_of_run(old.started.run_id)
+    for sentence in recover_turn(opening):
+        print(f"aigon: {sentence} (of the turn that was killed)", file=sys.stderr)
     if ended:
         print(f"aigon: an aigon that was killed had left {ended} processes running; they are ended", file=sys.stderr)
 

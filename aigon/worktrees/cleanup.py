@@ -14,6 +14,7 @@ from aigon.files.locks import hold_lock
 from aigon.git import worktrees
 from aigon.git.blind_spots import refuse_hidden_changes
 from aigon.git.person import Checkout
+from aigon.git.run_repository import put_back_link
 from aigon.git.workspace import Workspace
 from aigon.job.branch import list_saved_work
 from aigon.job.seat import checkout_lock
@@ -96,6 +97,7 @@ def remove_safely(main: Checkout, candidate: Candidate, *, park: bool) -> str:
         if str(path) != candidate.path and not (path.parent / MARKER).exists():
             return f"its branch is checked out in {path}, which aigon did not make: git worktree remove {path}"
         with _hold_locks(home, candidate, path), Checkout.open(path) as worktree:
+            put_back_link(path)
             if worktree.root != path.resolve():
                 return f"git takes {path} for a part of {worktree.root}"
             return _Removal(main, worktree, candidate, home, park).carry_out()

@@ -21,6 +21,7 @@ from aigon.files.home import ensure_home, find_home
 from aigon.git import worktrees
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository
+from aigon.git.run_repository import put_back_link
 from aigon.job import branch
 from aigon.journal.records import candidate_records, list_candidates
 from aigon.model.candidates import Candidate
@@ -66,6 +67,7 @@ def provide_worktree(
     found = replace(candidate, path=str(path))
     if is_in_use(main, candidate):
         return found
+    put_back_link(path)
     with Checkout.open(path) as checkout:
         _require_own_work_tree(checkout, path)
         if not (checkout.git_dir / "index").exists():  # git was killed before it checked anything out

@@ -42,7 +42,7 @@ def boxed(mechanism: Mechanism, folder: Path, network: Network = "open", **more:
     """A sandbox in which `folder`/work can be written."""
     for name in ("work", "own"):
         (folder / name).mkdir(exist_ok=True)
-    grants = Grants(**{"write": (str(folder / "work"),), **more}, network=network)
+    grants = Grants(**{"write": (str(folder / "work"),), **more}, network=network)  # type: ignore[arg-type]
     return Sandbox(mechanism, grants, folder / "own")
 
 

@@ -824,6 +824,7 @@ PLANTS = """
 def test_what_an_agent_planted_in_git_does_not_outlast_a_kill(lab: Lab) -> None:
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
     lab.config(proof="in-place")
+    lab.env["AIGON_SANDBOX"] = "none"  # in one the agent has no way to plant anything there
     lab.agent(PLANTS)
     process = lab.start(*LOOP)
     begun(lab, process)

@@ -129,25 +129,27 @@ def test_an_honest_agent_works_as_before_and_a_curious_one_finds_nothing(mechani
     box = Box(tmp_path, HONEST + HOSTILE + hooks, mechanism)
     assert f"agents run in a sandbox: {mechanism}" in box.run()
     said = box.said()
-    reach = {"hooks", "config"} if mechanism == "landlock" else set()  # part of a folder that git has to write
-    assert {name for name, end in said.items() if end == "open"} == reach
+    # With mounts they are those of the agent's own repository, with Landlock part of a folder that git has to write.
+    assert {name for name, end in said.items() if end == "open"} == {"hooks", "config"}
     assert len(said) == 12
     box.untouched()
     assert box.file("~/.cache/tool/entry").read_text() == "kept\n"
     assert {"the work", "the draft"} <= set(box.lab.git("log", "--format=%s", BRANCH).splitlines())
-    assert not (box.lab.root / ".git/hooks/pre-commit").exists()
+    assert not (box.lab.root / ".git/hooks/pre-commit").exists() and not box.lab.git("config", "core.hooksPath", code=1)
     box.lab.git("fsck", "--strict")
 
 
 def test_in_a_worktree_neither_the_main_checkout_nor_a_rival_is_in_reach(mechanism: Mechanism, tmp_path: Path) -> None:
     worktrees = r"""
-    common=$(git rev-parse --git-common-dir)
-    main=$(dirname "$common")
+    main=$SECRETS/../repo
+    common=$main/.git
     try main "cat $main/README.md"
     try rival "cat $main/../repo-worktrees/rival/README.md"
     try rivals "ls $main/../repo-worktrees/rival"
     try hooks "echo exit 1 > $common/hooks/pre-commit"
-    try config 'git config core.hooksPath /tmp'
+    try config 'git config -f "$common/config" core.hooksPath /tmp'
+    try objects 'rm -r "$common/objects"'
+    try ref 'git --git-dir="$common" update-ref -d refs/heads/main'
     try index "echo bad > $common/index"
     try head "echo bad > $common/HEAD"
     try folder "echo bad > $common/worktrees/rival/HEAD"
@@ -156,7 +158,7 @@ def test_in_a_worktree_neither_the_main_checkout_nor_a_rival_is_in_reach(mechani
     box.lab.git("worktree", "add", "-q", "-b", "rival", "../repo-worktrees/rival")
     box.run("--worktree")
     said = box.said()
-    assert [name for name, end in said.items() if end == "open"] == [] and len(said) == 18
+    assert [name for name, end in said.items() if end == "open"] == [] and len(said) == 20
     box.untouched()
     assert box.lab.git("status", "--porcelain") == ""
     assert {"the work", "the draft"} <= set(box.lab.git("log", "--all", "--format=%s").splitlines())

@@ -27,7 +27,8 @@ LEAVES = """
 
 @pytest.fixture
 def lab(lab: Lab) -> Lab:
-    """A feature that wants done.txt."""
+    """A feature that wants done.txt, and agents that no sandbox gives a repository of their own."""
+    lab.env["AIGON_SANDBOX"] = "none"
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
     lab.config(proof="in-place")
     return lab

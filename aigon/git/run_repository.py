@@ -1,0 +1,261 @@
+"""A repository of the run's own, to which an agent commits: it borrows the person's objects, and nothing leads back.
+
+In the sandbox the person's objects, refs and settings can only be read. While an agent works, the file `.git` of its
+worktree names this repository, which git finds by itself, without variables; after the turn it is the person's again.
+In the main checkout, where `.git` is a folder, this one is mounted over it for the agent alone.
+
+aigon takes over by hash what the agent committed: a pack that is made inside of the sandbox is indexed outside of it as
+a stream, with every check of git's, and moves only if all that it names is there. The agent's store is hostile: no git
+outside of the sandbox reads it, nor its settings.
+"""
+
+import os
+import re
+import shutil
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aigon.files.atomic import move_aside, write_view, write_whole
+from aigon.git.foreign_objects import Confine, remove_tree, take_large_files, take_objects
+from aigon.git.locks import copy_index
+from aigon.git.refs import HELD, LONGEST, is_hash
+from aigon.git.repository import LENT, RUN_FOLDER, find_lender, is_named
+from aigon.git.workspace import Workspace
+
+SaveAside = Callable[[str, str], str]
+"""Saves an object aside under a ref made of a name; returns the ref."""
+LARGEST_REFS, MOST_REFS = 16 << 20, 100_000
+_TAKEN = ("refs/heads/", "refs/tags/", "refs/notes/", "refs/stash")
+_OPAQUE = ("refs/stash", HELD)
+"""Refs of the person's that the agent does not get."""
+_MADE = frozenset(
+    ("HEAD", "config", "config.worktree", "hooks", "index", "info", "modules", "objects", "packed-refs", "refs",
+     "shallow", "lfs", LENT, "commondir", "gitdir")
+)  # fmt: skip
+"""What is made anew for each turn. All else is kept as the agent left it, such as a rebase under way; no lock is."""
+_PACKED = re.compile(r"^([0-9a-f]{40,64}) (refs/\S+)$", re.M)
+_STASHED = re.compile(rb"^[0-9a-f]{40,64} ([0-9a-f]{40,64}) ", re.M)
+_NAME = re.compile(r"refs(?:/[\w+-]+(?:\.(?!lock\b)[\w+-]+)*)+", re.A)
+"""Names of refs that an agent gets back in its next turn, and that a message may hold."""
+
+
+def put_back_link(root: Path) -> None:
+    """Let `.git` in the worktree at `root` name the person's git directory again. No agent may be working there."""
+    if lender := find_lender(root):
+        _write_link(root, lender)
+        with suppress(OSError):  # nobody added a submodule
+            (lender / "modules").rmdir()
+
+
+def find_lent_branch(git_dir: Path) -> str | None:
+    """Return the branch of a turn that was killed while agents worked in this checkout; None if there is none."""
+    with suppress(OSError):
+        return (git_dir / "aigon" / "lent").read_text().partition("\n")[0]
+    return None
+
+
+def _write_link(root: Path, git_dir: Path) -> None:
+    kept = git_dir / "aigon" / "link"
+    text = kept.read_bytes() if kept.is_file() else b"gitdir: %s\n" % os.fsencode(git_dir)
+    write_whole(root / ".git", text, (git_dir / "aigon", root / ".aigon" / "runs"))
+
+
+@dataclass(slots=True)
+class RunRepository:
+    """The repository in `aigon/run` of the checkout's git directory.
+
+    `confine` returns the command line that runs a program in the agent's sandbox; `rivals` are branches that the agent
+    does not get; `over` is the folder over which the sandbox mounts it, None if the work tree's `.git` is a file.
+    """
+
+    workspace: Workspace
+    confine: Confine
+    rivals: frozenset[str] = frozenset()
+    over: Path | None = None
+    _theirs: dict[str, str] = field(default_factory=dict)
+    """The person's refs as the agent got them."""
+    _made: dict[str, str] = field(default_factory=dict)
+    """Refs that the agent made in earlier turns, which it gets again."""
+
+    @property
+    def folder(self) -> Path:
+        return self.workspace.own / RUN_FOLDER[1]
+
+    @property
+    def _branch(self) -> str:
+        return f"refs/heads/{self.workspace.branch}"
+
+    def lend(self) -> None:
+        """Make the repository as the branch is now, and let the work tree name it. Raises OSError."""
+        tip, own = self.workspace.tip(), self.workspace.own
+        if tip is None:
+            return
+        git = self.workspace.trusted
+        git.refs("update-ref", HELD + self.workspace.branch, tip)
+        old = own / "run.old"
+        remove_tree(old)
+        if os.path.lexists(self.folder):
+            self.folder.chmod(0o700)
+            self.folder.rename(old)
+        self._theirs = {**self._read_persons(), self._branch: tip}
+        self._make({**self._made, **self._theirs})
+        for name in sorted(set(_list_names(old)) - _MADE):
+            if not name.endswith(".lock"):
+                (old / name).rename(self.folder / name)
+        remove_tree(old)
+        if self.over:
+            return
+        link = git.root / ".git"
+        if find_lender(git.root) is None:
+            (own / "link").write_bytes(link.read_bytes())
+        write_whole(link, b"gitdir: %s\n" % os.fsencode(self.folder), (own, git.root / ".aigon" / "runs"))
+
+    def _read_persons(self) -> dict[str, str]:
+        _, out = self.workspace.trusted.refs("for-each-ref", "--format=%(objectname) %(refname)")
+        refs = {name: value for value, name in _PACKED.findall(out)}
+        hidden = {f"refs/heads/{name}" for name in self.rivals}
+        return {ref: value for ref, value in refs.items() if ref not in hidden and not ref.startswith(_OPAQUE)}
+
+    def _make(self, refs: Mapping[str, str]) -> None:
+        git, folder = self.workspace.trusted, self.folder
+        for name in ("objects/info", "objects/pack", "refs/heads", "info", "hooks"):
+            (folder / name).mkdir(parents=True)
+        (folder / "HEAD").write_text(f"ref: {self._branch}\n")
+        packed = "".join(f"{value} {ref}\n" for ref, value in sorted(refs.items()))
+        (folder / "packed-refs").write_text(f"# pack-refs with: sorted\n{packed}")
+        write_view(self.workspace.own / "lent", f"{self.workspace.branch}\n{packed}")
+        objects = f"../{LENT}/objects" if self.over else git.common_dir / "objects"
+        (folder / "objects" / "info" / "alternates").write_text(f"{objects}\n")
+        config = (git.common_dir / "config").read_bytes()
+        (folder / "config").write_bytes(config.rstrip(b"\n") + b"\n[core]\n\tbare = false\n")
+        _copy_files(git.git_dir, folder, ("config.worktree", "info/sparse-checkout"))
+        _copy_files(git.common_dir, folder, ("shallow", "info/exclude", "info/attributes"))
+        hooks = [f"hooks/{name}" for name in _list_names(git.common_dir / "hooks") if not name.endswith(".sample")]
+        _copy_files(git.common_dir, folder, hooks)
+        copy_index(git.git_dir / "index", folder / "index", folder)
+        # Submodules have repositories of their own, which belong to this worktree alone.
+        modules = git.git_dir / "modules"
+        modules.mkdir(exist_ok=True)
+        if self.over:
+            for name in (f"{LENT}/objects", f"{LENT}/lfs", "modules"):
+                (folder / name).mkdir(parents=True)
+        else:
+            (folder / "modules").symlink_to(modules)
+
+    def take_back(self, save_aside: SaveAside) -> tuple[str, ...]:
+        """Put the person's `.git` back, and take over what was committed; return a sentence for what is worth saying.
+
+        The branch moves to the agent's last commit. What else the agent committed is saved aside. Every process of the
+        agent has to be gone.
+        """
+        git, own, sentences = self.workspace.trusted, self.workspace.own, self._put_back()
+        if not self.folder.is_dir() or not (own / "lent").is_file():
+            return tuple(sentences)
+        lent = {name: value for value, name in _PACKED.findall((own / "lent").read_text())}
+        self.folder.chmod(0o700)
+        old, head, refs = lent[self._branch], *self._read_agents()
+        new = {ref: value for ref, value in refs.items() if value != lent.get(ref)}
+        if is_hash(head) and head not in new.values():
+            new["HEAD"] = head
+        for value in self._read_stashed():
+            if value not in new.values():
+                new[f"refs/stash-{len(new)}"] = value
+        wanted = set(new.values()) - set(lent.values())
+        objects = (self.over or self.folder) / "objects"
+        if wanted and (why := take_objects(git, objects, wanted, self.confine, own / "incoming")):
+            kept = f"the files stay, the commits are in {move_aside(self.folder, own / 'displaced')}"
+            (own / "lent").unlink()
+            return (*sentences, f"what was committed could not be taken over ({why}): {kept}")
+        if head not in (f"ref: {self._branch}", ""):
+            sentences.append(f"HEAD had left the branch {self.workspace.branch}; it was put back")
+        tip = new.pop(self._branch, old)
+        if tip != old and (self.workspace.tip() != old or self.workspace.ref.move(tip, old)[0]):
+            new[self._branch] = tip
+        self._made = {ref: value for ref, value in refs.items() if ref not in self._theirs and _NAME.fullmatch(ref)}
+        sentences += self._save_others({ref: value for ref, value in new.items() if value in wanted}, save_aside)
+        sentences += take_large_files(self.folder / "lfs" / "objects", git.common_dir / "lfs" / "objects")
+        (own / "lent").unlink()
+        return tuple(sentences)
+
+    def _put_back(self) -> list[str]:
+        root, git_dir = self.workspace.root, self.workspace.own.parent
+        if find_lender(root) == git_dir:
+            put_back_link(root)
+        elif not self.over and not is_named(git_dir, root):
+            if os.path.lexists(root / ".git"):
+                move_aside(root / ".git", self.workspace.own / "displaced")
+            _write_link(root, git_dir)
+            return [".git was changed; it was put back"]
+        return []
+
+    def _save_others(self, others: Mapping[str, str], save_aside: SaveAside) -> Iterator[str]:
+        tip = self.workspace.tip()
+        for ref, value in others.items():
+            if tip is None or not self.workspace.is_ancestor(value, tip):
+                name = ref.removeprefix("refs/").removeprefix("heads/")
+                saved = save_aside(re.sub(r"[^\w-]+", "-", name)[:80], value)
+                shown = name if _NAME.fullmatch(ref) or name == ref else "ref"
+                yield f"the agent's {shown} has commits that are not on the branch; they are kept as {saved}"
+
+    def _read_agents(self) -> tuple[str, dict[str, str]]:
+        """Return what HEAD and the refs of the agent's say. Its files are only read if they are files."""
+        text = _read_plain(self.folder / "packed-refs", LARGEST_REFS).decode(errors="replace")
+        refs = {name: value for value, name in _PACKED.findall(text)}
+        folders = ["refs"]
+        for folder in folders:
+            place = self.folder / folder
+            if place.is_symlink() or len(folders) > MOST_REFS:
+                continue
+            with suppress(OSError), os.scandir(place) as entries:
+                for entry in entries:
+                    name = f"{folder}/{entry.name}"
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(name)
+                    elif not name.endswith(".lock"):
+                        refs[name] = _read_plain(Path(entry.path), LONGEST).decode(errors="replace").strip()
+        head = _read_plain(self.folder / "HEAD", LONGEST).decode(errors="replace").strip()
+        return head, {ref: value for ref, value in refs.items() if ref.startswith(_TAKEN) and is_hash(value)}
+
+    def _read_stashed(self) -> Iterator[str]:
+        """Yield the commits of the agent's stash, of which only the newest is a ref."""
+        log = _read_plain(self.folder / "logs" / "refs" / "stash", LARGEST_REFS)
+        yield from dict.fromkeys(value.decode() for value in _STASHED.findall(log)[-100:])
+
+    def close(self) -> None:
+        """Remove the repository, unless a turn was broken off: then the next aigon takes over what is in it."""
+        own = self.workspace.own
+        self._put_back()
+        if (own / "lent").exists():
+            return
+        with suppress(OSError):
+            (own.parent / "modules").rmdir()
+        for name in ("run", "run.old"):
+            remove_tree(own / name)
+        (own / "link").unlink(missing_ok=True)
+        self.workspace.trusted.refs("update-ref", "-d", HELD + self.workspace.branch)
+
+
+def _list_names(folder: Path) -> list[str]:
+    with suppress(OSError):
+        return os.listdir(folder)  # noqa: PTH208 - names alone
+    return []
+
+
+def _copy_files(source: Path, target: Path, names: Iterable[str]) -> None:
+    for name in names:
+        if (source / name).is_file():
+            shutil.copy(source / name, target / name)
+
+
+def _read_plain(path: Path, largest: int) -> bytes:
+    """Return a file's bytes; nothing for a link, a pipe or whatever else stands there, or if it is too large."""
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(handle, "rb") as file:  # noqa: PTH123 - of a handle
+            state = os.fstat(handle)
+            if stat.S_ISREG(state.st_mode) and state.st_size <= largest:
+                return file.read(largest)
+    return b""

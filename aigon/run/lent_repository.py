@@ -1,0 +1,56 @@
+"""The repository that a run's agents commit to, and what they committed in a turn that was killed."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from aigon.config.grants import Grants
+from aigon.files.home import state_home
+from aigon.git.person import Checkout
+from aigon.git.refs import Rivals
+from aigon.git.run_repository import RunRepository, find_lent_branch
+from aigon.git.workspace import Workspace
+from aigon.isolation.machine_paths import add_git_grants, expand_existing, is_repository_lent, load_sandbox_data
+from aigon.isolation.run_sandbox import HOMES, RunSandbox
+from aigon.isolation.sandbox import Sandbox, choose_mechanism
+from aigon.run.opening import Opening
+
+
+def make_run_repository(workspace: Workspace, sandbox: RunSandbox, rivals: Rivals) -> RunRepository | None:
+    """Return the repository for agents in this sandbox; None if they have to commit to the person's."""
+    root = workspace.root
+    if not is_repository_lent(root, sandbox.mechanism):
+        return None
+    return RunRepository(workspace, lambda argv: sandbox.confine(argv, root), rivals.branches, _find_covered(root))
+
+
+def _find_covered(root: Path) -> Path | None:
+    return None if (root / ".git").is_file() else root / ".git"
+
+
+def recover_turn(opening: Opening) -> tuple[str, ...]:
+    """Take over what was committed in a turn that was killed; return a sentence for what is worth saying.
+
+    Nothing of that turn may be running any more. The agent's store is read in a sandbox that can write nothing.
+    """
+    checkout = opening.checkout
+    branch = find_lent_branch(checkout.git_dir)
+    if branch is None:
+        return ()
+    workspace = opening.open_workspace(branch)
+    sandbox = _make_reading_sandbox(checkout)
+    confine = RunSandbox(box=sandbox).confine
+    left = RunRepository(workspace, lambda argv: confine(argv, checkout.root), over=_find_covered(checkout.root))
+    said = left.take_back(lambda name, commit: workspace.keep(f"{branch}/{name}", commit))
+    left.close()
+    return said
+
+
+def _make_reading_sandbox(checkout: Checkout) -> Sandbox | None:
+    mechanism = choose_mechanism()
+    if not is_repository_lent(checkout.root, mechanism):
+        return None
+    hidden = (*HOMES, *expand_existing(load_sandbox_data().never, os.environ), str(state_home()))
+    grants = Grants(hidden=tuple(path for path in hidden if Path(path).exists()), read=(str(checkout.root),))
+    granted = add_git_grants(grants, checkout.root, checkout.git_dir, checkout.common_dir, mechanism)
+    return Sandbox(mechanism, replace(granted, write=()), checkout.git_dir / "aigon" / "recovery")
