@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aigon.checks.dependencies import Dependencies, choose_dependencies, keep_folder, locate_kept, run_setup
 from aigon.checks.execution import CRITERION
@@ -20,7 +21,7 @@ from aigon.job.job import Job
 from aigon.job.results import Result
 from aigon.job.world import CheckEnvironment, World
 from aigon.model.changes import Concern
-from aigon.model.checks import Check, Finding, Problem
+from aigon.model.checks import Check, Finding, Problem, TestResult
 from aigon.observation.observer import Observer
 from aigon.proof import criteria
 from aigon.proof.base_tests import BaseVersions, find_lost_tests, leave_out_files, restore_base_versions
@@ -29,6 +30,9 @@ from aigon.proof.frozen import Frozen
 from aigon.proof.inputs import find_inputs
 from aigon.proof.kept_tests import TestFiles, find_kept_tests
 from aigon.proof.worth.new_tests import Tree, list_counting, make_concerns, remove_tests, weigh_new_tests
+
+if TYPE_CHECKING:
+    from aigon.proof.negative_control import Control
 
 _RUNNER = re.compile(r"\b(?:make|just|task|npm|pnpm|yarn|bun|tox|nox)\b")
 """Programs that do what a file of the project says."""
@@ -129,6 +133,7 @@ class ProofResult:
     log: str = ""
     lacking: tuple[str, ...] = ()
     concerns: tuple[Concern, ...] = ()
+    control: "Control | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,16 +161,20 @@ class ProofBench:
         *,
         of_people: bool = False,
         observer: Observer | None = None,
+        overlay: Mapping[str, bytes | None] | None = None,
     ) -> dict[str, Result]:
         """Run checks on a clean export of `tree`; their output goes to the folder `name`. Raises AigonError.
 
         What Python compiles on a tree that is `of_people` alone serves the rooms after it. With an `observer`
-        those that may read more than their subject run one after the other.
+        those that may read more than their subject run one after the other. The files in `overlay` stand in place of
+        the tree's, and are in no repository; what is None is left out.
         """
         if not checks:
             return {}
         with opened(self.job, self.world, self.rooms, tree) as (inside, room):
             self.lacking.update(room.exported.missing)
+            for path, data in (overlay or {}).items():
+                _write_over(room.root / path, data)
             # Every check, whatever another says; nothing that was remembered counts.
             plan = Schedule(
                 0,
@@ -212,6 +221,11 @@ class ProofBench:
             base = {test: outcome for test, outcome in base.items() if test not in kept}
         return find_lost_tests(base, result.tests, tested.reported, result.reported)
 
+    def list_base_tests(self, check: Check) -> dict[str, TestResult]:
+        """Return the tests that a check ran on the base, without those that need not pass as they did there."""
+        tested = self.record.tested.get(name_in_record(check))
+        return leave_out_files(tested.tests, self.theirs) if tested else {}
+
     def find_failed(self, checks: Sequence[Check], results: Mapping[str, Result], *, whole: bool) -> dict[str, Trouble]:
         """Return what failed, by check; with `whole` also what no longer runs of the base's tests."""
         failed = {}
@@ -232,6 +246,15 @@ def _run_silently(inside: World, checks: Sequence[Check], plan: Schedule) -> tup
     except StopIteration as end:
         results: tuple[Result, ...] = end.value
     return results
+
+
+def _write_over(file: Path, data: bytes | None) -> None:
+    """Give a file of a room another content, with the mode that it has; None: remove it."""
+    if data is None or file.is_symlink():
+        file.unlink(missing_ok=True)
+    if data is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
 
 
 def make_bench(
@@ -269,16 +292,22 @@ def run_proof(
     if against and not world.stop.now:
         against = _tell_flaky(bench, tree, against, checks, whole=whole)
     with_base: dict[str, Trouble] = {}
+    control, laid_over, of_base = None, tree, results
     if touched and not against and not world.stop.now:
         # Tests of the base that the tree itself has lost: passed or not as they were, nobody will run them again.
         lost = ((check, bench.find_lost(check, results[check.name], touched.files)) for check in checks)
         with_base = {check.name: _describe_lost(check, problems) for check, problems in lost if problems}
-        with_base |= _run_with_base(bench, touched)
+        failed, of_base = _run_with_base(bench, touched)
+        with_base, laid_over = with_base | failed, touched.tree
     concerns: tuple[Concern, ...] = ()
     weighed = 0
     if not against and not world.stop.now:
         files = touched.files if touched else TestFiles({}, {})
         weighed, concerns = _weigh(bench, Tree(git, tree, rows, job.protection.part), checks, results, files)
+    if not against and not world.stop.now:
+        from aigon.proof.negative_control import run_control  # its parsers are needed nowhere else
+
+        control = run_control(bench, tree, laid_over, checks, of_base, [row.path for row in rows])
     commands = len(criteria.list_commands(job.spec.criteria))
     parts = ((len(checks) - commands, "check"), (commands, "command"), (weighed, "new test"))
     ran = " and ".join(f"{number} {noun}{'s' * (number > 1)}" for number, noun in parts if number)
@@ -291,6 +320,7 @@ def run_proof(
         log=str(folder),
         lacking=tuple(bench.lacking),
         concerns=concerns,
+        control=control,
     )
 
 
@@ -307,8 +337,8 @@ def _weigh(
     return len(worth.tests), tuple(make_concerns(worth, {name: each.summary for name, each in without.items()}))
 
 
-def _run_with_base(bench: ProofBench, touched: BaseVersions) -> dict[str, Trouble]:
-    """Return what fails with the base's tests and configuration in place of the agent's."""
+def _run_with_base(bench: ProofBench, touched: BaseVersions) -> tuple[dict[str, Trouble], dict[str, Result]]:
+    """Return what fails with the base's tests and configuration in place of the agent's, and all results."""
     job = bench.job
     commands = criteria.list_commands(job.spec.criteria)
     checks = [check for check in list_deciding(job) if check not in commands]
@@ -323,7 +353,7 @@ def _run_with_base(bench: ProofBench, touched: BaseVersions) -> dict[str, Troubl
     for command in commands:
         if trouble := _judge_command(bench, touched, command, results[command.name]):
             failed[command.name] = trouble
-    return failed
+    return failed, results
 
 
 def _judge_command(bench: ProofBench, touched: BaseVersions, command: Check, result: Result) -> Trouble | None:

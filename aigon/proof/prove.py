@@ -85,7 +85,9 @@ def _prove_snapshot(
         finding = _make_finding(proof, time.monotonic() - begun)
         yield CheckFinished(world.now(), snapshot.number, finding)
         findings = (*findings, finding)
-    concerns = apply_decisions((*concerns, *proof.concerns, *_judge_base_tests(job, proof)), job.decisions)
+    control = proof.control.judge() if proof.control else ()
+    concerns = (*concerns, *proof.concerns, *_judge_base_tests(job, proof), *control)
+    concerns = apply_decisions(concerns, job.decisions)
     findings = (*findings, *make_finding(concerns))
     if not any(concern.rule == BASE_TESTS and concern.level == "review" for concern in concerns):
         proof = replace(proof, with_base={})  # a person approved of it
@@ -136,6 +138,8 @@ def _make_finding(proof: ProofResult, seconds: float) -> Finding:
         made = Finding("proof", "proof", TITLE, "fail", summary, problems=problems)
     else:
         how = f"{proof.ran} passed on a clean export ({proof.mechanism})"
+        if proof.control and proof.control.summary:
+            how = f"{how}; {proof.control.summary}"
         made = Finding("proof", "proof", TITLE, "pass", how, problems=tuple(_list_weaknesses(proof)))
     names = () if made.status == "pass" else (fingerprint("proof", made.summary, *(p.test for p in problems)),)
     return replace(made, duration=seconds, fingerprints=names, log=proof.log)

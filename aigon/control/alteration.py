@@ -1,0 +1,90 @@
+"""Files with altered tests, and which test ids have to fail because of them."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from aigon.control import go, javascript, python, rust
+from aigon.control.places import AlterableTest, Draw, Edit, Place, apply_edits
+from aigon.syntax import Source, parse
+
+_FINDERS = {
+    "python": python.find_tests,
+    "javascript": javascript.find_tests,
+    "typescript": javascript.find_tests,
+    "tsx": javascript.find_tests,
+    "rust": rust.find_tests,
+    "go": go.find_tests,
+}
+_WORD = re.compile(r"\w+")
+
+
+def find_tests(path: str, data: bytes, seed: str) -> tuple[Source | None, tuple[AlterableTest, ...]]:
+    """Return a parsed file and its tests; no source, if it is in no language that is read."""
+    source = parse(path, data)
+    return source, tuple(_FINDERS[source.language](source, seed)) if source and not source.errors else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Alteration:
+    """The tests of a project's files by their ids. `chosen` are the places that were drawn, by test."""
+
+    sources: Mapping[str, Source]
+    tests: Sequence[AlterableTest]
+    chosen: Mapping[AlterableTest, Place]
+    _named: dict[str, list[AlterableTest]] = field(default_factory=dict)
+    _titled: list[AlterableTest] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for test in self.tests:
+            if test.is_title:
+                self._titled.append(test)
+            else:
+                self._named.setdefault(test.name, []).append(test)
+
+    def find_altered(self, ids: Iterable[str]) -> dict[str, tuple[AlterableTest, ...]]:
+        """Return the ids that have to fail, with the tests that each can mean: all of them are altered."""
+        found = ((each, self._find_meant(each)) for each in ids)
+        return {each: meant for each, meant in found if meant and all(test in self.chosen for test in meant)}
+
+    def _find_meant(self, name: str) -> tuple[AlterableTest, ...]:
+        """Return the tests that an id can mean, by its own words: those that fit best. They can be several: an id need
+        not begin at the root of the project."""
+        plain = name.partition("[")[0]
+        words = _WORD.findall(plain)
+        titled = [t for t in self._titled if (t.name in name if t.is_open else name.endswith(t.name))]
+        longest = max((len(test.name) for test in titled), default=0)
+        named = [test for word in dict.fromkeys(words) for test in self._named.get(word, ())]
+        meant = [*named, *(test for test in titled if len(test.name) == longest)]
+
+        def fit(test: AlterableTest) -> int:
+            parts = _WORD.findall(test.path)
+            return 10 * sum(owner in words for owner in test.owners) + sum(part in words for part in parts)
+
+        best = max(map(fit, meant), default=0)
+        return tuple(test for test in meant if fit(test) == best)
+
+
+def alter(files: Mapping[str, bytes], seed: str, only: frozenset[str] | None = None) -> Alteration:
+    """Draw one place of every test in these files, or of those in `only`, by path."""
+    sources, tests, chosen = {}, list[AlterableTest](), dict[AlterableTest, Place]()
+    for path, data in files.items():
+        source, found = find_tests(path, data, seed)
+        if source and found:
+            sources[path] = source
+            tests += found
+            for test in found if only is None or path in only else ():
+                if place := Draw(seed, path, *test.owners, test.name, "place").choose(test.places):
+                    chosen[test] = place
+    return Alteration(sources, tests, chosen)
+
+
+def write_files(
+    sources: Mapping[str, Source], edits: Iterable[tuple[str, Sequence[Edit]]]
+) -> Iterator[tuple[str, bytes]]:
+    """Yield path and content of each file that is edited."""
+    by_path: dict[str, list[Edit]] = {}
+    for path, some in edits:
+        by_path.setdefault(path, []).extend(some)
+    for path, some in by_path.items():
+        yield path, apply_edits(sources[path].data, some)

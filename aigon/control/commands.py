@@ -1,0 +1,74 @@
+"""Commands with an expected value in their own words: code for an interpreter, `test`, and a pattern for grep."""
+
+import re
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+
+from aigon.control import javascript, python
+from aigon.control.places import AlterableTest, Draw, apply_edits, words
+from aigon.syntax import Source, parse
+from aigon.text.shell import ListedCommand, list_commands
+
+_INTERPRETERS: Sequence[tuple[re.Pattern[str], str, str, Callable[[Source, str], AlterableTest]]] = (
+    (re.compile(r"(?:.*/)?(?:python|pypy)[\d.]*"), "-c", "command.py", python.find_in_script),
+    (re.compile(r"(?:.*/)?(?:node|bun)"), "-e", "command.js", javascript.find_in_script),
+)
+_EQUAL = words("= == -eq")
+_EXPANDED = re.compile(r"[$`\\]")
+_PLAIN = re.compile(r"[\w.,:;@%+/ ^$*'-]*")
+
+
+def alter_command(script: str, seed: str) -> str:
+    """Return the script with one expected value changed, so that it has to fail; "" if none is found."""
+    commands, draw = list_commands(script), Draw(seed, script)
+    for number, command in enumerate(commands):
+        decides = all(later.after in ("", "&&") for later in commands[number:])
+        if decides and "||" not in command.before and command.words[0] != "!":
+            for altered in (*_alter_code(script, command, seed), *_alter_words(script, command, draw)):
+                if altered != script:
+                    return altered
+    return ""
+
+
+def _alter_code(script: str, command: ListedCommand, seed: str) -> Iterator[str]:
+    for program, option, path, find in _INTERPRETERS:
+        if not program.fullmatch(command.words[0]) or option not in command.words[:-1]:
+            continue
+        code = command.words[command.words.index(option) + 1]
+        source = parse(path, code)
+        test = find(source, seed) if source and not source.errors else None
+        place = Draw(seed, code).choose(test.places) if test else None
+        for quote in ('"', "'") if source and place else ():
+            written = f"{quote}{_escape(code) if quote == chr(34) else code}{quote}"
+            if script.count(written) == 1 and (quote == "'" or not _EXPANDED.search(code)):
+                altered = apply_edits(source.data, place.edits).decode()
+                yield script.replace(written, shlex.quote(altered))
+
+
+def _escape(code: str) -> str:
+    return code.replace('"', '\\"')
+
+
+def _alter_words(script: str, command: ListedCommand, draw: Draw) -> Iterator[str]:
+    listed = command.words
+    tested = listed[0] in ("test", "[", "[[") or listed[-1] in ("]", "]]")
+    for number, word in enumerate(listed[:-1]):
+        value = listed[number + 1]
+        if tested and word in _EQUAL and not _EXPANDED.search(value):
+            other = draw.alter_number(value) if word == "-eq" else f"{value}{draw.word}"
+            yield from _replace_word(script, value, other or "", rf"(?<=\s){re.escape(word)}\s+")
+    if listed[0].rpartition("/")[2] in ("grep", "rg") and not any(_is_option(word, "vcL") for word in listed):
+        patterns = [word for word in listed[1:] if not word.startswith("-")]
+        if patterns and _PLAIN.fullmatch(patterns[0]):
+            yield from _replace_word(script, patterns[0], f"{patterns[0]}{draw.word}", r"\s")
+
+
+def _is_option(word: str, letters: str) -> bool:
+    return word.startswith("-") and not word.startswith("--") and any(letter in word for letter in letters)
+
+
+def _replace_word(script: str, value: str, other: str, before: str) -> Iterator[str]:
+    """Yield the script with one word replaced, if it stands at just one place behind `before`."""
+    found = list(re.finditer(rf"{before}(?P<word>(?P<quote>['\"]?){re.escape(value)}(?P=quote))(?=[\s;)\]]|$)", script))
+    if len(found) == 1 and other and (value or found[0]["quote"]):
+        yield f"{script[: found[0].start('word')]}{shlex.quote(other)}{script[found[0].end('word') :]}"

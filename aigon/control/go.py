@@ -1,0 +1,103 @@
+"""Places in tests that are written in Go: conditions before `t.Error` and its like, and testify's assertions."""
+
+import re
+from collections.abc import Iterator
+
+from aigon.control.places import ASSERTION, LITERAL, UNSURE, AlterableTest, Draw, Edit, Place, Values, words
+from aigon.syntax import Node, Source
+
+_FAILING = re.compile(r"\b(\w+)\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(")
+_LOOPS = words("for_statement func_literal expression_case default_case")
+_OPPOSITES = {"Equal": "NotEqual", "True": "False", "Nil": "NotNil", "NoError": "Error", "Empty": "NotEmpty"}
+_OPPOSITES |= {opposite: name for name, opposite in _OPPOSITES.items()}
+_TESTED = re.compile(r"\(\s*(\w+)\s+\*testing\.T\s*\)")
+
+
+def _alter_integer(source: Source, node: Node, draw: Draw) -> str | None:
+    text = source.text(node)
+    return str(draw.small(int(text))) if text.isdigit() and (text == "0" or text[0] != "0") else None
+
+
+def _alter_text(source: Source, node: Node, draw: Draw) -> str | None:
+    text = source.text(node)
+    return f"{text[:-1]}{draw.word}{text[-1]}"
+
+
+_VALUES = Values(
+    {
+        "int_literal": _alter_integer,
+        "float_literal": lambda source, node, draw: draw.alter_number(source.text(node)),
+        "interpreted_string_literal": _alter_text,
+        "raw_string_literal": _alter_text,
+        "true": lambda *_: "false",
+        "false": lambda *_: "true",
+    },
+    frozenset(
+        (
+            "unary_expression",
+            "composite_literal",
+            "literal_value",
+            "literal_element",
+            "slice_type",
+            "type_identifier",
+            "array_type",
+            "keyed_element",
+            "map_type",
+        )
+    ),
+)
+
+
+def find_tests(source: Source, seed: str) -> Iterator[AlterableTest]:
+    """Yield the functions `TestX(t *testing.T)`."""
+    for node in source.root.children if source.path.endswith("_test.go") else ():
+        name, body, takes = (node.get(field) for field in ("name", "body", "parameters"))
+        if node.kind != "function_declaration" or not name or not body or not takes:
+            continue
+        tested = _TESTED.fullmatch(source.text(takes))
+        if tested and source.text(name).startswith("Test"):
+            draw = Draw(seed, source.path, source.text(name))
+            breaking = (body.start + 1, body.start + 1, f' {tested[1]}.Fatal("control");')
+            places = tuple(_find_places(source, body, tested[1], draw, 0))
+            yield AlterableTest(source.path, source.text(name), places, breaking)
+
+
+def _find_places(source: Source, node: Node, tested: str, draw: Draw, unsure: int) -> Iterator[Place]:
+    for child in node.children:
+        inside = unsure
+        if child.kind == "if_statement":
+            consequence = child.get("consequence")
+            failing = _FAILING.search(source.text(consequence)) if consequence else None
+            condition = child.get("condition")
+            if failing and condition and child.field != "alternative":
+                breaking = (child.start, child.start, f'{failing[1]}.Fatal("control"); ')
+                for edits, rank in _alter_condition(source, condition, draw):
+                    yield Place(edits, breaking, rank + unsure, child.line)
+            inside = UNSURE
+        elif child.kind == "expression_statement":
+            breaking = (child.start, child.start, f'{tested}.Fatal("control"); ')
+            for edits, rank in _alter_call(source, child.children[0], draw):
+                yield Place(edits, breaking, rank + unsure, child.line)
+        elif child.kind in _LOOPS:
+            inside = UNSURE
+        yield from _find_places(source, child, tested, draw, inside)
+
+
+def _alter_condition(source: Source, condition: Node, draw: Draw) -> Iterator[tuple[tuple[Edit, ...], int]]:
+    sides = [side for side in (condition.get("left"), condition.get("right")) if side]
+    if any(child.kind == "!=" for child in condition.children):
+        yield from _VALUES.compare(source, sides, draw)
+    yield ((condition.start, condition.start, "!("), (condition.end, condition.end, ")")), ASSERTION
+
+
+def _alter_call(source: Source, call: Node, draw: Draw) -> Iterator[tuple[tuple[Edit, ...], int]]:
+    function, arguments = call.get("function"), call.get("arguments")
+    if not function or not arguments or not source.text(function).startswith(("assert.", "require.")):
+        return
+    name = source.text(function).partition(".")[2]
+    values = [child for child in arguments.children if child.kind[:1].isalpha() and child.kind != "comment"]
+    if name == "Equal" and len(values) >= 3:
+        found = list(_VALUES.compare(source, (values[2], values[1]), draw))  # testify takes what is expected first
+        yield from (each for each in found if each[1] == LITERAL)
+    if name in _OPPOSITES:
+        yield ((function.end - len(name), function.end, _OPPOSITES[name]),), ASSERTION

@@ -1,0 +1,160 @@
+"""Places in tests that are written in JavaScript or TypeScript: `expect(...)`, and `assert`."""
+
+from collections.abc import Iterator
+
+from aigon.control.places import ASSERTION, LITERAL, UNSURE, VALUE, AlterableTest, Draw, Edit, Place, Values, words
+from aigon.syntax import Node, Source
+
+_TESTS = words("it test specify")
+_EQUAL = frozenset(
+    [
+        "toBe",
+        "toEqual",
+        "toStrictEqual",
+        "equal",
+        "equals",
+        "eq",
+        "eql",
+        "deepEqual",
+        "strictEqual",
+        "deepStrictEqual",
+        "is",
+        "same",
+    ]
+)
+_LITERAL = _EQUAL | frozenset(
+    ["toHaveLength", "toContain", "toContainEqual", "toMatchObject", "toBeCloseTo", "toHaveProperty"]
+)
+"""Matchers whose literal is what is expected; only that of the first ones can be exchanged whatever it is."""
+_OPPOSITES = {
+    "strictEqual": "notStrictEqual",
+    "deepStrictEqual": "notDeepStrictEqual",
+    "deepEqual": "notDeepEqual",
+    "equal": "notEqual",
+    "throws": "doesNotThrow",
+    "rejects": "doesNotReject",
+    "match": "doesNotMatch",
+    "is": "not",
+    "true": "false",
+}
+_OPPOSITES |= {opposite: name for name, opposite in _OPPOSITES.items()}
+_FUNCTIONS = words("arrow_function function_expression function generator_function")
+_BRANCHES = frozenset(
+    ["if_statement", "for_statement", "for_in_statement", "while_statement", "try_statement", "switch_case"]
+)
+_FAILS = "throw new Error('control');"
+_WRAP = (
+    "((v) => typeof v === 'number' ? v + {step} : typeof v === 'string' ? v + '{word}' : typeof v === 'boolean' ? !v"
+    " : Array.isArray(v) ? [...v, {step}] : v && Object.getPrototypeOf(v) === Object.prototype"
+    " ? { ...v, {word}: {step} } : ({ {word}: {step} }))"
+)
+
+
+def _alter_number(source: Source, node: Node, draw: Draw) -> str | None:
+    return draw.alter_number(source.text(node))
+
+
+def _alter_text(source: Source, node: Node, draw: Draw) -> str | None:
+    text = source.text(node)
+    return f"{text[:-1]}{draw.word}{text[-1]}" if "${" not in text else None
+
+
+_VALUES = Values(
+    {
+        "number": _alter_number,
+        "string": _alter_text,
+        "template_string": _alter_text,
+        "true": lambda *_: "false",
+        "false": lambda *_: "true",
+        "null": lambda _source, _node, draw: str(draw.step),
+        "undefined": lambda _source, _node, draw: str(draw.step),
+    },
+    frozenset(
+        ["array", "object", "pair", "property_identifier", "unary_expression", "identifier", "parenthesized_expression"]
+    ),
+    _WRAP,
+    words("call_expression await_expression"),
+)
+
+
+def find_tests(source: Source, seed: str) -> Iterator[AlterableTest]:
+    """Yield the tests of a file: calls of `it` or `test` with a title and a function."""
+    for call in source.root.walk():
+        function = call.get("function") if call.kind == "call_expression" else None
+        if function is None or source.text(function).split("(")[0].split(".")[0] not in _TESTS:
+            continue
+        arguments = _arguments(call)
+        title, run = (arguments[0], arguments[-1]) if len(arguments) > 1 else (None, None)
+        if title is None or run is None or title.kind not in _VALUES.alter or run.kind not in _FUNCTIONS:
+            continue
+        body, name = run.get("body"), source.text(title)[1:-1]
+        if body and name:
+            draw = Draw(seed, source.path, name)
+            places = tuple(_find_places(source, body, draw, 0))
+            if body.kind != "statement_block":  # an arrow function that is one expression
+                broken = (body.start, body.end, f"{{ {_FAILS} }}")
+                found = _alter_statement(source, body, draw)
+                places = (*places, *(Place(edits, broken, rank, body.line) for edits, rank in found))
+            end = next((n for n in range(len(name)) if name[n] in "%$\\"), len(name))
+            breaking = (body.start, body.end, f"{{ {_FAILS} }}")
+            yield AlterableTest(source.path, name[:end], places, breaking, is_title=True, is_open=end < len(name))
+
+
+def find_in_script(source: Source, seed: str) -> AlterableTest:
+    """Return a script as one test."""
+    places = tuple(_find_places(source, source.root, Draw(seed, source.path), 0))
+    return AlterableTest(source.path, source.path, places, (0, len(source.data), _FAILS))
+
+
+def _arguments(call: Node) -> list[Node]:
+    """Return the arguments of a call, without brackets and comments."""
+    arguments = call.get("arguments")
+    children = arguments.children if arguments else ()
+    return [child for child in children if child.kind[:1].isalpha() and child.kind != "comment"]
+
+
+def _find_places(source: Source, node: Node, draw: Draw, unsure: int) -> Iterator[Place]:
+    for child in node.children:
+        if child.kind == "expression_statement":
+            for edits, rank in _alter_statement(source, child.children[0], draw):
+                breaking: Edit = (child.start, child.start, f"{_FAILS} ")
+                yield Place(edits, breaking, rank + unsure, child.line)
+        inside = UNSURE if child.kind in _FUNCTIONS | _BRANCHES else unsure
+        yield from _find_places(source, child, draw, inside)
+
+
+def _alter_statement(source: Source, value: Node, draw: Draw) -> Iterator[tuple[tuple[Edit, ...], int]]:
+    if value.kind == "await_expression":
+        value = value.children[-1]
+    call = value if value.kind == "call_expression" else None
+    member = call.get("function") if call else value
+    name = member and member.get("property")
+    chain = source.text(member) if member else ""
+    arguments = _arguments(call) if call else []
+    if member and name and chain.startswith(("expect(", "expect.")):
+        if ".not." in chain:
+            at = member.start + len(chain[: chain.rindex(".not.")].encode())
+            yield ((at, at + len(".not"), ""),), ASSERTION
+            return
+        if source.text(name) in _LITERAL and arguments:
+            for edits, rank in _VALUES.compare(source, arguments[:1], draw):
+                if rank == LITERAL or source.text(name) in _EQUAL:
+                    yield edits, rank
+        yield ((name.start, name.start, "not."),), ASSERTION
+    elif (member and name and call and "assert" in chain) or chain.startswith("t."):
+        if name and source.text(name) in _EQUAL and len(arguments) >= 2:
+            yield from _VALUES.compare(source, arguments[:2], draw)
+        if name and source.text(name) == "ok" and arguments:
+            yield _negate(arguments[0]), ASSERTION
+        elif name and source.text(name) in _OPPOSITES:
+            yield ((name.start, name.end, _OPPOSITES[source.text(name)]),), ASSERTION
+    elif chain == "assert" and arguments:
+        inside = arguments[0]
+        sides = [side for side in (inside.get("left"), inside.get("right")) if side]
+        if inside.kind == "binary_expression" and any(child.kind in ("==", "===") for child in inside.children):
+            yield from (found for found in _VALUES.compare(source, sides, draw) if found[1] <= VALUE)
+        yield _negate(inside), ASSERTION
+
+
+def _negate(value: Node) -> tuple[Edit, ...]:
+    return (value.start, value.start, "!("), (value.end, value.end, ")")

@@ -1,0 +1,129 @@
+"""Where a test can be altered, and the drawing of what is put there."""
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from aigon.syntax import Node, Source
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text as a set."""
+    return frozenset(text.split())
+
+
+Edit = tuple[int, int, str]
+"""First byte, the byte after the last, and what stands there instead."""
+LITERAL, VALUE, ASSERTION = 0, 2, 4
+"""What is altered, the most telling first: an expected literal, what an expected expression comes to, the whole
+assertion (it has to hold no more)."""
+UNSURE = 1
+"""Added for a place that may not run: in a branch, a loop, a function inside of the test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One alteration of a test. `breaking` makes the test fail right there, whatever is compared."""
+
+    edits: tuple[Edit, ...]
+    breaking: Edit
+    rank: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AlterableTest:
+    """One test of a file. `owners` are the names of classes around it; `breaking` makes it fail as it begins.
+
+    `is_title`: the name is a text, of which an id may add to the front; `is_open`: and also to the end.
+    """
+
+    path: str
+    name: str
+    places: tuple[Place, ...]
+    breaking: Edit
+    owners: tuple[str, ...] = ()
+    is_title: bool = False
+    is_open: bool = False
+
+
+class Draw:
+    """What is drawn for one test of one proof. `step` is added to a number, `word` to a text."""
+
+    def __init__(self, seed: str, *names: str) -> None:
+        self._random = random.Random("\0".join((seed, *names)))
+        self.step = self._random.randint(3, 97)
+        self.word = "_" + "".join(self._random.choices("bcdfghjkmnpqrstvwxz", k=5))
+
+    def choose(self, places: Sequence[Place], attempt: int = 0) -> Place | None:
+        """Return one of the most telling places; the next one for a further attempt."""
+        ranked = sorted(places, key=lambda place: (place.rank, self._random.random()))
+        return ranked[attempt % len(ranked)] if ranked else None
+
+    def small(self, value: int) -> int:
+        """Return another number that fits wherever this one does: no compiler refuses it."""
+        return (value + self.step) % 100 if value < 100 else value - self.step
+
+    def alter_number(self, text: str) -> str | None:
+        """Return another number of the same kind, as text; None if it cannot be read."""
+        try:
+            if any(mark in text.lower() for mark in (".", "e")) and not text.lower().startswith("0x"):
+                return repr(float(text.replace("_", "")) + self.step + 0.5)
+            return str(int(text.replace("_", ""), 0) + self.step)
+        except ValueError:
+            return None
+
+
+Alter = Callable[[Source, Node, Draw], str | None]
+"""Returns what stands in place of a literal; None if it is none that can be altered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """How expected values are written in a language: `alter` by kind of a literal, `pure` kinds of nodes beside them.
+
+    `wrap` is an expression with `{word}` and `{step}` that is called with a value and returns another of its type.
+    """
+
+    alter: Mapping[str, Alter]
+    pure: frozenset[str]
+    wrap: str = ""
+    calls: frozenset[str] = field(default_factory=frozenset)
+
+    def find_literals(self, source: Source, side: Node, draw: Draw) -> Iterator[Edit]:
+        """Yield an edit for each literal of an expression that is made of literals and names."""
+        nodes = list(_walk_values(side, self.alter))
+        if all(node.kind in self.alter or node.kind in self.pure or not node.kind[:1].isalpha() for node in nodes):
+            for node in nodes:
+                if node.kind in self.alter and (text := self.alter[node.kind](source, node, draw)) is not None:
+                    yield node.start, node.end, text
+
+    def compare(self, source: Source, sides: Sequence[Node], draw: Draw) -> Iterator[tuple[tuple[Edit, ...], int]]:
+        """Yield the alterations of two sides that have to be equal, with their rank. The later side is the expected."""
+        for side in reversed(sides):
+            edits = list(self.find_literals(source, side, draw))
+            yield from (((edit,), LITERAL) for edit in edits)
+            if edits:
+                return
+        if self.wrap:
+            without_calls = [side for side in sides if not any(node.kind in self.calls for node in side.walk())]
+            side = (without_calls or list(sides))[-1]
+            wrap = self.wrap.replace("{word}", draw.word).replace("{step}", str(draw.step))
+            yield ((side.start, side.start, f"{wrap}("), (side.end, side.end, ")")), VALUE
+
+
+def _walk_values(node: Node, stop: Mapping[str, Alter]) -> Iterator[Node]:
+    """Yield the nodes of an expression, without what stands inside of a literal."""
+    pending = [node]
+    while pending:
+        found = pending.pop()
+        yield found
+        if found.kind not in stop:
+            pending.extend(reversed(found.children))
+
+
+def apply_edits(data: bytes, edits: Sequence[Edit]) -> bytes:
+    """Return the text with every edit made; they do not overlap."""
+    for start, end, text in sorted(edits, reverse=True):
+        data = data[:start] + text.encode("utf-8", "surrogateescape") + data[end:]
+    return data

@@ -1,0 +1,122 @@
+"""Places in tests that are written in Rust: `assert_eq!`, `assert!`, and expected panics."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from aigon.control.places import ASSERTION, LITERAL, UNSURE, AlterableTest, Draw, Edit, Place
+from aigon.syntax import Node, Source
+
+_IS_TEST = re.compile(r"#\[\s*(?:\w+::)*(?:test|rstest|test_case)\b")
+_OPPOSITES = {"assert_eq": "assert_ne", "assert_ne": "assert_eq"}
+_BRANCHES = frozenset(
+    ["if_expression", "for_expression", "while_expression", "loop_expression", "match_arm", "closure_expression"]
+)
+_INTEGER = re.compile(r"(\d[\d_]*)((?:[iu](?:8|16|32|64|128|size))?)")
+_FLOAT = re.compile(r"(\d[\d_]*\.[\d_]*)((?:_?f(?:32|64))?)")
+_FAILS = 'panic!("control");'
+
+
+def find_tests(source: Source, seed: str) -> Iterator[AlterableTest]:
+    """Yield the functions with an attribute `test`, in whatever module they are."""
+    for node in source.root.walk():
+        attributes: list[Node] = []
+        for child in node.children:
+            if child.kind == "attribute_item":
+                attributes.append(child)
+            elif child.kind == "function_item":
+                yield from _read_function(source, child, attributes, seed)
+            if child.kind not in ("attribute_item", "line_comment", "block_comment"):
+                attributes = []
+
+
+def _read_function(source: Source, function: Node, attributes: Sequence[Node], seed: str) -> Iterator[AlterableTest]:
+    name, body = function.get("name"), function.get("body")
+    if not name or not body or not any(_IS_TEST.match(source.text(each)) for each in attributes):
+        return
+    draw = Draw(seed, source.path, source.text(name))
+    places = list(_find_places(source, body, draw, 0))
+    begins = (body.start + 1, body.start + 1, f" {_FAILS}")
+    expected = [each for each in attributes if "should_panic" in source.text(each)]
+    if expected:
+        # A broken body panics as expected: without the attribute that fails.
+        gone = (expected[0].start, expected[0].end, "")
+        places = [Place((gone,), gone, LITERAL, expected[0].line)]
+        begins = gone
+    yield AlterableTest(source.path, source.text(name), tuple(places), begins)
+
+
+def _find_places(source: Source, node: Node, draw: Draw, unsure: int) -> Iterator[Place]:
+    for child in node.children:
+        if child.kind == "macro_invocation":
+            start = child.start
+            for edits, rank in _alter_macro(source, child, draw):
+                yield Place(edits, (start, start, f"{_FAILS} "), rank + unsure, child.line)
+        else:
+            yield from _find_places(source, child, draw, UNSURE if child.kind in _BRANCHES else unsure)
+
+
+def _alter_macro(source: Source, call: Node, draw: Draw) -> Iterator[tuple[tuple[Edit, ...], int]]:
+    name = call.get("macro")
+    tree = next((child for child in call.children if child.kind == "token_tree"), None)
+    if not name or not tree:
+        return
+    sides = list(_split_arguments(tree.children[1:-1]))
+    macro = source.text(name).rpartition("::")[2]
+    if macro == "assert_eq" and len(sides) >= 2:
+        for side in reversed(sides[:2]):
+            edits = list(_alter_literals(source, side, draw))
+            yield from (((edit,), LITERAL) for edit in edits)
+            if edits:
+                break
+    if macro in _OPPOSITES:
+        yield ((name.end - len(macro), name.end, _OPPOSITES[macro]),), ASSERTION
+    elif macro == "assert" and sides and sides[0]:
+        first, last = sides[0][0], sides[0][-1]
+        yield ((first.start, first.start, "!("), (last.end, last.end, ")")), ASSERTION
+
+
+def _split_arguments(tokens: Sequence[Node]) -> Iterator[list[Node]]:
+    side: list[Node] = []
+    for token in tokens:
+        if token.kind == ",":
+            yield side
+            side = []
+        elif "comment" not in token.kind:
+            side.append(token)
+    if side:
+        yield side
+
+
+def _alter_literals(source: Source, side: Sequence[Node], draw: Draw) -> Iterator[Edit]:
+    """Yield an edit for each literal, unless the side calls more than constructors (`Some(5)`, `vec![1]`)."""
+    previous = ""
+    tokens = [token for node in side for token in _list_tokens(node)]
+    for token in tokens:
+        text = source.text(token)
+        if (text == "(" and previous[:1].islower()) or text == ".":
+            return
+        previous = text if token.kind == "identifier" else ""
+    for token in tokens:
+        if (text := _alter_literal(token.kind, source.text(token), draw)) is not None:
+            yield token.start, token.end, text
+
+
+def _list_tokens(node: Node) -> Iterator[Node]:
+    """Yield the leaves; a literal is one."""
+    if node.kind.endswith("_literal") or not node.children:
+        yield node
+    else:
+        for child in node.children:
+            yield from _list_tokens(child)
+
+
+def _alter_literal(kind: str, text: str, draw: Draw) -> str | None:
+    if kind == "integer_literal" and (match := _INTEGER.fullmatch(text)):
+        return f"{draw.small(int(match[1].replace('_', '')))}{match[2]}"
+    if kind == "float_literal" and (match := _FLOAT.fullmatch(text)):
+        return f"{float(match[1].replace('_', '')) + draw.step}{match[2]}"
+    if kind == "string_literal" and text.startswith('"'):
+        return f'{text[:-1]}{draw.word}"'
+    if kind == "char_literal":
+        return "'q'" if text != "'q'" else "'z'"
+    return {"true": "false", "false": "true"}.get(text) if kind in ("boolean_literal", "true", "false") else None

@@ -1,0 +1,276 @@
+"""The negative control: in the room, the base's tests once more with another expected value, which have to fail."""
+
+import json
+import re
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from aigon.checks.execution import CRITERION
+from aigon.control.alteration import Alteration, alter, find_tests, write_files
+from aigon.control.commands import alter_command
+from aigon.control.places import AlterableTest, Draw, Edit
+from aigon.files.atomic import write_atomic
+from aigon.git import objects
+from aigon.job.results import Result
+from aigon.model.changes import Concern, hash_change
+from aigon.model.checks import Check
+from aigon.syntax import language_of
+
+if TYPE_CHECKING:
+    from aigon.proof.clean_room import ProofBench
+
+RULE = "negative-control"
+SHARE = 0.8
+"""How much of the suite's time the control may take, once the suite takes longer than LITTLE."""
+LITTLE = 10.0
+"""Seconds of a suite that is altered as a whole."""
+LEAST = 20
+"""Tests that are altered in any case."""
+MOST_FILES = 1_000
+"""Test files that are read."""
+_WITHOUT_CODE = re.compile(r".*\.(?:md|rst|txt|adoc)|docs/.*")
+
+Doubt = Literal["holds", "never runs", "unsure"]
+"""What a test that passed with another expected value does if it is broken at that very place: it fails, so the
+comparison holds for any value; it passes even if it is broken where it begins; or nothing more is known of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """What the control came to. `altered` and `commands` had to fail; `survived` did not, by id, with what is known.
+
+    `plain` are tests that nothing could be altered in, `excused` those whose altered line did not run or that pass with
+    any value on the base, too; `left_out` are test files that did not fit into the time; `lacking` says why none ran.
+    """
+
+    seed: str = ""
+    altered: int = 0
+    commands: int = 0
+    plain: int = 0
+    excused: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    survived: Mapping[str, Doubt] = field(default_factory=dict)
+    lacking: str = ""
+
+    @property
+    def summary(self) -> str:
+        """The figures for people; "" if there was nothing to control."""
+        parts = [(self.altered, "test"), (self.commands, "command")]
+        ran = " and ".join(f"{number} {noun}{'s' * (number > 1)}" for number, noun in parts if number)
+        outcome = f"{len(self.survived)} passed all the same" if self.survived else "every one fails, as it has to"
+        said = [f"{ran} altered, {outcome}"] if ran else []
+        said += [f"{self.plain} not alterable"] if self.plain else []
+        said += [f"{len(self.excused)} skipped"] if self.excused else []
+        if self.left_out:
+            listed = ", ".join(self.left_out[:3]) + (", ..." if len(self.left_out) > 3 else "")
+            said += [f"partial: {len(self.left_out)} test files did not fit into the time ({listed})"]
+        said += [f"partial: {self.lacking}"] if self.lacking else []
+        return "negative control: " + "; ".join(said) if said else ""
+
+    def judge(self) -> tuple[Concern, ...]:
+        """Return the review that survivors need."""
+        if not self.survived:
+            return ()
+        doubts = set(self.survived.values())
+        how = "pass whatever they expect"
+        if "never runs" in doubts:
+            how = "pass without being run, even broken in their first line"
+        names = sorted(self.survived)
+        listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        what = f"{len(names)} of {self.altered + self.commands} {how}, so the code did not decide them: {listed}"
+        return (Concern(RULE, "review", what, (), hash_change((RULE, *names))),)
+
+
+def run_control(
+    bench: "ProofBench",
+    tree: str,
+    with_base: str,
+    checks: Sequence[Check],
+    results: Mapping[str, Result],
+    changed: Sequence[str],
+) -> Control:
+    """Alter the commands of criteria on `tree`, and on `with_base`, where the base's tests are, those of the tests that
+    passed in `results`."""
+    if all(_WITHOUT_CODE.fullmatch(path) for path in changed):
+        return Control()
+    seed = secrets.token_hex(8)
+    control = _Run(bench, tree, with_base, seed, results).control(checks)
+    record = {
+        **{name: getattr(control, name) for name in ("seed", "altered", "commands", "plain", "lacking")},
+        "excused": control.excused,
+        "left_out": control.left_out,
+        "survived": dict(control.survived),
+    }
+    if control.summary:
+        write_atomic(bench.folder / "control.json", json.dumps(record, indent=1).encode())
+    return control
+
+
+@dataclass(frozen=True, slots=True)
+class _Survivor:
+    """A test that passed with another expected value: in which check, and what its id can mean."""
+
+    check: str
+    meant: tuple[AlterableTest, ...]
+    passed_at_base: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One control. Every run in a room is of all checks that are concerned, with files written over the tree."""
+
+    bench: "ProofBench"
+    tree: str
+    with_base: str
+    seed: str
+    results: Mapping[str, Result]
+
+    def control(self, checks: Sequence[Check]) -> Control:
+        bench = self.bench
+        wanted = self._choose_checks(checks)
+        files = self._read_tests() if wanted else {}
+        seconds = sum(self.results[name].finding.duration for name in wanted)
+        total = sum(map(len, wanted.values()))
+        only, left_out = self._sample(files, seconds)
+        alteration = alter(files, self.seed, only)
+        kept = {name: alteration.find_altered(ids) for name, ids in wanted.items()}
+        kept = {name: ids for name, ids in kept.items() if ids}
+        commands = self._alter_commands(checks)
+        if not kept and not commands:
+            return Control(self.seed, plain=total)
+        chosen = alteration.chosen
+        overlay: dict[str, bytes | None] = dict.fromkeys(left_out)
+        overlay |= write_files(alteration.sources, ((test.path, chosen[test].edits) for test in chosen))
+        ran = self._run(self.with_base, [check for check in checks if check.name in kept], "control", overlay)
+        lacking = [each.finding.summary for each in ran.values() if not each.reported]
+        kept = {name: ids for name, ids in kept.items() if ran[name].reported}
+        altered = set().union(*kept.values()) if kept else set[str]()
+        survivors = {
+            each: _Survivor(check.name, ids[each], self.bench.list_base_tests(check)[each] == "passed")
+            for check in checks
+            for ids in [kept.get(check.name, {})]
+            for each in ids
+            if not _has_failed(ran[check.name], each)
+        }
+        survived, excused = self._confirm(checks, survivors, alteration, overlay)
+        survived |= {
+            f"{check.title} exits 0": "holds"
+            for check in checks
+            if check.name in kept and ran[check.name].finding.exit_code == 0 and not survivors
+        }
+        passed = self._run(self.tree, commands, "control-commands", {}) if commands else {}
+        survived |= {
+            f"criterion {name.rpartition('-')[2]}": "holds"
+            for name, each in passed.items()
+            if each.finding.exit_code == 0
+        }
+        if bench.world.stop.now:
+            return Control()
+        why = f"with altered tests there was no report ({lacking[0]})" if lacking else ""
+        plain = total - len(altered) if not left_out else 0
+        return Control(self.seed, len(altered), len(commands), plain, tuple(sorted(excused)), left_out, survived, why)
+
+    def _choose_checks(self, checks: Sequence[Check]) -> dict[str, frozenset[str]]:
+        """Return by check the tests that ran on the base and pass now, each test once."""
+        covered, wanted = set[str](), dict[str, frozenset[str]]()
+        for check in sorted(checks, key=lambda check: -len(self.results[check.name].tests)):
+            passing = {test for test, result in self.results[check.name].tests.items() if result == "passed"}
+            base = self.bench.list_base_tests(check)
+            ids = frozenset(test for test in passing if base.get(test, "skipped") != "skipped") - covered
+            if ids:
+                wanted[check.name] = ids
+                covered |= ids
+        return wanted
+
+    def _read_tests(self) -> dict[str, bytes]:
+        """Return the files that tests can be in: those that are tests, and Rust's modules with tests of their own."""
+        job, git = self.bench.job, self.bench.world.workspace.trusted
+        entries = {path: e for path, e in objects.list_entries(git, self.with_base).items() if language_of(path)}
+        entries = {
+            path: e for path, e in entries.items() if path.endswith(".rs") or job.protection.part(path) == "tests"
+        }
+        some = dict(list(entries.items())[:MOST_FILES])
+        blobs = objects.read_blobs(git, [entry.sha for entry in some.values()])
+        return {path: blobs[e.sha] for path, e in some.items() if not path.endswith(".rs") or b"test" in blobs[e.sha]}
+
+    def _sample(self, files: Mapping[str, bytes], seconds: float) -> tuple[frozenset[str] | None, tuple[str, ...]]:
+        """Return the files to alter, None for all, and those that are left out of the run so that it takes less time.
+
+        What others import, and what a compiler reads as one, is not left out.
+        """
+        if seconds <= LITTLE:
+            return None, ()
+        sizes = {path: len(find_tests(path, data, self.seed)[1]) for path, data in files.items()}
+        free = [path for path in files if sizes[path] and self._can_leave_out(path, files)]
+        draw = Draw(self.seed, "files")
+        order = sorted(free, key=lambda path: hash_change((draw.word, path)))
+        left = max(LEAST, int(SHARE * sum(sizes.values()))) - sum(sizes[path] for path in files if path not in free)
+        chosen = []
+        for path in order:
+            if left > 0:
+                chosen.append(path)
+                left -= sizes[path]
+        left_out = tuple(path for path in order if path not in chosen)
+        return frozenset(files) - frozenset(left_out), left_out
+
+    def _can_leave_out(self, path: str, files: Mapping[str, bytes]) -> bool:
+        stem = re.escape(path.rpartition("/")[2].partition(".")[0].encode())
+        imports = re.compile(rb"import.*\b" + stem + rb"\b|\b" + stem + rb"\b.*import")
+        named = any(path in part for check in self.bench.job.checks for part in check.argv)
+        imported = any(map(imports.search, files.values()))
+        return language_of(path) in ("python", "javascript", "typescript", "tsx") and not named and not imported
+
+    def _alter_commands(self, checks: Sequence[Check]) -> tuple[Check, ...]:
+        """Return the criteria's commands with another expected value in their words."""
+        found = []
+        for check in checks:
+            if check.source == CRITERION and (altered := alter_command(check.argv[-1], self.seed)):
+                found.append(replace(check, argv=(*check.argv[:-1], altered)))
+        return tuple(found)
+
+    def _confirm(
+        self,
+        checks: Sequence[Check],
+        survivors: Mapping[str, "_Survivor"],
+        alteration: Alteration,
+        overlay: Mapping[str, bytes | None],
+    ) -> tuple[dict[str, Doubt], set[str]]:
+        """Return the survivors with what is known of them, and those that are excused.
+
+        Each question is one run, only about those that the ones before left open.
+        """
+
+        def find_failing(ids: set[str], tree: str, question: str, files: Mapping[str, bytes | None]) -> set[str]:
+            names = {survivors[each].check for each in ids}
+            ran = self._run(tree, [check for check in checks if check.name in names], f"control-{question}", files)
+            return {each for each in ids if _has_failed(ran[survivors[each].check], each)}
+
+        def break_tests(ids: set[str], where: Callable[[AlterableTest], Edit]) -> dict[str, bytes | None]:
+            tests = {test for each in ids for test in survivors[each].meant}
+            return dict(write_files(alteration.sources, ((test.path, (where(test),)) for test in tests)))
+
+        every = set(survivors)
+        running = find_failing(every, self.with_base, "start", break_tests(every, lambda test: test.breaking))
+        of_base = {each for each in running if survivors[each].passed_at_base}
+        # On the base, too, these pass with any value: it is the tests that do not look.
+        indifferent = of_base - find_failing(of_base, self.bench.job.base_commit, "base", overlay)
+        rest = running - indifferent
+        at_place = break_tests(rest, lambda test: alteration.chosen[test].breaking)
+        holding = find_failing(rest, self.with_base, "place", at_place)
+        survived: dict[str, Doubt] = {
+            **dict.fromkeys(every - running, "never runs"),
+            **dict.fromkeys((rest - holding) & of_base, "unsure"),  # on the base the line runs
+            **dict.fromkeys(holding, "holds"),
+        }
+        return survived, every - survived.keys()
+
+    def _run(
+        self, tree: str, checks: Sequence[Check], name: str, overlay: Mapping[str, bytes | None]
+    ) -> dict[str, Result]:
+        return self.bench.run(tree, checks, name, overlay=overlay)
+
+
+def _has_failed(result: Result, test: str) -> bool:
+    return result.tests.get(test) in ("failed", "error")
