@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from aigon.model.checks import TestResult
 from aigon.proof.analysis.assertions import AssertingTest, read_tests
-from aigon.syntax import Node, Source, language_of, parse
+from aigon.proof.analysis.cases import list_cases
+from aigon.proof.analysis.languages import is_python
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def _find_tests(ids: Iterable[str], texts: Mapping[str, str]) -> dict[str, Asser
     """Return the test in these files that each id names; ids of anything else are left out."""
     known: dict[str, AssertingTest | None] = {}
     for path, text in texts.items():
-        for test in read_tests(text) if language_of(path) == "python" else ():
+        for test in read_tests(text) if is_python(path) else ():
             for owner in _list_owners(path, test.classes):
                 name = f"{owner}::{test.name}"
                 known[name] = test if name not in known else None  # two of one name: nobody knows which
@@ -100,20 +101,6 @@ def _read_words(texts: Mapping[str, str]) -> dict[str, set[str]]:
     """Return by name the words of each test in files that are not Python: more than one where files share a name."""
     found: dict[str, set[str]] = {}
     for path, text in texts.items():
-        source = parse(path, text) if language_of(path) not in ("python", None) else None
-        for node in source.root.walk() if source else ():
-            if source and (name := _find_name(source, node)):
-                leaves = (leaf for leaf in node.walk() if not leaf.children and "comment" not in leaf.kind)
-                found.setdefault(name, set()).add(" ".join(map(source.text, leaves)))
+        for case in () if is_python(path) else list_cases(path, text):
+            found.setdefault(case.name, set()).add(case.text)
     return found
-
-
-def _find_name(source: Source, node: Node) -> str:
-    """Return the name of a function, or the title of a call that is given a title and a function; "" for the rest."""
-    if node.kind in ("function_declaration", "function_item") and (name := node.get("name")):
-        return source.text(name)
-    if node.kind == "call_expression" and (arguments := node.get("arguments")):
-        given = [each for each in arguments.children if each.kind not in ("(", ")", ",", "comment")]
-        is_test = len(given) > 1 and "string" in given[0].kind and any("function" in each.kind for each in given[1:])
-        return source.text(given[0])[1:-1] if is_test else ""
-    return ""

@@ -164,8 +164,11 @@ def _judge_base_tests(job: Job, proof: ProofResult) -> tuple[Concern, ...]:
         mendable = not job.protection.asks_for(paths)
         return (Concern(BASE_TESTS, "review", what, paths, key, mendable),)
     config = (*proof.touched.configuration, *proof.touched.inputs)
-    what = f"{', '.join(config[:10])}: changed, and everything passes with the base's version, too"
-    return (Concern("changed-config", "note", what, config, key),) if config else ()
+    named = {"changed-config": config, "changed-tests": tuple(proof.touched.files.before)}
+    says = "changed, and everything passes with the base's version, too"
+    return tuple(
+        Concern(rule, "note", f"{', '.join(files[:10])}: {says}", files, key) for rule, files in named.items() if files
+    )
 
 
 def _review_verdict(

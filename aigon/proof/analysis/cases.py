@@ -1,4 +1,4 @@
-"""The single tests of a test file, in many languages."""
+"""The single tests of a test file in Python, JavaScript, TypeScript, Rust and Go, by their syntax."""
 
 import ast
 import re
@@ -6,34 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from aigon.proof.analysis.languages import dialect
+from aigon.proof.analysis.languages import is_python
 from aigon.proof.analysis.python import read_module
-from aigon.proof.analysis.text import line_at, without_comments
+from aigon.syntax import Node, Source, parse
 
-_NAMES = {
-    "js": re.compile(
-        r"(?<![\w.$])(?:[xf]?(?:it|test|specify|describe|context|suite)|Deno\.test)"
-        r"(?:\.(?:only|skip|todo|fails|failing|concurrent|sequential|each|skipIf|runIf)\b(?:\([^()\n]{0,400}\))?)*"
-        r"\s*\(\s*(?:(['\"`])(?P<name>(?:\\.|(?!\1)[^\\\n]){1,300})\1)?"
-    ),
-    "go": re.compile(r"^func\s+(?P<name>(?:Test|Benchmark|Fuzz|Example)\w*)\s*\(", re.MULTILINE),
-    "rs": re.compile(r"#\[(?:\w+::)*test\b[^\n]*\](?:\s*#\[[^\n]*\])*\s*(?:pub\s+)?(?:async\s+)?fn\s+(?P<name>\w+)"),
-    "rb": re.compile(
-        r"^[ \t]*(?:def\s+(?P<name>test_\w+)"
-        r"|x?(?:it|specify|describe|context|test)\s*\(?\s*['\"](?P<title>[^'\"\n]{1,300}))",
-        re.MULTILINE,
-    ),
-    "php": re.compile(r"\bfunction\s+(?P<name>test\w+)\s*\("),
-    "java": re.compile(
-        r"@(?:\w*Test|Fact|Theory|TestMethod|TestCase)\b"
-        r"[^;{]{0,300}?\b(?:void|fun|Task)\s+`?(?P<name>[\w ]+?)`?\s*\("
-    ),
-}
+_GO_TEST = re.compile(r"(?:Test|Benchmark|Fuzz|Example)\w*")
+_RUST_TEST = re.compile(r"#\[(?:\w+::)*test\b")
 
 
 @dataclass(frozen=True, slots=True)
 class SingleTest:
-    """One test: its name (classes before it, dotted, in Python), first and last line, and its text."""
+    """One test: its name (classes before it, dotted, in Python), first and last line, and its text.
+
+    The text is that of the file in Python; in other languages it is its words, without comments.
+    """
 
     name: str
     start: int
@@ -43,21 +29,12 @@ class SingleTest:
 
 @lru_cache(maxsize=256)
 def list_cases(path: str, text: str) -> tuple[SingleTest, ...]:
-    """Return all tests of a file, in order; their text has no comments except in Python."""
-    language = dialect(path)
-    if language == "py":
+    """Return all tests of a file, in order; none of a language whose grammar is not here."""
+    if is_python(path):
         module = read_module(text)
         return tuple(_list_in_python(module.tree, text)) if module else ()
-    if language not in _NAMES:
-        return ()
-    plain = without_comments(text, path)
-    matches = list(_NAMES[language].finditer(plain))
-    ends = [*(match.start() for match in matches[1:]), len(plain)]
-    return tuple(
-        SingleTest(name, line_at(plain, match.start()), line_at(plain, end), plain[match.start() : end])
-        for match, end in zip(matches, ends, strict=False)
-        if (name := match["name"] or match.groupdict().get("title"))
-    )
+    source = parse(path, text)
+    return tuple(_list_by_grammar(source)) if source else ()
 
 
 def _list_in_python(tree: ast.AST, text: str) -> Iterator[SingleTest]:
@@ -74,3 +51,37 @@ def _list_in_python(tree: ast.AST, text: str) -> Iterator[SingleTest]:
                 todo.append((child, f"{prefix}{child.name}."))
             elif isinstance(child, (ast.If, ast.Try, ast.With)):
                 todo.append((child, prefix))
+
+
+def _list_by_grammar(source: Source) -> Iterator[SingleTest]:
+    for parent in source.root.walk():
+        marks = ""
+        for node in parent.children:
+            if node.kind == "attribute_item":
+                marks += source.text(node)
+            elif name := _find_name(source, node, marks):
+                leaves = (leaf for leaf in node.walk() if not leaf.children and "comment" not in leaf.kind)
+                yield SingleTest(name, node.line, source.last_line(node), " ".join(map(source.text, leaves)))
+                marks = ""
+            elif "comment" not in node.kind:
+                marks = ""
+
+
+def _find_name(source: Source, node: Node, marks: str) -> str:
+    """Return the name of a test; "" for anything else. `marks` are the attributes before it in Rust."""
+    name = node.get("name")
+    if node.kind == "function_declaration" and source.language == "go" and name:
+        return source.text(name) if _GO_TEST.fullmatch(source.text(name)) else ""
+    if node.kind == "function_item" and name:
+        return source.text(name) if _RUST_TEST.search(marks) else ""
+    title = _find_title(node)
+    is_innermost = title and not any(_find_title(each) for each in node.walk() if each is not node)
+    return source.text(title)[1:-1] if title and is_innermost else ""
+
+
+def _find_title(node: Node) -> Node | None:
+    """Return the text that a call is given before a function, as `it`, `test` and `describe` are in JavaScript."""
+    arguments = node.get("arguments") if node.kind == "call_expression" else None
+    given = [each for each in arguments.children if each.kind not in ("(", ")", ",", "comment")] if arguments else []
+    is_test = len(given) > 1 and "string" in given[0].kind and any("function" in each.kind for each in given[1:])
+    return given[0] if is_test else None

@@ -39,15 +39,6 @@ def extension(path: str) -> str:
     return posixpath.splitext(path)[1][1:].lower()
 
 
-def dialect(path: str) -> str:
-    """Return the language whose patterns apply: an extension, `js` for all of JavaScript and `java` for its kin."""
-    end = extension(path)
-    return "py" if is_python(path) else "js" if is_javascript(path) else "java" if end in _LIKE_JAVA else end
-
-
-_LIKE_JAVA = words("kt scala groovy cs")
-
-
 def family(path: str) -> Family:
     """Return how the file's comments and strings are written."""
     end = extension(path)

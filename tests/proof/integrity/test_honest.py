@@ -381,7 +381,6 @@ def test_what_is_ordinary_but_worth_a_word_is_a_note() -> None:
         return {each.rule for each in integrity.concerns(change(*HONEST[name]))}
 
     assert noted("an upgrade") == {"dependencies", "lockfile"}
-    assert noted("a new test that is skipped") == {"skipped-tests"}
     assert noted("one suppression") == {"suppressions"}
     assert noted("status codes") == {"special-cases"}
     assert noted("a workflow") == {"ci"}

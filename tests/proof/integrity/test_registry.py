@@ -11,9 +11,8 @@ from aigon.proof import integrity
 from tests.proof.integrity.changes import TESTS, change, changed, new, seen
 
 RULES = """
-always-equal attributes ci deleted-tests dependencies early-exit executables forged ignored-source
-install-scripts judge-talk link lockfile outside skipped-tests special-cases submodule suppressions
-test-detection test-machinery weakened-tests
+always-equal attributes ci dependencies early-exit executables forged ignored-source install-scripts judge-talk
+link lockfile outside special-cases submodule suppressions test-detection test-machinery
 """
 CHEAT = 'import sys\nif "pytest" in sys.modules:\n    sys.exit(0)\n'
 
