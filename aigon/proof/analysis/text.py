@@ -1,33 +1,37 @@
-"""Comments and strings told from code, in many languages, in time that grows only with the text.
+"""Comments and strings told from code: by the language's grammar, by patterns where there is none here.
 
 Not pygments: some of its lexers look to the end of the text at every unclosed comment, so an agent could make them
-run for minutes, and they let an apostrophe in JSX text swallow the lines after it. Here a string that does not end on
-its line ends with it, and every pattern that may look far consumes what it looked at.
+run for minutes, and they let an apostrophe in JSX text swallow the lines after it. In the patterns a string that does
+not end on its line ends with it, and each that may look far consumes what it looked at: time grows only with the text.
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import accumulate
 
 from aigon.proof.analysis.languages import LONGEST, extension, family
+from aigon.syntax import Source, parse
 
 _QUOTED = r'"(?:\\.|[^"\\\n])*"?|\'(?:\\.|[^\'\\\n])*\'?'
 _BLOCK = r"/\*.*?(?:\*/|\Z)"
-_REGEX = (
-    r"(?:(?<=[=(,:;!&|?{}\[\n])|(?<=[=(,:;!&|?{}\[] )|(?<=return ))/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/"
-)
 _PATTERNS = {
     "python": rf"(?P<string>(?P<q>\"\"\"|''')(?:\\.|[^\\])*?(?:(?P=q)|\Z)|{_QUOTED})|(?P<comment>\#[^\n]*)",
-    "c": rf"(?P<string>{_QUOTED}|`(?:\\.|[^`\\])*`?|{_REGEX})|(?P<comment>//[^\n]*|{_BLOCK})",
+    "c": rf"(?P<string>{_QUOTED}|`(?:\\.|[^`\\])*`?)|(?P<comment>//[^\n]*|{_BLOCK})",
     "hash": rf"(?P<string>{_QUOTED})|(?P<comment>(?<!\S)\#[^\n]*)",
     "dash": rf"(?P<string>{_QUOTED})|(?P<comment>--[^\n]*|{_BLOCK})",
     "markup": r"(?P<string>(?!))|(?P<comment><!--.*?(?:-->|\Z))",
     "text": r"(?P<string>(?!))|(?P<comment>(?!))",
-    "rs": rf"(?P<string>\"(?:\\.|[^\"\\])*\"?|'(?:\\.|[^'\\\n])')|(?P<comment>//[^\n]*|{_BLOCK})",
     "php": rf"(?P<string>{_QUOTED})|(?P<comment>//[^\n]*|\#(?!\[)[^\n]*|{_BLOCK})",
 }
-"""By family, and by extension for languages that differ from theirs."""
+"""By family, and by extension for languages that differ from theirs; for Python that no Python can read, too."""
+_COMMENTS = ("comment", "line_comment", "block_comment")
+_STRINGS = (
+    *("JoinedStr", "string", "template_string", "regex", "string_literal", "raw_string_literal", "char_literal"),
+    *("interpreted_string_literal", "rune_literal"),
+)
+_IS_QUOTED = re.compile(r"\w{0,3}[\"']")
 
 
 def without_comments(text: str, path: str) -> str:
@@ -69,9 +73,25 @@ def _starts(text: str) -> tuple[int, ...]:
 @lru_cache(maxsize=256)
 def _pieces(text: str, path: str) -> tuple[tuple[bool, int, int], ...]:
     """Return the comments and strings of a text: whether it is a comment, where it begins, where it ends."""
+    source = parse(path, text[:LONGEST])
+    if source and source.root.children:
+        return tuple(_list_parsed(source))
     end = extension(path)
-    found = _compile(end if end in ("rs", "php") else family(path)).finditer(text[:LONGEST])
+    found = _compile("php" if end == "php" else family(path)).finditer(text[:LONGEST])
     return tuple((m["comment"] is not None, *m.span()) for m in found)
+
+
+def _list_parsed(source: Source) -> Iterator[tuple[bool, int, int]]:
+    text = source.data.decode("utf-8", "surrogateescape")
+    widths = (len(each.encode("utf-8", "surrogateescape")) for each in text)
+    starts = None if text.isascii() else [*accumulate(widths, initial=0)]
+    done = 0
+    for node in source.root.walk():
+        is_string = node.kind in _STRINGS or (node.kind == "Constant" and _IS_QUOTED.match(source.text(node)))
+        if node.start >= done and (node.kind in _COMMENTS or is_string):
+            done = node.end
+            first, last = (bisect_left(starts, at) if starts else at for at in (node.start, node.end))
+            yield node.kind in _COMMENTS, first, last
 
 
 @cache
