@@ -17,12 +17,13 @@ from aigon.spec.features import Feature
 
 @dataclass(frozen=True, slots=True)
 class CriterionItem:
-    """A criterion as people read it: its words, and what decides it."""
+    """A criterion as people read it: its words, what decides it, and the files that this read on the base."""
 
     number: int
     text: str
     kind: str = ""
     command: str = ""
+    reads: str = ""
 
 
 @dataclass(frozen=True, slots=True)

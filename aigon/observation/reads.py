@@ -7,6 +7,9 @@ from typing import Any, Literal
 Means = Literal["access times", "strace", ""]
 """How it is told what a command reads; empty where nothing here tells it."""
 
+SHOWN = 8
+"""Files that a line names; the rest is counted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reads:
@@ -36,6 +39,15 @@ class Observation:
             for path in each.files:
                 readers.setdefault(path, []).append(name)
         return {path: tuple(names) for path, names in readers.items()}
+
+    def describe(self, name: str) -> str:
+        """Return what a command read, on one line; empty if it was not observed."""
+        if (reads := self.commands.get(name)) is None:
+            return ""
+        if reads.walks or reads.unknown:
+            return reads.unknown or "the whole project, as its subject"
+        more = f" and {len(reads.files) - SHOWN} more" if len(reads.files) > SHOWN else ""
+        return f"{', '.join(reads.files[:SHOWN])}{more}" if reads.files else "nothing that is tracked"
 
     def as_document(self) -> dict[str, Any]:
         """Return it as data."""

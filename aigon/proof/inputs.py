@@ -111,7 +111,12 @@ class _BaseSources:
         tests = (each for each in self._deciding if self._protection.part(each) == "tests")
         if any(references.mentions(self._deciding[each], path) for each in tests):
             return False  # a test starts it: it is what is tested
-        return not self._is_among_product(path) or references.asserts(path, text)
+        if references.asserts(path, text):
+            return True
+        refers = (
+            references.mentions(text, each) or self._imports(path, each) for each in self._product if each != path
+        )
+        return any(refers) and not self._is_among_product(path)
 
     def _is_helper(self, path: str, text: str, testers: Sequence[str]) -> bool:
         """Whether it makes the assertions of the tests that import it."""

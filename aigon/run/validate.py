@@ -27,11 +27,12 @@ from aigon.loop.drive import Recorder
 from aigon.loop.guards.availability import unavailable
 from aigon.model.checks import Check
 from aigon.model.outcomes import Outcome, Stopped
+from aigon.observation.reads import Observation
 from aigon.process import orphans
 from aigon.process.stop import Stop
 from aigon.proof import frozen
 from aigon.proof.baseline import find_baseline
-from aigon.proof.prove import prove
+from aigon.proof.prove import frozen_of, prove
 from aigon.run.prepare import Prepared, build_job, prepare
 from aigon.run.present_tree import make_world, run_to_end
 
@@ -46,11 +47,12 @@ class ValidationPlan:
 
 @dataclass(frozen=True, slots=True)
 class ValidationReport:
-    """What a validation found."""
+    """What a validation found. `observed` is what a run saw deciding commands read on the base."""
 
     plan: ValidationPlan
     assessment: Assessment
     outcome: Outcome
+    observed: Observation
 
 
 def validate(
@@ -73,10 +75,12 @@ def validate(
         try:
             assessment = assess_once(job, world, snapshot, Recorder((), observers))
             outcome = _decide_outcome(job, assessment, world)
+            record = frozen_of(job, world)
         finally:
             world.close()
             orphans.sweep()  # what a command in the clean room left running
-    return ValidationReport(plan, assessment, outcome)
+    observed = record.observed if record.base == job.base_commit else Observation()
+    return ValidationReport(plan, assessment, outcome, observed)
 
 
 def _open_world(

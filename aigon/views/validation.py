@@ -8,6 +8,9 @@ from aigon.checks.execution import render_command
 from aigon.model.checks import Check, Finding, Problem
 from aigon.model.failures import describe_first_problems
 from aigon.model.outcomes import Interrupted, Outcome, Stopped, describe_outcome, get_exit_code, get_status
+from aigon.observation.reads import Observation
+from aigon.proof.clean_room import name_in_record
+from aigon.proof.criteria import list_commands
 from aigon.proof.vacuity import describe_passing
 from aigon.run.validate import ValidationPlan, ValidationReport
 from aigon.text.amounts import format_duration
@@ -30,12 +33,14 @@ _REST = len("remembered") + 8
 class ValidationRow:
     """A check, its command as a person would type it, and its finding.
 
-    `finding` is None if it has not run; `check` is None for what aigon itself checked.
+    `finding` is None if it has not run; `check` is None for what aigon itself checked; `reads` names what it read on
+    the base, if a run saw it.
     """
 
     check: Check | None
     finding: Finding | None
     command: str = ""
+    reads: str = ""
 
     @property
     def name(self) -> str:
@@ -83,6 +88,7 @@ def build_check_document(row: ValidationRow) -> dict[str, object]:
         "exit_code": found.exit_code if found else None,
         "duration": round(found.duration, 3) if found else None,
         "cached": bool(found and found.cached),
+        "reads": row.reads,
         "cache": {"state": how.replace(" ", "_"), "why": why},
         "counts": asdict(found.counts) if found and found.counts else None,
         "problems": [_problem(each) for each in problems[:PROBLEMS]],
@@ -139,6 +145,7 @@ def _details(row: ValidationRow, width: int) -> Iterator[str]:
         ("found:", row.finding.summary if row.finding else ""),
         ("command:", row.command),
         ("cache:", explain_cache(row)[1]),
+        ("reads:", row.reads),
         ("source:", f"{row.source}{timeout}"),
     )
     for name, text in details:
@@ -174,25 +181,38 @@ def build_plan_document(plan: ValidationPlan) -> dict[str, object]:
 def build_report_document(report: ValidationReport) -> dict[str, object]:
     """Return everything that a validation found as data."""
     texts = {c.number: c.text for c in report.plan.prepared.spec.criteria}
+    reads, rows = _list_reads(report), list_rows(report.plan, report.assessment.findings, report.observed)
     return {
         **build_plan_document(report.plan),
         "outcome": get_status(report.outcome),
         "exit_code": int(get_exit_code(report.outcome)),
-        "checks": [build_check_document(row) for row in list_rows(report.plan, report.assessment.findings)],
+        "checks": [build_check_document(row) for row in rows],
         "criteria": [
             {"number": v.criterion, "text": texts[v.criterion], "verdict": v.status, "method": v.method,
-             "evidence": v.evidence, "reason": v.reason}
+             "evidence": v.evidence, "reason": v.reason, "reads": reads.get(v.criterion, "")}
             for v in report.assessment.verdicts
         ],
     }  # fmt: skip
 
 
-def list_rows(plan: ValidationPlan, findings: Sequence[Finding]) -> list[ValidationRow]:
+def _list_reads(report: ValidationReport) -> dict[int, str]:
+    """Return by criterion what its own command read on the base."""
+    commands = list_commands(report.plan.prepared.spec.criteria)
+    read = {int(each.name.rpartition("-")[2]): report.observed.describe(name_in_record(each)) for each in commands}
+    return {number: files for number, files in read.items() if files}
+
+
+def list_rows(
+    plan: ValidationPlan, findings: Sequence[Finding], observed: Observation | None = None
+) -> list[ValidationRow]:
     """Return the checks with their findings, then what aigon itself checked."""
     by_name = {finding.check: finding for finding in findings}
     names = {check.name for check in plan.checks}
     return [
-        *(ValidationRow(c, by_name.get(c.name), render_command(c)) for c in plan.checks),
+        *(
+            ValidationRow(c, by_name.get(c.name), render_command(c), observed.describe(c.name) if observed else "")
+            for c in plan.checks
+        ),
         *(ValidationRow(None, finding) for finding in findings if finding.check not in names),
     ]
 
@@ -214,7 +234,11 @@ def render_plan(plan: ValidationPlan, width: int) -> str:
 def render_report(report: ValidationReport, width: int = 0) -> str:
     """Return the outcome; with a width, a table of the checks comes first."""
     assessment = report.assessment
-    lines = [*render_check_table(list_rows(report.plan, assessment.findings), width), ""] if width else []
+    lines = []
+    if width:
+        rows = list_rows(report.plan, assessment.findings, report.observed)
+        reads = (f"Criterion {number} reads: {files}" for number, files in _list_reads(report).items())
+        lines = [*render_check_table(rows, width), *(part for line in reads for part in wrap_lines(line, width)), ""]
     for finding in assessment.findings:
         if finding.status in ("fail", "error") and finding.problems:  # nothing keeps its log
             lines += [f"{finding.title}:", *(f"  {line}" for line in describe_first_problems(finding, NAMED)), ""]

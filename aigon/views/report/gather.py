@@ -1,6 +1,7 @@
 """What a report is made from: journals, the spec and the log as the branch has them, and what commands printed."""
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,8 +26,12 @@ from aigon.journal.replay import read_events
 from aigon.journal.state_document import command_elsewhere
 from aigon.model.candidates import Candidate
 from aigon.model.changes import FileChange
+from aigon.model.criteria import COMMAND_KINDS
+from aigon.observation.reads import Observation
 from aigon.process.running import loop_lock
+from aigon.proof import frozen
 from aigon.spec.document import parse_spec
+from aigon.spec.expectation import find_script
 from aigon.spec.features import ROOT, Feature, parse_feature_path
 
 OUTPUT_BYTES = 4000
@@ -166,13 +171,27 @@ def _gather_work(
     _, items = _parse_spec(_read_blob(checkout, work.commit or work.tip, spec_path))
     commits = dict.fromkeys((*(step.look.checkpoint for step in work.steps), work.commit))
     own = (spec_path, work.log_path)
+    work = replace(work, items=items or work.items)
     return replace(
         work,
-        items=items or work.items,
+        items=tuple(_add_reads(work, files.frozen)),
         log=_read_blob(checkout, work.tip or work.commit, work.log_path) or "",
         pushed=_is_pushed(checkout, work.commit),
         diffs={each: _list_changes(checkout, started.base_commit, each, own) for each in commits if started and each},
     )
+
+
+def _add_reads(work: WorkAccount, record: Path) -> Iterator[CriterionItem]:
+    """Yield the criteria with what their commands read on the base, as far as a run saw it."""
+    with contextlib.suppress(AigonError):
+        observed = known.observed if (known := frozen.load(record)) else Observation()
+        for item in work.items:
+            verdict = work.verdict(item.number)
+            bound = verdict.method.removeprefix("check:") if verdict and verdict.method.startswith("check:") else ""
+            script = next((find_script(kind, item.command) for kind in COMMAND_KINDS if kind == item.kind), "")
+            yield replace(item, reads=observed.describe(f"criterion: {script}" if script else bound))
+        return
+    yield from work.items
 
 
 def _read_journals(paths: Sequence[Path]) -> tuple[list[Sequence[Event]], list[str]]:

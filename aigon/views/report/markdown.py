@@ -100,6 +100,7 @@ def _render_criterion(account: FeatureAccount, work: WorkAccount, item: Criterio
     why = (verdict.evidence if passed else verdict.reason or verdict.evidence) if verdict else ""
     decided = escape_line(words.describe_method(verdict), 120)
     decided += (f": {code_span(why, 240)}" if why else "") + (f", in {commit}" if commit else "")
+    decided += f"\n  <br>on the base it read {code_span(item.reads, 240)}" if item.reads else ""
     return f"- [{'x' if passed else ' '}] {word}{escape_line(item.text)}\n  <br>{decided}"
 
 

@@ -1,0 +1,1 @@
+"""Which files commands read."""

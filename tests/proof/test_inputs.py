@@ -1,0 +1,173 @@
+"""Which of the files that commands read on the base decide, and which are the product's."""
+
+import pytest
+
+from aigon.files.resources import read_profiles
+from aigon.git import objects
+from aigon.git.person import Checkout
+from aigon.git.trusted import TrustedGit
+from aigon.observation.reads import Observation, Reads
+from aigon.profiles.profile import load_free_files, load_protections
+from aigon.profiles.protection import Protection
+from aigon.proof.findings import Changed
+from aigon.proof.inputs import find_inputs
+from tests.lab import Lab
+from tests.projects import files
+
+PROTECTION = Protection(load_protections(read_profiles(), {}), free=load_free_files(read_profiles(), {}))
+CALC = {
+    "calc/__init__.py": "def add(a, b):\n    return a + b\n",
+    "tests/test_add.py": "import calc\n\ndef test_add():\n    assert calc.add(1, 2) == 3\n",
+    "pyproject.toml": '[project]\nname = "calc"\n',
+}
+JS = {
+    "calc.js": "exports.add = (a, b) => a + b\n",
+    "package.json": '{"name": "calc", "scripts": {"test": "node --test", "accept": "node accept"}}',
+    "test/add.test.js": "const calc = require('../calc.js')\n",
+}
+C = {
+    "calc.h": "int add(int a, int b);\n",
+    "calc.c": '#include "calc.h"\nint add(int a, int b) { return a + b; }\n',
+    "Makefile": "test: check_calc\n\t./check_calc\n",
+}
+CASES: dict[str, tuple[dict[str, str], str, bool]] = {
+    "a golden file": (
+        {**CALC, "golden/a.json": "[]", "tests/test_g.py": "open('golden/a.json')"}, "golden/a.json", True,
+    ),
+    "a golden file that no text names": ({**CALC, "expected/out": "1"}, "expected/out", True),
+    "a case beside tests of JavaScript": ({**JS, "cases/1.yaml": "a: 1"}, "cases/1.yaml", True),
+    "data that the product names": (
+        {**CALC, "rates/eu.csv": "1", "calc/r.py": "open('rates/eu.csv')"}, "rates/eu.csv", False,
+    ),
+    "data of a folder that the product names": (
+        {**CALC, "pages/a.html": "", "calc/r.py": 'load("pages")'}, "pages/a.html", False,
+    ),
+    "data in the package": ({**CALC, "calc/data/words.txt": "a"}, "calc/data/words.txt", False),
+    "data in the package that only a test names": (
+        {**CALC, "calc/data/w.txt": "a", "tests/test_w.py": "open('calc/data/w.txt')"}, "calc/data/w.txt", True,
+    ),
+    "prose": ({**CALC, "README.md": "# Calc", "tests/test_r.py": "open('README.md')"}, "README.md", False),
+    "what builds": ({**C, "CMakeLists.txt": "project(calc)"}, "CMakeLists.txt", False),
+    "a helper that asserts": (
+        {
+            **CALC,
+            "calc/testing.py": "import calc\n\ndef check(a, b, c):\n    assert calc.add(a, b) == c\n",
+            "tests/test_c.py": "from calc.testing import check\n\ndef test_c():\n    check(1, 2, 3)\n",
+        },
+        "calc/testing.py",
+        True,
+    ),
+    "a module with an assertion of its own": (
+        {
+            **CALC,
+            "calc/more.py": "import calc\n\ndef twice(a):\n    assert a\n    return calc.add(a, a)\n",
+            "tests/test_c.py": "from calc.more import twice\n\ndef test_c():\n    assert twice(1) == 2\n",
+        },
+        "calc/more.py",
+        False,
+    ),
+    "the only module": (CALC, "calc/__init__.py", False),
+    "a module that others import": (
+        {**CALC, "calc/low.py": "x = 1\n", "calc/high.py": "from .low import x\n"}, "calc/low.py", False,
+    ),
+    "an oracle apart from the product": (
+        {
+            **CALC,
+            "oracle.py": "def add(a, b):\n    return a + b\n",
+            "tests/test_o.py": "import calc, oracle\n\ndef test_o():\n    assert calc.add(1, 2) == oracle.add(1, 2)\n",
+        },
+        "oracle.py",
+        True,
+    ),
+    "a second module of a flat project": (
+        {**CALC, "words.py": "def cut(a):\n    return a\n", "tests/test_w.py": "import words\n"}, "words.py", False,
+    ),
+    "a module that is run as a check": (
+        {**CALC, "checks/x.py": "import calc\nassert calc.add(1, 2) == 3\n"}, "checks/x.py", True,
+    ),
+    "a folder that Node runs": (
+        {**JS, "accept/index.js": "const c = require('../calc.js')\nif (c.add(1, 2) !== 3) process.exit(1)\n"},
+        "accept/index.js",
+        True,
+    ),
+    "what that folder's program requires": (
+        {
+            **JS,
+            "accept/index.js": "require('./same')(1)\n",
+            "accept/same.js": "const c = require('../calc.js'), assert = require('assert')\nassert(c)\n",
+        },
+        "accept/same.js",
+        True,
+    ),
+    "the module that tests of JavaScript require": (JS, "calc.js", False),
+    "a declared entry": (
+        {
+            **CALC,
+            "calc/cli.py": "import calc\n",
+            "pyproject.toml": '[project]\nname = "c"\nscripts = {c = "calc.cli:main"}',
+        },
+        "calc/cli.py",
+        False,
+    ),
+    "a program that a test starts": (
+        {**CALC, "tool.py": "import calc\n", "tests/test_t.py": "run(['python', 'tool.py'])\n"}, "tool.py", False,
+    ),
+    "a program that uses nothing of the project": ({"main.py": "print(1)\n"}, "main.py", False),
+    "a test program of C": (
+        {**C, "check_calc.c": '#include "calc.h"\nint main(void) {\n  if (add(2, 3) != 5) return 1;\n  return 0;\n}\n'},
+        "check_calc.c",
+        True,
+    ),
+    "the product's program of C": (
+        {**C, "main.c": '#include "calc.h"\nint main(int c, char **v) { return add(c, 1) == 0; }\n'}, "main.c", False,
+    ),
+    "a source of C": ({**C, "main.c": '#include "calc.h"\nint main(void) { return add(1, 2); }\n'}, "calc.c", False),
+    "a source of Rust": ({"src/lib.rs": "mod deep;", "src/deep.rs": "pub fn x() {}"}, "src/deep.rs", False),
+    "a module of Rust for tests": (
+        {"src/lib.rs": "#[cfg(test)]\nmod checks;\n", "src/checks.rs": "#[test]\nfn x() {}\n"}, "src/checks.rs", True,
+    ),
+}  # fmt: skip
+
+
+def found(lab: Lab, path: str, observed: Observation, protection: Protection = PROTECTION) -> bool:
+    """Whether a change of `path` is one of an input."""
+    with Checkout.open(lab.root) as checkout:
+        git = TrustedGit(checkout, lab.home / "own")
+        base = lab.git("rev-parse", "HEAD")
+        rows = [Changed(path, objects.list_entries(git, base).get(path), None)]
+        return path in find_inputs(git, base, rows, observed, protection)
+
+
+def project(lab: Lab, contents: dict[str, str]) -> Observation:
+    """Commit a project of which one command reads everything."""
+    files(lab.root, contents)
+    lab.git("add", "-A")
+    lab.git("commit", "-qm", "base")
+    return Observation("access times", {"tests": Reads(tuple(sorted(contents)), ("golden",))})
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_file_decides_or_is_the_product_s(lab: Lab, case: str) -> None:
+    contents, path, decides = CASES[case]
+    assert found(lab, path, project(lab, contents)) is decides
+
+
+def test_what_nobody_read_counts_only_if_a_test_names_it(lab: Lab) -> None:
+    project(lab, {**CALC, "golden/a.json": "[]", "golden/b.json": "[]", "tests/test_g.py": "open('data/a.json')"})
+    assert found(lab, "golden/a.json", Observation()) and not found(lab, "golden/b.json", Observation())
+
+
+def test_what_a_command_without_a_program_reads_is_its_subject(lab: Lab) -> None:
+    project(lab, {**CALC, "settings.yaml": "a: 1"})
+    assert not found(lab, "settings.yaml", Observation("strace", {"criterion: grep a": Reads(("settings.yaml",))}))
+
+
+def test_the_spec_may_allow_a_change(lab: Lab) -> None:
+    observed = project(lab, {**CALC, "golden/a.json": "[]"})
+    allowing = Protection(PROTECTION.rules, ("golden/",), free=PROTECTION.free)
+    assert found(lab, "golden/a.json", observed) and not found(lab, "golden/a.json", observed, allowing)
+
+
+def test_a_new_entry_of_a_listed_folder_counts_among_inputs(lab: Lab) -> None:
+    observed = project(lab, {**CALC, "golden/a.json": "[]"})
+    assert found(lab, "golden/new.json", observed) and not found(lab, "other/new.json", observed)
