@@ -7,17 +7,19 @@ any sentence that says that they change.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from aigon.checks.wording import Wording, read_wording
 from aigon.model.criteria import Spec
 from aigon.profiles.protection import Protection
+from aigon.proof.references import mentions
 from aigon.spec import markdown
 from aigon.text.quoting import code_span, fold
 
 _MOST_FILES, _MOST_BYTES = 3000, 16_000_000
-"""Test files, and bytes of them, that are searched for a text."""
+"""Files, and bytes of them, that are searched for a text; tests come first."""
 _MOST_HOLDERS = 20
 """Files that may hold a text. One that more hold is a part of the language that the tests are written in."""
 _SHORTEST = 3
@@ -86,20 +88,25 @@ def propose_allow(
     sentences = [each for each in _list_sentences(spec) if _CHANGES.search(each.words) or any(each.list_old())]
     if not sentences:
         return ()
-    deciding = [path for path in list_tracked() if any(rule.level != "note" for rule in protection.rules_of(path))]
+    tracked = list_tracked()
+    deciding = [path for path in tracked if any(rule.level != "note" for rule in protection.rules_of(path))]
     tests = [path for path in deciding if protection.part(path) == "tests"]
+    data = [path for path in tracked if protection.is_open(path) and protection.part(path) == "other"]
     found: dict[str, str] = {}
     for sentence in sentences:
         about = f"line {sentence.line} of the spec"
-        for path in _list_named(sentence, deciding, tests):
+        for path in _list_named(sentence, [*deciding, *data], tests):
             found.setdefault(path, f"{about} names it")
         for command in _list_scripts(sentence, protection, deciding):
             found.setdefault(command[0], f"{about} names {code_span(command[1])}, which it defines")
     wanted = {text: sentence.line for sentence in sentences for text in sentence.list_old() if len(text) >= _SHORTEST}
-    for text, holders in _find_holders(wanted, root, tests).items():
+    for text, holders in _find_holders(wanted, root, [*tests, *data]).items():
         for path in holders:
             why = f"line {wanted[text]} of the spec replaces {code_span(fold(text, 80))}, which it holds"
             found.setdefault(path, why)
+    if free := found.keys() & set(data):  # data is only a test's if a test or a command names it
+        readers = [*_read_files(root, tests).values(), *(c.command or "" for c in spec.criteria)]
+        found = {p: why for p, why in found.items() if p not in free or any(mentions(text, p) for text in readers)}
     return tuple(AllowProposal(path, why) for path, why in sorted(found.items()))
 
 
@@ -126,15 +133,20 @@ def _list_sentences(spec: Spec) -> Iterator[_Sentence]:
                 yield _Sentence(markdown.line_of(token), words, literals)
 
 
-def _list_named(sentence: _Sentence, deciding: Sequence[str], tests: Sequence[str]) -> Iterator[str]:
-    """Yield the deciding files and folders of them that a sentence names as what changes."""
+def _list_named(sentence: _Sentence, files: Sequence[str], tests: Sequence[str]) -> Iterator[str]:
+    """Yield the files, and folders of tests, that a sentence names as what changes."""
     named = [*_PATH.findall(sentence.words), *(sentence.literals[mark] for mark in _MARK.findall(sentence.words))]
-    for name in (each.strip().removeprefix("./").rstrip("/.").casefold() for each in named):
-        for path in deciding:
-            is_meant = path.casefold() == name or ("/" in name and path.casefold().endswith(f"/{name}"))
-            pattern = _CHANGES_TESTS if path in tests else _CHANGES
-            if is_meant and pattern.search(sentence.words):
+    for name in (each.strip().removeprefix("./").rstrip(".").casefold() for each in named):
+        below = name.rstrip("/")
+        for path in files:
+            known = path.casefold()
+            changes = _CHANGES_TESTS if path in tests else _CHANGES
+            if not changes.search(sentence.words):
+                continue
+            if known == below or ("/" in below and known.endswith(f"/{below}")):
                 yield path
+            elif "/" in name and path in tests and known.startswith(f"{below}/"):
+                yield path[: len(below)]
 
 
 def _list_scripts(sentence: _Sentence, protection: Protection, deciding: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -148,18 +160,20 @@ def _list_scripts(sentence: _Sentence, protection: Protection, deciding: Sequenc
                     yield path, literal
 
 
-def _find_holders(texts: Mapping[str, int], root: Path, tests: Sequence[str]) -> dict[str, list[str]]:
-    """Return by text the test files that hold it as a word of its own, if they are not many."""
+def _find_holders(texts: Mapping[str, int], root: Path, files: Sequence[str]) -> dict[str, list[str]]:
+    """Return by text the files that hold it as a word of its own, if they are not many."""
     patterns = {text: re.compile(rf"(?<!\w){re.escape(text.removesuffix('()'))}(?!\w)") for text in texts}
-    held: dict[str, list[str]] = {text: [] for text in texts}
-    left = _MOST_BYTES
-    for path in tests[:_MOST_FILES] if texts else ():
-        try:
-            content = (root / path).read_bytes()[:left].decode(errors="replace")
-        except OSError:
-            continue
-        left -= len(content)
-        for text, pattern in patterns.items():
-            if pattern.search(content):
-                held[text].append(path)
+    contents = _read_files(root, files) if patterns else {}
+    held = {text: [p for p, each in contents.items() if pattern.search(each)] for text, pattern in patterns.items()}
     return {text: paths for text, paths in held.items() if len(paths) <= _MOST_HOLDERS}
+
+
+def _read_files(root: Path, paths: Sequence[str]) -> dict[str, str]:
+    """Return what these files hold, as many as may be read."""
+    contents: dict[str, str] = {}
+    left = _MOST_BYTES
+    for path in paths[:_MOST_FILES]:
+        with suppress(OSError):
+            contents[path] = (root / path).read_bytes()[:left].decode(errors="replace")
+            left -= len(contents[path])
+    return contents

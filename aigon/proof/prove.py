@@ -164,7 +164,8 @@ def _judge_base_tests(job: Job, proof: ProofResult) -> tuple[Concern, ...]:
         mendable = not job.protection.asks_for(paths)
         return (Concern(BASE_TESTS, "review", what, paths, key, mendable),)
     config = (*proof.touched.configuration, *proof.touched.inputs)
-    named = {"changed-config": config, "changed-tests": tuple(proof.touched.files.before)}
+    tests = tuple(path for path in proof.touched.files.before if path not in proof.touched.inputs)
+    named = {"changed-config": config, "changed-tests": tests}
     says = "changed, and everything passes with the base's version, too"
     return tuple(
         Concern(rule, "note", f"{', '.join(files[:10])}: {says}", files, key) for rule, files in named.items() if files

@@ -16,6 +16,9 @@ FILES = {
     "package.json": "{}",
     "pyproject.toml": "[tool.mypy]\n",
     "README.md": "no number\n",
+    "golden/help.json": '"no number"\n',
+    "data/units.json": '"no number"\n',
+    "tests/test_help.py": 'read("golden/help.json")\n',
 }
 RULES = Protection(
     (
@@ -41,9 +44,11 @@ def proposed(root: Path, *sentences: str, rules: Protection = RULES) -> list[str
         ("`calc.add` is renamed to `calc.plus`", ["tests/test_add.py"]),
         ("AC-3: Rename the function `calc.add` to `calc.plus`.", ["tests/test_add.py"]),
         ("`calc.add()` and its tests are removed", ["tests/test_add.py"]),
-        ("The message changes from “no number” to “not a number”", ["tests/test_read.py"]),
-        ('It says "not a number" where it said "no number"', ["tests/test_read.py"]),
-        ('"no number" -> "not a number"', ["tests/test_read.py"]),
+        ("The message changes from “no number” to “not a number”", ["golden/help.json", "tests/test_read.py"]),
+        ('It says "not a number" where it said "no number"', ["golden/help.json", "tests/test_read.py"]),
+        ('"no number" -> "not a number"', ["golden/help.json", "tests/test_read.py"]),
+        ("`golden/help.json` changes with it", ["golden/help.json"]),
+        ("What `tests/golden/` holds is adapted to it", ["tests/golden"]),
         (
             "It prints `usage: calc A B` instead of `usage: calc LEFT RIGHT`",
             ["tests/golden/usage.txt"],
@@ -68,6 +73,7 @@ def test_what_goes_by_the_words_of_the_spec_is_proposed(tmp_path: Path, sentence
         "`calc.add` keeps its name instead of `calc.plus`, without changing `tests/test_add.py`",
         "Add a test of zero to `tests/test_add.py`",
         "`npm test` passes",
+        "`data/units.json` changes, and so does README.md",
         "mypy passes as configured in `pyproject.toml`",
         "`use: calc LEFT` becomes `use: calc`, `no` becomes `y`",
         "It is done <!-- verify: sed s/a/b/ tests/test_add.py; rename `calc.add` -->",
