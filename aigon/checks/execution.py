@@ -47,10 +47,7 @@ def run_check(world: World, check: Check, folder: Path) -> Result:
     log = locate_log(check, folder)
     with tempfile.TemporaryDirectory(prefix="aigon-check-") as scratch:
         execution = _Execution(world, check, Path(scratch), log)
-        exited, evidence = execution.run()
-        measured = None
-        if check.quantity and exited.exit_code == 0:
-            exited, measured = execution.measure(exited)
+        exited, evidence, measured = execution.measure() if check.quantity else (*execution.run(), None)
     whole = replace(exited, stdout=exited.stdout + exited.stderr)
     # Redacted once more: reports spell texts in their own way.
     finding = redact_value(make_finding(check, whole, evidence, str(log)), world.redact)
@@ -77,12 +74,16 @@ class _Execution:
             return exited, weigh_own_report(check, self._read_output(exited), content, self._clean)
         return self._run_placing() if check.reports else self._run_watched()
 
-    def measure(self, first: ProgramExit) -> tuple[ProgramExit, Measurement | None]:
-        """Measure the command, which exited 0; return the run that counts as well."""
-        nothing = replace(self._check, argv=(*self._check.argv[:-1], ":"))
+    def measure(self) -> tuple[ProgramExit, Evidence, Measurement | None]:
+        """Run the check as often as it takes to measure it; the last run counts."""
+        check = self._check
+        nothing = replace(check, argv=(*check.argv[:-1], ":"))
         idle = _Execution(self._world, nothing, self._scratch, Path(os.devnull))
-        env = self._check.env
-        return measure_seconds(first, self._check.enough, lambda: self._run(env), lambda: idle._run(env))
+        exited, measured = measure_seconds(
+            lambda: self._run(check.env), lambda: idle._run(check.env), check.enough, check.runs
+        )
+        output, green = self._read_output(exited), exited.exit_code == 0
+        return exited, weigh_hidden_reports(check, output, (), self._clean, green=green), measured
 
     def _run_placing(self) -> tuple[ProgramExit, Evidence]:
         """Run a check that places its reports itself, somewhere in its folder."""

@@ -33,7 +33,8 @@ class Check:
     relative to `cwd`, of report files that the command places itself. `timeout` is in seconds; `cwd` is relative to the
     workspace; `missing` names a tool that was not found, `hint` how to get it; `remember`: a pass on a tree holds for
     the next run on it; `shown` is what people read instead of the command line; `writes` are paths that the command
-    writes beside `cwd`'s files (`.`: unknown ones). Of `quantity`, `enough` is what needs no further measurement.
+    writes beside `cwd`'s files (`.`: unknown ones). Of `quantity`, `enough` is what needs no further
+    measurement, and `runs` how often it is measured at most.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Check:
     writes: tuple[str, ...] = ()
     quantity: Quantity = ""
     enough: float = 0.0
+    runs: int = 1
 
     @property
     def title(self) -> str:

@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 from itertools import zip_longest
 
 from aigon.checks.execution import CRITERION
+from aigon.checks.measurement import RUNS
 from aigon.job.job import Job
 from aigon.job.results import Result
 from aigon.journal.decisions import decision_verdict, find_decision
@@ -60,6 +61,7 @@ def _make_check(criterion: Criterion, expected: Expectation) -> Check:
         remember=False,
         quantity=quantity,
         enough=float(expected.wanted) if quantity else 0.0,
+        runs=RUNS if quantity else 1,
     )
 
 

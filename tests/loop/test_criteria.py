@@ -7,6 +7,7 @@ import pytest
 from aigon.journal.decisions import HumanDecision
 from aigon.journal.state import State
 from aigon.model.checks import Finding
+from aigon.process.orphans import adopt_orphans
 from aigon.proof.criteria import judge_by_results, list_bound_findings, list_commands
 from tests.checks.parsers.captured import captured
 from tests.compare.bench import job_of, looked, only, script, spec_of, verdicts, world_of
@@ -186,6 +187,18 @@ def test_the_quickest_of_some_runs_counts_and_none_follows_one_that_is_quick_eno
         verdict = only(looked(world, job_of(spec_of(f"quick in the end <!-- seconds: {script} <= 0.9 -->"))))
     assert (verdict.status, lab.path("runs.log").read_text().count("x")) == ("met", 3)
     assert verdict.evidence.endswith("(the best of 3 runs)")
+
+
+def test_the_clock_stops_with_the_last_process_that_a_command_started(lab: Lab) -> None:
+    adopt_orphans()
+    try:
+        with world_of(lab) as world:
+            verdict = only(
+                looked(world, job_of(spec_of("quick <!-- seconds: setsid -f sleep 0.9; sleep 0.2 <= 0.6 -->")))
+            )
+    finally:
+        adopt_orphans(adopt=False)
+    assert verdict.status == "unmet", verdict
 
 
 def test_a_run_that_fails_decides_however_quick_the_others_are(lab: Lab) -> None:
