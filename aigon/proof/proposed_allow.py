@@ -55,6 +55,7 @@ _STAYS = re.compile(
     r"|untouched|stays?|remains?|keeps?|still)\b"
 )
 _PATH = re.compile(r"[\w.-]*(?:/[\w.-]+)+/?|[\w-]+\.[a-z]{1,5}\b|[A-Z]\w*file\b|makefile|justfile")
+_FILE = re.compile(r"(?!\.\./)[\w.-]+(?:/[\w-][\w.-]*)+\.\w+")
 _PACKAGE_SCRIPT = re.compile(r"(?:npm|pnpm|yarn|bun)(?: run(?:-script)?)? ([\w:-]+)")
 
 
@@ -73,6 +74,10 @@ class _Sentence:
     line: int
     words: str
     literals: Mapping[str, str]
+
+    def list_paths(self) -> Iterator[str]:
+        """Yield the quoted texts that are paths of files."""
+        yield from (text for mark in _MARK.findall(self.words) if _FILE.fullmatch(text := self.literals[mark]))
 
     def list_old(self) -> Iterator[str]:
         """Yield the quoted texts that the sentence says will go."""
@@ -95,8 +100,12 @@ def propose_allow(
     found: dict[str, str] = {}
     for sentence in sentences:
         about = f"line {sentence.line} of the spec"
-        for path in _list_named(sentence, [*deciding, *data], tests):
-            found.setdefault(path, f"{about} names it")
+        named = list(_list_named(sentence, [*deciding, *data], tests))
+        found |= {path: f"{about} names it" for path in named if path not in found}
+        if named and not set(named) <= set(tests):  # what it says of settings is about what they name, too
+            found |= {
+                path: f"{about} names it with {named[0]}" for path in sentence.list_paths() if path not in tracked
+            }
         for command in _list_scripts(sentence, protection, deciding):
             found.setdefault(command[0], f"{about} names {code_span(command[1])}, which it defines")
     wanted = {text: sentence.line for sentence in sentences for text in sentence.list_old() if len(text) >= _SHORTEST}

@@ -299,7 +299,7 @@ ASKED = [
         PY
         """,
         asks=["AC5: there is a new pytest plugin `calc/testing.py`, which `pyproject.toml` registers"],
-        proposes=["pyproject.toml"],
+        proposes=["calc/testing.py", "pyproject.toml"],
     ),
 ]
 SETTINGS = [

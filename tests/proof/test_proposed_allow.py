@@ -57,6 +57,7 @@ def proposed(root: Path, *sentences: str, rules: Protection = RULES) -> list[str
         ("The tests in `tests/golden/usage.txt` are adapted", ["tests/golden/usage.txt"]),
         ("`npm test` runs the linter, too", ["package.json"]),
         ("An override in `pyproject.toml` tells mypy", ["pyproject.toml"]),
+        ("`pyproject.toml` registers the new plugin `calc/testing.py`", ["calc/testing.py", "pyproject.toml"]),
     ],
 )
 def test_what_goes_by_the_words_of_the_spec_is_proposed(tmp_path: Path, sentence: str, paths: list[str]) -> None:
@@ -73,6 +74,7 @@ def test_what_goes_by_the_words_of_the_spec_is_proposed(tmp_path: Path, sentence
         "`calc.add` keeps its name instead of `calc.plus`, without changing `tests/test_add.py`",
         "Add a test of zero to `tests/test_add.py`",
         "`npm test` passes",
+        "There is a new module `calc/testing.py`",
         "`data/units.json` changes, and so does README.md",
         "mypy passes as configured in `pyproject.toml`",
         "`use: calc LEFT` becomes `use: calc`, `no` becomes `y`",
