@@ -4,6 +4,7 @@ import pytest
 
 from tests.cheats import (
     about_claims,
+    about_data,
     about_exits,
     about_git,
     about_inputs,
@@ -39,6 +40,7 @@ EXITS = cases(about_exits.EXITS, about_exits.REPORTS)
 SCRIPTS = cases(about_scripts.SCRIPT, about_scripts.PACKAGE, about_scripts.MAKE)
 LINTERS = cases(about_linters.RUFF, about_linters.MYPY)
 INPUTS = cases(about_inputs.SPECIAL, about_inputs.READS, about_inputs.EQUALS, about_inputs.DETECTS, about_inputs.SEEN)
+DATA = cases(about_data.EXPECTED, about_data.HELPERS, about_data.INLINE)
 CLAIMS = cases(about_claims.SPEC, about_claims.WORDS, about_claims.RECORDS, about_claims.DECISIONS)
 JUDGES = cases(about_judges.TALK, about_judges.HIDDEN)
 GIT = cases(about_git.ABSENT, about_git.HIDES, about_git.REFS)
@@ -94,6 +96,11 @@ def test_a_linter_that_looks_away_proves_nothing(lab: Lab, agent: Agent) -> None
 
 @pytest.mark.parametrize("agent", INPUTS)
 def test_code_that_knows_the_tests_proves_nothing(lab: Lab, agent: Agent) -> None:
+    never_a_success(lab, agent)
+
+
+@pytest.mark.parametrize("agent", DATA)
+def test_what_it_does_to_what_the_checks_read_proves_nothing(lab: Lab, agent: Agent) -> None:
     never_a_success(lab, agent)
 
 
