@@ -38,7 +38,9 @@ def _alter_code(script: str, command: ListedCommand, seed: str) -> Iterator[str]
         source = parse(path, code)
         test = find(source, seed) if source and not source.errors else None
         place = Draw(seed, code).choose(test.places) if test else None
-        for quote in ('"', "'") if source and place else ():
+        if not source or not place:
+            continue
+        for quote in ('"', "'"):
             written = f"{quote}{_escape(code) if quote == chr(34) else code}{quote}"
             if script.count(written) == 1 and (quote == "'" or not _EXPANDED.search(code)):
                 altered = apply_edits(source.data, place.edits).decode()

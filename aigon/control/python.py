@@ -126,9 +126,9 @@ def _alter_statement(source: Source, statement: Node, draw: Draw) -> Iterator[tu
         for call in filter(None, (_find_raises(source, item) for item in statement.list("items"))):
             yield _exchange(source, call, draw), LITERAL
     elif statement.kind == "Expr" and (value := statement.get("value")):
-        call = value.get("value") if value.kind == "Await" else value
-        if call and call.kind == "Call":
-            yield from _alter_call(source, call, draw)
+        called = value.get("value") if value.kind == "Await" else value
+        if called and called.kind == "Call":
+            yield from _alter_call(source, called, draw)
 
 
 def _split_and(test: Node) -> Iterator[Node]:

@@ -97,8 +97,8 @@ def _alter_literals(source: Source, side: Sequence[Node], draw: Draw) -> Iterato
             return
         previous = text if token.kind == "identifier" else ""
     for token in tokens:
-        if (text := _alter_literal(token.kind, source.text(token), draw)) is not None:
-            yield token.start, token.end, text
+        if (other := _alter_literal(token.kind, source.text(token), draw)) is not None:
+            yield token.start, token.end, other
 
 
 def _list_tokens(node: Node) -> Iterator[Node]:
