@@ -17,7 +17,7 @@ from aigon.checks.measurement import measure_seconds
 from aigon.config.loading import build_tool_path
 from aigon.isolation.enclosure import find_system_shell
 from aigon.job.results import Measurement, Result
-from aigon.job.world import World
+from aigon.job.world import CheckStart, World
 from aigon.model.checks import Check, CheckStatus, Finding
 from aigon.model.turns import ProgramExit
 from aigon.process import run as process
@@ -117,7 +117,7 @@ class _Execution:
         # Words of a shell are read by the system's own: one that an agent put on PATH says yes to everything.
         shell = find_system_shell(argv[0]) if argv and argv[0] in ("bash", "sh") else None
         command = process.Command(
-            place.wrap_command([shell, *argv[1:]] if shell else argv, folder),
+            place.wrap_command([shell, *argv[1:]] if shell else argv, folder, CheckStart(check.name, self._scratch)),
             cwd=place.start_in or folder,
             env=hidden.env(env) if hidden else env,
             deadline=check.timeout,

@@ -15,6 +15,7 @@ from aigon.errors import AigonError
 from aigon.files.system_errors import ResourceShortage, is_shortage
 from aigon.git.trusted import TrustedGit
 from aigon.isolation import clean_room, mechanisms
+from aigon.isolation.check_sandbox import CheckSandbox
 from aigon.job.job import Job
 from aigon.job.results import BaselineResults, Result
 from aigon.job.world import Attendant, CheckEnvironment, World
@@ -91,6 +92,7 @@ def _open_copy(job: Job, world: World, tree: str, number: int) -> Iterator[World
         lent={setup.makes: root / setup.makes for setup in setups if setup.makes},
         home="real",
         keep=True,
+        box=world.find(CheckSandbox),
     ) as room:
         place = CheckEnvironment(room.seen_as, room.env, room.wrap_command, room.scratch, room.root)
         inside = replace(world, place=place)

@@ -22,7 +22,8 @@ class Grants:
     `write` are folders with everything in them, and files; `read` may be read inside of what is hidden; `fixed` cannot
     be written inside of what can. `hidden` cannot be reached; `own` are folders that the agent has in a version of its
     own for as long as the run lasts: its home and those for temporary files. `placed` are mounts at other paths than
-    their own, as in `aigon.isolation.mounts`, which only mechanisms with mounts can make.
+    their own, as in `aigon.isolation.mounts`, which only mechanisms with mounts can make. What is written in `private`
+    folders is seen by nobody else.
     """
 
     write: tuple[str, ...] = ()
@@ -31,6 +32,7 @@ class Grants:
     hidden: tuple[str, ...] = ()
     own: tuple[str, ...] = ()
     placed: tuple[tuple[str, str, str], ...] = ()
+    private: tuple[str, ...] = ()
     network: Network = "open"
 
     def more(self, *, write: Iterable[str] = (), read: Iterable[str] = ()) -> "Grants":
@@ -74,13 +76,13 @@ def find_covering_grant(path: str, known: Mapping[str, str]) -> str:
 
 
 def list_grant_layers(grants: Grants) -> tuple[tuple[str, str], ...]:
-    """Return each path and its grant ("hidden", "own", "read", "write", "fixed"), outer folders first.
+    """Return each path and what `Grants` calls its grant, outer folders first.
 
     A path that gets the same from the folder around it is left out.
     """
     wanted: dict[str, str] = {}
     # Later ones win on the same path.
-    for name in ("hidden", "own", "read", "fixed", "write"):
+    for name in ("hidden", "own", "read", "private", "fixed", "write"):
         wanted |= dict.fromkeys(getattr(grants, name), name)
     kept: dict[str, str] = {}
     for path, name in sorted(wanted.items(), key=lambda each: (each[0].count("/"), each[0])):
@@ -93,6 +95,7 @@ _SAME: Mapping[str, frozenset[str]] = {
     "read": frozenset(("read", "fixed")),
     "hidden": frozenset(("hidden", "fixed")),
     "own": frozenset(("hidden", "fixed")),
+    "private": frozenset(("private", "read")),
     "write": frozenset(("write", "read")),
     "fixed": frozenset(("read", "fixed")),
 }

@@ -187,6 +187,15 @@ class SandboxConfig(Section):
     checks_network: Literal["open", "closed"] = Field(
         default="open", description="The network of checks in the clean room; closed leaves loopback"
     )
+    checks: Literal["auto", "none"] = Field(
+        default="auto",
+        description="Whether checks run in a sandbox, where one works",
+    )
+    allow: dict[str, list[str]] = Field(
+        default_factory=dict,
+        description="What one check may reach besides, by its name (`criteria`: their commands): sockets, folders and "
+        "files to write, hosts, or `*` for no sandbox",
+    )
 
 
 class Secrets(Section):

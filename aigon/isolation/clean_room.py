@@ -9,13 +9,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from aigon.errors import AigonError, environment
 from aigon.files.home import state_home
 from aigon.git.trusted import TrustedGit
 from aigon.isolation.dependencies import find_editable_paths
-from aigon.isolation.enclosure import HOME, ROOM_FOLDERS, Enclosure, Isolation, RoomHome, make_room_env
+from aigon.isolation.enclosure import (
+    HOME,
+    ROOM_FOLDERS,
+    Enclosure,
+    Isolation,
+    RoomHome,
+    list_no_mounts,
+    make_room_env,
+)
 from aigon.isolation.export import Export, export_tree
+
+if TYPE_CHECKING:
+    from aigon.isolation.check_sandbox import CheckSandbox
 
 SCRATCH = "aigon-room-"
 """How the name of a scratch folder begins. It lies where temporary files do: a socket's path has 107 bytes at most."""
@@ -47,6 +59,7 @@ def open_room(
     home: RoomHome = "throwaway",
     places: Mapping[str, str] | None = None,
     keep: bool = False,
+    box: "CheckSandbox | None" = None,
 ) -> Iterator[CleanRoom]:
     """Make a room with the files of `tree` in `folder`, and remove it afterwards. Raises AigonError (exit 7).
 
@@ -57,7 +70,7 @@ def open_room(
     there is removed. `env` is the environment of the checks, `isolation` comes from `choose_isolation`. Commands cannot
     reach the folders in `hidden`, git directories and aigon's records, except what is `shown`. The folders in `lent`
     are shown read-only at the relative paths that they have there, unless the tree itself holds something at such a
-    path.
+    path. With namespaces, `box` keeps the commands from everything else that is the person's.
     """
     was_kept = False
     with contextlib.suppress(OSError):
@@ -76,6 +89,7 @@ def open_room(
             {name: path for name, path in (lent or {}).items() if path.is_dir() and _is_free(exported.folder, name)},
             tuple(shown),
             writable=keep,
+            confine=box.list_room_mounts if box else list_no_mounts,
             env=env,
             exported=exported,
         )
@@ -91,7 +105,7 @@ def open_room(
             for name in room.lent:
                 place = room.root / name
                 place.unlink() if place.is_symlink() else place.rmdir()
-            _remove_tree(room.scratch)
+            remove_tree(room.scratch)
             (folder / KEPT).touch()
     finally:
         if not (folder / KEPT).exists():
@@ -144,11 +158,12 @@ def remove_room(folder: Path) -> None:
         scratch = Path((folder / "scratch").read_text())
         # Anybody could have written the note: only a folder of this name is aigon's to remove.
         if scratch.name.startswith(SCRATCH) and scratch.is_absolute():
-            _remove_tree(scratch)
-    _remove_tree(folder)
+            remove_tree(scratch)
+    remove_tree(folder)
 
 
-def _remove_tree(folder: Path) -> None:
+def remove_tree(folder: Path) -> None:
+    """Remove a folder, even one that cannot be written. Raises AigonError (exit 7)."""
     limit = time.monotonic() + REMOVAL_SECONDS
     while os.path.lexists(folder):
         try:

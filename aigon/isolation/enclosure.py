@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Literal
 
 from aigon.git.person import LOCAL_VARIABLES
 from aigon.isolation.mounts import Mount, list_bwrap_options
+from aigon.job.world import UNNAMED, CheckStart
 
 Isolation = Literal["bwrap", "namespaces", "landlock", "none"]
 CACHES = (".cache", ".tmp", ".vite", ".vite-temp", ".vitest")
@@ -20,6 +22,10 @@ OVERFLOW_USER = 65534
 """The owner of files whose owner has no name in a user namespace, as root in a container."""
 _SIGNALS = (13, 25)
 """SIGPIPE and SIGXFSZ, which Python ignores and a shell does not."""
+
+
+def list_no_mounts(_start: CheckStart, _changes: Path) -> None:
+    """Return that a command has no sandbox around its room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,7 @@ class Enclosure:
     shown: tuple[Path, ...] = ()
     closed: bool = False
     writable: bool = False
+    confine: Callable[[CheckStart, Path], Sequence[Mount] | None] = list_no_mounts
 
     @property
     def mounts(self) -> bool:
@@ -51,19 +58,19 @@ class Enclosure:
         """The path under which commands see the export: that of the workspace, if mounts can be made."""
         return self.workspace if self.mounts else self.root
 
-    def wrap_command(self, argv: Sequence[str], cwd: Path) -> list[str]:
+    def wrap_command(self, argv: Sequence[str], cwd: Path, start: CheckStart = UNNAMED) -> list[str]:
         """Return the command line that runs `argv` in the room, in the folder `cwd`, relative or as seen there.
 
         It starts in the folder `scratch`. Paths of the workspace become the same paths in the room. Safe to call from
         any thread.
         """
         folder = str(self.seen_as / self.translate_paths(str(cwd)))
-        view = self._bubblewrap(folder) if self.isolation == "bwrap" else self._launcher(folder)
+        view = self._bubblewrap(folder) if self.isolation == "bwrap" else self._launcher(folder, start)
         return [*view, *map(self.translate_paths, argv)]
 
-    def wrap_offline(self, argv: Sequence[str], cwd: Path) -> list[str]:
+    def wrap_offline(self, argv: Sequence[str], cwd: Path, start: CheckStart = UNNAMED) -> list[str]:
         """Return the same without a network but loopback, if `choose_isolation` was asked for this."""
-        return replace(self, closed=True).wrap_command(argv, cwd)
+        return replace(self, closed=True).wrap_command(argv, cwd, start)
 
     def translate_paths(self, text: str) -> str:
         """Return `text` with the room's path instead of the workspace's."""
@@ -73,7 +80,7 @@ class Enclosure:
         named = rf"(?:(?<![\w./-])|(?<=-[A-Za-z]))(?:{names})(?![\w.-])"
         return re.sub(named, lambda _: str(self.root), text)
 
-    def _launcher(self, cwd: str) -> list[str]:
+    def _launcher(self, cwd: str, start: CheckStart) -> list[str]:
         plan: dict[str, object] = {
             "place": "the clean room",
             "enter": "" if self.isolation == "none" else self.isolation,
@@ -83,7 +90,10 @@ class Enclosure:
             "unset": ("PYTHONDONTWRITEBYTECODE",),
         }
         if self.mounts:
-            plan |= {"closed": self.closed, "mounts": self._mounts()}
+            changes = Path(tempfile.mkdtemp(prefix="private-", dir=self.scratch))
+            view = self.confine(start, changes)
+            mounts = self._mounts() if view is None else self._mounts_in(view, start)
+            plan |= {"closed": self.closed, "mounts": mounts, "scoped": view is not None}
             return make_launcher_command(plan)
         # A right to a folder above cannot be reduced: what is read-only has to be hidden first.
         plan["hidden"] = [os.path.realpath(path) for path in (self.workspace, *self.hidden, *self.lent.values())]
@@ -101,6 +111,18 @@ class Enclosure:
         hidden = [str(path) for path in self._covered()]
         binds = [("ro-bind" if read_only else "bind", source, target) for source, target, read_only in self._binds()]
         return [*(("tmpfs", path) for path in hidden), *binds, *(("remount-ro", path) for path in hidden)]
+
+    def _mounts_in(self, view: Sequence[Mount], start: CheckStart) -> list[Mount]:
+        """Return the mounts of the room on top of those of a sandbox."""
+        reachable = [self.scratch, *([start.scratch] if start.scratch else [])]
+        # What a command leaves among its temporary files is not there for the next one.
+        temporary = tempfile.mkdtemp(prefix="tmp-", dir=self.scratch)
+        writable = [("bind", str(path), str(path)) for path in reachable]
+        writable.append(("bind", temporary, str(self.scratch / ROOM_FOLDERS["TMPDIR"])))
+        readable = [("ro-bind", os.path.realpath(path), os.path.realpath(path)) for path in self.shown]
+        outer = [mount for mount in view if mount[0] != "remount-ro"]
+        sealed = [mount for mount in view if mount[0] == "remount-ro"]
+        return [*outer, *readable, *writable, *self._mounts(), *sealed]
 
     def _covered(self) -> list[Path]:
         """Return the existing folders that have to be hidden: the outermost, outside of the workspace."""

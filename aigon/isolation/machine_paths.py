@@ -127,7 +127,7 @@ def add_git_grants(grants: Grants, root: Path, git_dir: Path, common: Path, mech
     Where that can be, it commits to a repository of the run's own, and can only read the person's; submodules alone
     have their own.
     """
-    read = (*grants.read, *_list_alternates(common), str(common))
+    read = (*grants.read, *list_alternates(common), str(common))
     own, modules = git_dir.joinpath(*RUN_FOLDER), git_dir / "modules"
     if (root / ".git").is_file():
         return replace(grants, write=(*grants.write, str(own), str(modules)), read=read)
@@ -151,7 +151,8 @@ def is_repository_lent(root: Path, mechanism: Mechanism) -> bool:
     return (root / ".git").is_file() if mechanism == "landlock" else mechanism != "none"
 
 
-def _list_alternates(common: Path) -> list[str]:
+def list_alternates(common: Path) -> list[str]:
+    """Return the object stores that a repository borrows from."""
     try:
         lines = (common / "objects" / "info" / "alternates").read_text(errors="surrogateescape").splitlines()
     except OSError:

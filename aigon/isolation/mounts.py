@@ -1,8 +1,9 @@
 """The mounts that make a view of the file system, as one table that bubblewrap and aigon's own namespaces carry out.
 
 Each line is how to mount, what, and where: "bind" and "ro-bind" a path (with "-try" if it exists), "dev-bind" one with
-devices, "tmpfs" an empty folder, "remount-ro" makes one read-only after the mounts inside of it; "dev" and "proc" are
-a new /dev and /proc. Sources are paths as they are before the first mount.
+devices, "overlay" one whose changes go to the folder named next, "tmpfs" an empty folder; "remount-ro" makes one
+read-only after the mounts inside of it; "dev" and "proc" are a new /dev and /proc. Sources are paths as they are before
+the first mount.
 """
 
 import os
@@ -21,14 +22,27 @@ def list_bwrap_options(mounts: Iterable[Mount]) -> list[str]:
     return [word for how, *paths in mounts for word in (f"--{how}", *paths)]
 
 
-def list_mounts(grants: Grants, folder: Path) -> list[Mount]:
-    """Return the mounts for these grants; the agent's own home and /tmp are folders in `folder`."""
+def list_mounts(grants: Grants, folder: Path, changes: Path | None = None) -> list[Mount]:
+    """Return the mounts for these grants; the agent's own home and /tmp are folders in `folder`.
+
+    What is written in private folders goes to folders in `changes`. Without, programs find private folders empty where
+    these are caches, and can only read those that lie in what they may write.
+    """
     layers = _select_seen(list_grant_layers(grants))
     layers = sorted({*layers, *_list_pinned(layers, grants)}, key=lambda layer: (layer[0].count("/"), layer[0]))
     settings = [("ro-bind-try", f"/proc/{name}", f"/proc/{name}") for name in MACHINE_SETTINGS]
     root: list[Mount] = [("ro-bind", "/", "/"), ("dev", "/dev"), ("proc", "/proc"), *settings]
     sealed = [("remount-ro", path) for path, name in layers if name == "hidden" and os.path.isdir(path)]  # noqa: PTH112
-    return [*root, *(_make_mount(path, name, folder) for path, name in layers), *grants.placed, *sealed]
+    empty = {
+        path for path, name in layers if name == "private" and not any(is_inside(path, top) for top in grants.write)
+    }
+    made = (
+        _make_private_mount(path, folder, changes, empty=path in empty)
+        if name == "private"
+        else _make_mount(path, name, folder)
+        for path, name in layers
+    )
+    return [*root, *made, *grants.placed, *sealed]
 
 
 def _list_pinned(layers: list[tuple[str, str]], grants: Grants) -> Iterator[tuple[str, str]]:
@@ -50,6 +64,18 @@ def _select_seen(layers: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
         if os.path.exists(path)  # noqa: PTH110 - many of them
         and (not os.path.islink(path) or find_covering_grant(path, known) in ("hidden", "own"))  # noqa: PTH114
     ]
+
+
+def _make_private_mount(path: str, folder: Path, changes: Path | None, *, empty: bool) -> Mount:
+    real = os.path.realpath(path)
+    if not os.path.isdir(real):  # noqa: PTH112 - a text
+        return ("ro-bind", real, path)
+    place = (changes or folder) / path.strip("/").replace("/", "-")
+    if not changes and not empty:
+        return ("ro-bind", real, path)
+    for name in ("changes", "work", "view"):
+        (place / name).mkdir(parents=True, exist_ok=True)
+    return ("overlay", real, str(place), path) if changes else ("bind", str(place / "view"), path)
 
 
 def _make_mount(path: str, name: str, folder: Path) -> Mount:

@@ -43,7 +43,7 @@ DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
 
 def enter(plan: "dict[str, Any]") -> None:
-    """Give this process the view of the plan's `mounts`. Raises OSError.
+    """Give this process the view of the plan's `mounts`, and take rights from it if it is `scoped`. Raises OSError.
 
     With a `parent` it is an agent's: it ends with that process, and has process numbers of its own if `numbers` says
     so. What returns then is a grandchild, and this process ends as that one does.
@@ -66,7 +66,7 @@ def enter(plan: "dict[str, Any]") -> None:
         call("prctl", PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0)
     except OSError:  # the mounts are locked all the same; without this capability nobody gets as far as trying
         pass
-    if is_agents:
+    if plan.get("scoped"):
         give_up_rights()
     if numbers:
         _serve(os.fork())
@@ -129,6 +129,7 @@ def _make_mounts(table: "list[tuple[str, ...]]", numbers: bool) -> None:
         elif how == "dev":
             _mount_devices()
         elif how == "tmpfs":  # those that a mount needs can still be made in it
+            os.makedirs(target, exist_ok=True)  # noqa: PTH103 - without pathlib
             _mount_empty(target, b"mode=0755,size=1m")
         elif how == "remount-ro":
             _make_read_only(target)
@@ -145,6 +146,8 @@ def _copy_tree(line: "tuple[str, ...]") -> "int | None":
     how, *paths = line
     if how in ("tmpfs", "remount-ro", "dev") or paths[-1] == "/":
         return None
+    if how == "overlay":
+        return _copy_overlay(paths[0], paths[1])
     flags = ctypes.c_uint(CLONE | CLOSE_ON_EXEC | WHOLE_TREE)
     try:
         return syscall("open_tree", OPEN_TREE, HERE, os.fsencode(paths[0]), flags)
@@ -152,6 +155,21 @@ def _copy_tree(line: "tuple[str, ...]") -> "int | None":
         if how.endswith("-try"):
             return None
         raise
+
+
+def _copy_overlay(folder: str, place: str) -> int:
+    """Return a mount that shows a folder, and keeps what is written there in `place`."""
+    names = (("lowerdir", folder), ("upperdir", f"{place}/changes"), ("workdir", f"{place}/work"))
+    options = ",".join(f"{name}={_escape(path)}" for name, path in names)
+    view = os.fsencode(f"{place}/view")
+    call("mount", b"overlay", view, b"overlay", NO_SETUID | NO_DEVICES, os.fsencode(f"{options},userxattr"))
+    return syscall("open_tree", OPEN_TREE, HERE, view, ctypes.c_uint(CLONE | CLOSE_ON_EXEC))
+
+
+def _escape(path: str) -> str:
+    for special in "\\:,":
+        path = path.replace(special, f"\\{special}")
+    return path
 
 
 def _attach(tree: int, target: str) -> None:

@@ -98,9 +98,9 @@ def make_run_sandbox(
 def _make_grants(
     seat: Seat, config: Config, env: Mapping[str, str], folder: Path, linked: Sequence[str], mechanism: Mechanism
 ) -> Grants:
-    data, home = load_sandbox_data(), find_home(env)
-    hidden = _list_hidden(seat, env, data.never)
-    own = _list_real((*((home,) if home else ()), *TEMPORARY, env.get("TMPDIR", "")))
+    data = load_sandbox_data()
+    rivals = [str(Path(seat.candidate.path).parent)] if seat.candidate else []
+    hidden, own = list_hidden(seat.checkout.root, env, data.never, rivals), list_temporary(env)
     granted, readable = config.sandbox.write, strip_made(config.sandbox.read)
     write = (*expand_existing(data.write, env), *expand_existing(granted, env, seat.main), *linked)
     read = (*expand_existing(data.read, env), *expand_existing(readable, env, seat.main))
@@ -115,13 +115,20 @@ def _make_grants(
     return add_git_grants(grants, checkout.root, checkout.git_dir, checkout.common_dir, mechanism)
 
 
-def _list_hidden(seat: Seat, env: Mapping[str, str], never: tuple[str, ...]) -> tuple[str, ...]:
-    checkouts = [str(path) for path in list_other_checkouts(seat.checkout.root)]
-    rivals = [str(Path(seat.candidate.path).parent)] if seat.candidate else []
-    return _list_real((*HOMES, *expand_existing(never, env), str(state_home()), *checkouts, *rivals))
+def list_hidden(
+    root: Path, env: Mapping[str, str], never: tuple[str, ...], more: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return what nobody reaches who works in the checkout at `root`."""
+    checkouts = [str(path) for path in list_other_checkouts(root)]
+    return list_real((*HOMES, *expand_existing(never, env), str(state_home()), *checkouts, *more))
 
 
-def _list_real(paths: tuple[str, ...]) -> tuple[str, ...]:
+def list_temporary(env: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the person's home and the folders for temporary files."""
+    return list_real((find_home(env), *TEMPORARY, env.get("TMPDIR", "")))
+
+
+def list_real(paths: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(os.path.realpath(path) for path in paths if path and os.path.exists(path)))  # noqa: PTH110
 
 

@@ -71,6 +71,7 @@ class Sandbox:
         elif self.mechanism == "namespaces":
             mounts, numbers = list_mounts(grants, self.folder), has_process_numbers()
             plan |= {"enter": "namespaces", "cwd": str(cwd), "mounts": mounts, "closed": closed, "numbers": numbers}
+            plan["scoped"] = True
         inner = [*make_launcher_command(plan), *argv]
         if self.mechanism != "bwrap":
             return inner

@@ -94,16 +94,37 @@ class Availability(Attendant):
 
 
 @dataclass(frozen=True, slots=True)
+class CheckStart:
+    """The name of a check that is about to run, and the folder beside its tree that it may write."""
+
+    name: str = ""
+    scratch: Path | None = None
+
+
+UNNAMED = CheckStart()
+
+
+class Confinement(Attendant):
+    """What keeps checks to the workspace; this one does not."""
+
+    __slots__ = ()
+
+    def wrap_command(self, argv: Sequence[str], _cwd: Path, _start: CheckStart) -> Sequence[str]:
+        """Return the command line that runs `argv` in the workspace."""
+        return argv
+
+
+@dataclass(frozen=True, slots=True)
 class CheckEnvironment:
     """Where checks run: `root` is the folder as they see it, `env` what they get.
 
-    `wrap_command(argv, cwd)` returns the command line that runs `argv` inside the clean room; `start_in` is the folder
-    that it is started in, and `host_path` where the files really are, if elsewhere.
+    `wrap_command(argv, cwd, start)` returns the command line that runs `argv` there; `start_in` is the folder that it
+    is started in, and `host_path` where the files really are, if elsewhere.
     """
 
     root: Path
     env: Mapping[str, str]
-    wrap_command: Callable[[Sequence[str], Path], Sequence[str]] = field(default=lambda argv, _cwd: argv)
+    wrap_command: Callable[[Sequence[str], Path, CheckStart], Sequence[str]] = Confinement().wrap_command
     start_in: Path | None = None
     host_path: Path | None = None
 
@@ -164,7 +185,8 @@ class World:
     @property
     def checks_run_in(self) -> CheckEnvironment:
         """Where checks run: the workspace, unless they were sent elsewhere."""
-        return self.place or CheckEnvironment(self.workspace.root, self.check_env)
+        box = self.find(Confinement) or Confinement()
+        return self.place or CheckEnvironment(self.workspace.root, self.check_env, box.wrap_command)
 
     def before_turn(self) -> None:
         """Tell the attendants that an agent is about to work."""

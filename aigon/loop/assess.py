@@ -1,10 +1,15 @@
 """Assess one tree: run its checks, then give every criterion a verdict."""
 
+import json
 from collections.abc import Generator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from aigon.checks.passes import build_cache_key, forget_pass, save_pass
 from aigon.checks.schedule import ChooseWorld, Schedule, choose_cache_key, open_check_copy, run_checks
+from aigon.errors import environment
+from aigon.isolation.check_sandbox import ANYTHING, CheckSandbox
 from aigon.job.assessment import CHANGED, Assessment, Snapshot, few_paths, is_baseline
 from aigon.job.demand import require_support
 from aigon.job.job import Job
@@ -14,7 +19,7 @@ from aigon.journal.events import CriterionJudged, Event, Notice
 from aigon.journal.state import State
 from aigon.loop.judging import ask_about_open
 from aigon.loop.take import keep_secrets_out
-from aigon.model.checks import Finding, Problem
+from aigon.model.checks import Check, Finding, Problem
 from aigon.proof import criteria
 from aigon.proof.frozen import ProtectedFiles
 from aigon.text.fingerprints import fingerprint
@@ -31,6 +36,8 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
     """Run everything that decides, on exactly this snapshot."""
     asked = criteria.list_commands(job.spec.criteria)
     plan, ran, answers = yield from _run_all(job, world, snapshot, state)
+    if not snapshot.number and (box := world.find(CheckSandbox)):
+        _require_same_outside(world, box, plan, (*zip(job.checks, ran, strict=True), *zip(asked, answers, strict=True)))
     if formatted := _find_formatted(job, world, snapshot, (*ran, *answers)):
         text = f"The checks changed files of the agent's: {', '.join(formatted[:5])}. They run again on what they made"
         yield Notice(world.now(), text, "warning")
@@ -86,6 +93,44 @@ def _run_all(
         snapshot.settle()
         world.sweep()  # what a check left running could change the tree, and would outlive the run
     return plan, [*results[: len(each)], *late], results[len(each) :]
+
+
+def _require_same_outside(world: World, box: CheckSandbox, plan: Schedule, ran: Sequence[tuple[Check, Result]]) -> None:
+    """Run what failed at the baseline once more without a sandbox. Raises AigonError (exit 7) if that passes.
+
+    The error says what to grant: the paths that the output names if the check passes with them, else everything.
+    """
+    from aigon.checks.execution import run_check
+
+    def passes(check: Check) -> bool:
+        there = plan.place_of(world, check)
+        return not world.stop.now and run_check(there, check, plan.folder / "no-sandbox").finding.status == "pass"
+
+    failed = [(check, result.finding) for check, result in ran if result.finding.status in ("fail", "error")]
+    for check, finding in failed:
+        if not box.confines(check.name) or check.missing:
+            continue
+        with box.lifting(check.name):
+            is_same = not passes(check)
+        world.sweep()
+        if is_same:
+            continue
+        named = box.list_refused(_read_log(finding.log))
+        with box.allowing(check.name, named):
+            entries = named if named and passes(check) else [ANYTHING]
+        world.sweep()
+        line = json.dumps({"sandbox": {"allow": {box.name_allowed(check.name): entries}}})
+        raise environment(
+            f"{check.title} fails in the sandbox of checks, and passes without: {finding.summary}",
+            where=".aigon/config.json",
+            hint=f"Add {line[1:-1]}",
+        )
+
+
+def _read_log(path: str) -> str:
+    with suppress(OSError):
+        return Path(path).read_text(errors="replace")
+    return ""
 
 
 def _make_plan(job: Job, world: World, snapshot: Snapshot, state: State, place_of: ChooseWorld) -> Schedule:

@@ -1,11 +1,11 @@
 """Watch the commands of one clean room, one after the other."""
 
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from aigon.job.world import CheckEnvironment
+from aigon.job.world import CheckEnvironment, CheckStart
 from aigon.observation import strace
 from aigon.observation.access_times import AccessTimes, show_reads
 from aigon.observation.reads import Means, Observation, Reads
@@ -61,7 +61,11 @@ class Observer:
     def _trace(self, place: CheckEnvironment, run: Callable[[CheckEnvironment], None]) -> Reads:
         with tempfile.TemporaryDirectory(prefix="aigon-trace-") as folder:
             log = Path(folder) / "log"
-            run(replace(place, wrap_command=lambda argv, cwd: strace.wrap_command(place.wrap_command(argv, cwd), log)))
+
+            def wrap_command(argv: Sequence[str], cwd: Path, start: CheckStart) -> Sequence[str]:
+                return strace.wrap_command(place.wrap_command(argv, cwd, start), log)
+
+            run(replace(place, wrap_command=wrap_command))
             opened = strace.list_opened(log, (place.root, _locate(place)))
         return Reads(unknown="strace left nothing that can be read") if opened is None else self._weigh(opened)
 

@@ -14,13 +14,14 @@ from aigon.checks.reports import ADDOPTS
 from aigon.checks.schedule import Schedule, run_checks
 from aigon.git import objects
 from aigon.isolation import clean_room, dependencies, mechanisms
+from aigon.isolation.check_sandbox import CheckSandbox
 from aigon.isolation.clean_room import CleanRoom
 from aigon.isolation.dependencies import Bytecode
 from aigon.isolation.machine_paths import find_shared_tools, list_other_checkouts
 from aigon.isolation.mechanisms import Isolation
 from aigon.job.job import Job
 from aigon.job.results import Measurement, Result
-from aigon.job.world import CheckEnvironment, World
+from aigon.job.world import CheckEnvironment, CheckStart, World
 from aigon.model.changes import Concern
 from aigon.model.checks import Check, Finding, Problem, TestResult
 from aigon.observation.observer import Observer
@@ -89,8 +90,13 @@ def opened(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[Wo
         lent={**{name: root / name for name in rooms.needs.lent}, **rooms.needs.given},
         home=job.proof.home,
         places=job.proof.caches,
+        box=(box := world.find(CheckSandbox)),
     ) as room:
-        wrap_command = room.wrap_offline if job.proof.network == "closed" else room.wrap_command
+
+        def wrap_command(argv: Sequence[str], cwd: Path, start: CheckStart) -> Sequence[str]:
+            is_closed = job.proof.network == "closed" and not (box and box.opens_network(start.name))
+            return (room.wrap_offline if is_closed else room.wrap_command)(argv, cwd, start)
+
         place = CheckEnvironment(room.seen_as, room.env, wrap_command, room.scratch, room.root)
         inside = replace(world, place=place, keeps=False)
         if compiled := world.find(Bytecode):

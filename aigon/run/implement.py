@@ -11,6 +11,7 @@ from typing import get_args
 from aigon.git.person import Checkout
 from aigon.hooks.hooked_loop import add_hooks
 from aigon.hooks.notifications import make_notifiers
+from aigon.isolation.check_sandbox import announce_no_check_sandbox
 from aigon.isolation.run_sandbox import RunSandbox, announce_sandbox
 from aigon.job import branch
 from aigon.job.job import Job
@@ -121,6 +122,7 @@ def _list_notices(session: Session) -> Iterator[Notice]:
         text = "this project has no checks: only the commands of criteria or a person can prove a criterion"
         yield Notice(now, text, "warning")
     yield from announce_sandbox(world.get(RunSandbox), now)
+    yield from announce_no_check_sandbox(prepared.config, world.get(RunSandbox).wanted, world.home, now)
     passed = {c.number for c in job.spec.criteria if job.base_results.get(criterion_key(c))}
     for text in (
         *_list_missing_checks(job),

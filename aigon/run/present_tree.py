@@ -15,6 +15,7 @@ from aigon.checks.schedule import Schedule, run_checks
 from aigon.files.atomic import move_aside
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
+from aigon.isolation.check_sandbox import make_check_sandbox, wants_check_sandbox
 from aigon.job.results import Result
 from aigon.job.world import World
 from aigon.journal.events import Event
@@ -31,7 +32,7 @@ T = TypeVar("T")
 
 def make_world(name: str, checkout: Checkout, prepared: Prepared, folder: Path, stop: Stop, **more: Any) -> World:
     """Return a world for the files of `checkout` that writes nothing but into `folder`; `more` are fields of it."""
-    return World(
+    world = World(
         **{
             "run_id": name,
             "workspace": Workspace(checkout, folder / "git", checkout.branch or "", objects=folder / "objects"),
@@ -47,6 +48,13 @@ def make_world(name: str, checkout: Checkout, prepared: Prepared, folder: Path, 
             **more,
         }
     )
+    config, env = prepared.config, world.check_env
+    wanted: Any = os.environ.get("AIGON_SANDBOX")
+    if wants_check_sandbox(config, wanted):
+        box = make_check_sandbox(checkout, checkout.root, config, prepared.proof, env, folder, name)
+        if box:
+            world.attend(box)
+    return world
 
 
 def run_to_end(steps: Generator[Event, State, T], state: State, show: Callable[[Event], None]) -> T:

@@ -243,7 +243,7 @@ def test_elsewhere_a_check_has_that_place_and_nothing_is_remembered(lab: Lab) ->
     with world_of(lab, QUICK) as world:
         key = plan(world)
         place = CheckEnvironment(
-            other, {**lab.env, **QUICK, "WHERE": "there"}, lambda argv, cwd: ["env", f"IN={cwd}", *argv], lab.home
+            other, {**lab.env, **QUICK, "WHERE": "there"}, lambda argv, cwd, _: ["env", f"IN={cwd}", *argv], lab.home
         )
         there = replace(world, place=place)
         here = script("where", 'echo "$PWD $IN $WHERE $MODE"', cwd="sub", env={"MODE": "ci"})

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.job.world import CheckEnvironment
+from aigon.job.world import UNNAMED, CheckEnvironment
 from aigon.observation import observer, strace
 from aigon.observation.access_times import AccessTimes, show_reads
 from aigon.observation.observer import Observer
@@ -44,7 +44,9 @@ def seen(root: Path, means: Means, *scripts: str) -> list[Reads]:
 
     def run(script: str) -> None:
         def start(where: CheckEnvironment) -> None:
-            subprocess.run(where.wrap_command(["bash", "-c", script], root), cwd=root, env=dict(place.env), check=True)
+            subprocess.run(
+                where.wrap_command(["bash", "-c", script], root, UNNAMED), cwd=root, env=dict(place.env), check=True
+            )
 
         watching.observe(script, place, start)
 

@@ -1,0 +1,241 @@
+"""The sandbox of checks: they run what an agent wrote, and reach the work tree, services, and nothing of the person's.
+
+It takes aigon's namespaces. Caches and installed environments can be written and are not changed: with an overlay, what
+a check writes there is its own, for the run in the workspace and for one command in a clean room.
+"""
+
+import functools
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from aigon.config.grants import Grants, WantedMechanism, is_inside
+from aigon.config.models import Config
+from aigon.git.person import Checkout
+from aigon.isolation.clean_room import remove_tree
+from aigon.isolation.enclosure import make_launcher_command
+from aigon.isolation.machine_paths import (
+    expand_existing,
+    find_home,
+    find_shared_tools,
+    list_alternates,
+    list_program_folders,
+    load_sandbox_data,
+    strip_made,
+)
+from aigon.isolation.mechanisms import find_flaw
+from aigon.isolation.mounts import Mount, list_mounts
+from aigon.isolation.run_sandbox import REFUSALS, list_hidden, list_real, list_temporary
+from aigon.job.job import ProofPlan
+from aigon.job.world import CheckStart, Confinement
+from aigon.journal.events import Notice
+
+ANYTHING = "*"
+"""The entry of `checks.NAME.allow` that runs a check without a sandbox."""
+CRITERIA = "criteria"
+"""What the commands of criteria are called there, as criteria are renumbered."""
+SIGNALS = (13, 25)
+"""SIGPIPE and SIGXFSZ, which Python ignores and a shell does not."""
+_PATH = re.compile(r"(?<![\w.~-])~?/[\w.@+~-]+(?:/[\w.@+~-]+)*")
+PRIVATE = "private"
+"""The folder of aigon's records where changes of private folders go."""
+_NAMED = 50
+"""Paths of a failed check's output that are looked at."""
+
+
+@dataclass(slots=True)
+class CheckSandbox(Confinement):
+    """`grants` are those of a check in the checkout `root`; `allowed` names more for some, by check.
+
+    `folder` is where changes of private folders go. The checks in `lifted` run without a sandbox for now.
+    """
+
+    root: str
+    grants: Grants
+    folder: Path
+    allowed: Mapping[str, Sequence[str]]
+    env: Mapping[str, str]
+    lifted: set[str] = field(default_factory=set)
+
+    def wrap_command(self, argv: Sequence[str], cwd: Path, start: CheckStart) -> Sequence[str]:
+        """Return the command line that runs `argv` in the workspace."""
+        if not self.confines(start.name):
+            return argv
+        kept = self.folder / re.sub(r"[^A-Za-z0-9._-]", "_", start.name)
+        plan: dict[str, object] = {"place": "the sandbox of checks", "enter": "namespaces", "cwd": str(cwd)}
+        mounts = self._list_mounts(self._find_grants(start), start, kept)
+        plan |= {"unset": (), "signals": SIGNALS, "mounts": mounts, "closed": False, "scoped": True}
+        return [*make_launcher_command(plan), *argv]
+
+    def list_room_mounts(self, start: CheckStart, changes: Path) -> list[Mount] | None:
+        """Return what a command in a clean room sees beside the room; None for one without a sandbox."""
+        if not self.confines(start.name):
+            return None
+        grants = self._find_grants(start)
+
+        def keep_outside(paths: Sequence[str]) -> tuple[str, ...]:
+            return tuple(path for path in paths if not is_inside(path, self.root))
+
+        grants = replace(
+            grants,
+            write=keep_outside(grants.write),
+            read=keep_outside(grants.read),
+            private=keep_outside(grants.private),
+            fixed=keep_outside(grants.fixed),
+        )
+        return self._list_mounts(grants, start, changes)
+
+    def confines(self, name: str) -> bool:
+        return name not in self.lifted and ANYTHING not in self._list_allowed(name)
+
+    @contextmanager
+    def lifting(self, name: str) -> Iterator[None]:
+        """Let a check run without a sandbox for as long as the context lasts."""
+        self.lifted.add(name)
+        try:
+            yield
+        finally:
+            self.lifted.discard(name)
+
+    @contextmanager
+    def allowing(self, name: str, entries: Sequence[str]) -> Iterator[None]:
+        """Let a check reach more for as long as the context lasts."""
+        before, key = self.allowed, self.name_allowed(name)
+        self.allowed = {**before, key: (*before.get(key, ()), *entries)}
+        try:
+            yield
+        finally:
+            self.allowed = before
+
+    @staticmethod
+    def name_allowed(name: str) -> str:
+        """Return the key of `sandbox.allow` for a check."""
+        return CRITERIA if name.startswith("criterion-") else name
+
+    def _list_allowed(self, name: str) -> Sequence[str]:
+        return self.allowed.get(self.name_allowed(name), ())
+
+    def opens_network(self, name: str) -> bool:
+        """Whether a check may reach a host although the network of checks is closed."""
+        entries = set(self._list_allowed(name)) - {ANYTHING}
+        return any(entry[0] not in "/~$." and not Path(self.root, entry).exists() for entry in entries if entry)
+
+    def _find_grants(self, start: CheckStart) -> Grants:
+        more = expand_existing(self._list_allowed(start.name), self.env, Path(self.root))
+        return self.grants.more(write=(*more, *([str(start.scratch)] if start.scratch else ())))
+
+    def _list_mounts(self, grants: Grants, start: CheckStart, changes: Path) -> list[Mount]:
+        own = Path(tempfile.mkdtemp(prefix="own-", dir=start.scratch or changes))
+        return list_mounts(grants, own, changes if can_overlay(self.folder.parent) else None)
+
+    def list_refused(self, output: str) -> list[str]:
+        """Return paths that lines about a refusal in the output name, as far as they exist and are not granted.
+
+        Of one that a check wanted to make, that is the folder around it.
+        """
+        lines = [line for line in output.splitlines() if REFUSALS.search(line)]
+        words = dict.fromkeys(path for line in lines for path in _PATH.findall(line))
+        return [*dict.fromkeys(path for word in [*words][:_NAMED] if (path := self._find_closed(word)))]
+
+    def _find_closed(self, word: str) -> str:
+        path = os.path.realpath(os.path.expanduser(word))  # noqa: PTH111 - a text
+        around = path if os.path.exists(path) else os.path.dirname(path)  # noqa: PTH110, PTH120 - as above
+        is_wide = around in ("/", *self.grants.own, *self.grants.hidden)
+        is_granted = any(is_inside(around, top) for top in self.grants.write)
+        return "" if is_wide or is_granted or not os.path.exists(around) else around  # noqa: PTH110 - as above
+
+    def close(self) -> None:
+        """Remove what checks wrote in private folders."""
+        remove_tree(self.folder)
+
+
+def wants_check_sandbox(config: Config, wanted: WantedMechanism | None) -> bool:
+    """Whether checks get a sandbox where one works: where agents have none, it would keep nobody from anything."""
+    return config.sandbox.checks != "none" and (wanted or config.sandbox.mode) != "none"
+
+
+def announce_no_check_sandbox(config: Config, wanted: WantedMechanism | None, home: Path, now: str) -> Iterator[Notice]:
+    """Say why checks run without a sandbox, unless a person wanted none."""
+    if wants_check_sandbox(config, wanted) and (why := explain_no_check_sandbox(home / PRIVATE)):
+        yield Notice(now, f"checks run without a sandbox, and can read and change what you can ({why})", "warning")
+
+
+def make_check_sandbox(
+    checkout: Checkout, main: Path, config: Config, plan: ProofPlan, env: Mapping[str, str], home: Path, name: str
+) -> CheckSandbox | None:
+    """Return the sandbox of the checks in a checkout; None if none works here.
+
+    Changes of private folders go to a folder in `home` that belongs to the run `name`.
+    """
+    if explain_no_check_sandbox(home / PRIVATE):
+        return None
+    folder = home / PRIVATE / name
+    root, data, person = checkout.root, load_sandbox_data(), find_home(env)
+    hidden = list_hidden(root, env, data.never)
+    own = list_temporary(env)
+    lent = [setup.makes for setup in plan.setups if setup.makes]
+    caches = (*data.write, *(f"{person}/{place}" for place in plan.caches.values() if person))
+    installed = (str(root / name) for name in lent if (root / name).is_dir())
+    records = (str(checkout.git_dir), str(checkout.common_dir), str(root / ".aigon"))
+    read = (*expand_existing(data.read, env), *expand_existing(strip_made(config.sandbox.read), env, main))
+    grants = Grants(
+        write=(str(root), *expand_existing(config.sandbox.write, env, main)),
+        read=(
+            *read,
+            *((person,) if plan.home == "real" and person else ()),
+            *list_program_folders(env.get("PATH", ""), (*hidden, *own)),
+            *map(str, find_shared_tools(root, env.get("PATH", ""), lent)),
+            *(str(checkout.git_dir), str(checkout.common_dir), *list_alternates(checkout.common_dir)),
+        ),
+        private=(*expand_existing(strip_made(caches), env), *list_real((*installed,))),
+        fixed=tuple(path for path in list_real(records) if is_inside(path, str(root))),
+        hidden=hidden,
+        own=own,
+    )
+    remove_tree(folder)
+    return CheckSandbox(str(root), grants, folder, config.sandbox.allow, env)
+
+
+@functools.cache
+def explain_no_check_sandbox(folder: Path) -> str:
+    """Return why checks cannot have a sandbox here, "" if they can; tried by running a program in one."""
+    if can_overlay(folder):
+        return ""
+
+    def probe(place: Path) -> tuple[Sequence[str], list[bytes]]:
+        return _make_probe(place, [("ro-bind", "/", "/"), ("bind", str(place), str(place))])
+
+    return find_flaw("namespaces", probe, "it shows something else")
+
+
+@functools.cache
+def can_overlay(folder: Path) -> bool:
+    """Whether changes of private folders can be kept in `folder`: not every file system can."""
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        changes = Path(tempfile.mkdtemp(prefix="probe-", dir=folder))
+    except OSError:
+        return False
+
+    def probe(place: Path) -> tuple[Sequence[str], list[bytes]]:
+        (place / "seen").mkdir()
+        for name in ("changes", "work", "view"):
+            (changes / name).mkdir()
+        return _make_probe(place, [("overlay", str(place / "seen"), str(changes), str(place / "seen"))])
+
+    try:
+        return not find_flaw("namespaces", probe, "it shows something else")
+    finally:
+        remove_tree(changes)
+
+
+def _make_probe(place: Path, mounts: Sequence[Mount]) -> tuple[Sequence[str], list[bytes]]:
+    plan: dict[str, object] = {"place": "the sandbox of checks", "enter": "namespaces", "cwd": str(place)}
+    plan |= {"unset": (), "signals": (), "mounts": [*mounts], "closed": False, "scoped": True}
+    argv = ["/bin/sh", "-c", "mkdir -p seen/made && ls -d seen/made"]
+    return [*make_launcher_command(plan), *argv], [b"seen/made"]

@@ -1,0 +1,179 @@
+"""Checks run what an agent wrote: they reach the work tree and services, and change nothing else of the person's."""
+
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from aigon.config.models import Config
+from aigon.git.person import Checkout
+from aigon.isolation.check_sandbox import CheckSandbox, can_overlay, explain_no_check_sandbox, make_check_sandbox
+from aigon.job.job import ProofPlan
+from aigon.job.world import World
+from aigon.model.checks import Finding
+from aigon.profiles.ecosystem import Setup
+from tests.compare.bench import ran, script, world_of
+from tests.lab import DONE_WHEN, Lab, Ran
+
+TRY = 'try() { if ( eval "$1" ) > /dev/null 2>&1; then echo "$1: open"; else echo "$1: denied"; fi; }\n'
+PLAN = ProofPlan(setups=(Setup("requirements.txt", ("true",), ".venv"),))
+
+
+@pytest.fixture(autouse=True)
+def usable(tmp_path: Path) -> None:
+    if why := explain_no_check_sandbox(tmp_path / "private"):
+        pytest.skip(f"checks have no sandbox here: {why}")
+
+
+@contextmanager
+def confined(lab: Lab, **sandbox: object) -> Iterator[tuple[World, CheckSandbox]]:
+    """A world whose checks are in the sandbox."""
+    config = Config.model_validate({"sandbox": sandbox})
+    with world_of(lab, lab.env) as world, Checkout.open(lab.root) as checkout:
+        box = make_check_sandbox(checkout, lab.root, config, PLAN, lab.env, lab.home / "state", "one")
+        assert box
+        world.attend(box)
+        yield world, box
+        box.close()
+
+
+def told(world: World, text: str, name: str = "tests") -> dict[str, Finding]:
+    return ran(world, [script(name, text)])
+
+
+def outcomes(world: World, *tries: str) -> list[str]:
+    """What came of each try, in one check."""
+    finding = told(world, TRY + "\n".join(f"try {attempt!r}" for attempt in tries) + "\nexit 1")["tests"]
+    return [line.rpartition(": ")[2] for line in finding.excerpt.splitlines() if line.endswith((": open", ": denied"))]
+
+
+def plant_files(lab: Lab) -> None:
+    """What a person has beside the work tree."""
+    for place in (
+        lab.home / ".cache/tool/entry",
+        lab.home / ".local/lib/python3/site-packages/package.py",
+        lab.home / ".ssh/id_x",
+        lab.root / ".venv/lib/site-packages/package.py",
+    ):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("mine")
+
+
+def read_files(lab: Lab) -> dict[str, bytes]:
+    """Everything outside of the work tree, and the environment in it."""
+    tops = (lab.home, lab.root / ".venv", lab.root / ".git", lab.root / ".aigon")
+    return {
+        str(path): path.read_bytes()
+        for top in tops
+        for path in top.rglob("*")
+        if path.is_file() and not {"state", "aigon", "runs", "objects"} & {*path.parts} and path.name != "index"
+    }
+
+
+def test_a_check_plants_nothing_in_environments_caches_git_or_records(lab: Lab) -> None:
+    lab.write(".gitignore", ".venv/\n")
+    plant_files(lab)
+    before = read_files(lab)
+    with confined(lab) as (world, _):
+        said = outcomes(
+            world,
+            "echo import os > .venv/lib/site-packages/evil.pth",
+            "echo bad > .venv/lib/site-packages/package.py",
+            "echo bad > ~/.cache/tool/entry",
+            "echo bad > ~/.cache/new",
+            "echo bad > ~/.profile",
+            "echo bad > .git/hooks/pre-commit",
+            "git update-ref -d HEAD",
+            "echo {} > .aigon/config.json",
+            "echo bad > ~/.local/lib/python3/site-packages/evil.pth",
+            "cat ~/.ssh/id_x",
+            "ls ~/state/repos",
+            "echo bad > /usr/evil",
+        )
+    assert said == ["open"] * 5 + ["denied"] * 7  # what is open is the check's own copy
+    assert read_files(lab) == before
+
+
+def test_honest_checks_work_as_before(lab: Lab) -> None:
+    (lab.home / ".cache").mkdir()
+    text = f"""
+    set -e
+    mkdir -p .pytest_cache && echo x > .pytest_cache/v && echo x > .coverage
+    {sys.executable} - <<'P'
+import os, socket, tempfile
+with socket.create_server(("127.0.0.1", 0)) as here:
+    socket.create_connection(here.getsockname()).close()
+with tempfile.TemporaryDirectory() as folder:
+    mine, other = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+    mine.bind(folder + "/socket"); mine.listen(); other.connect(folder + "/socket")
+P
+    cd "$(mktemp -d)"; git init -q; git config user.name A; git config user.email a@example.invalid
+    echo x > x; git add x; git commit -q -m x; git stash list
+    echo new > ~/.cache/tool; cat ~/.cache/tool; echo x > /tmp/mine-$$; echo x > ~/.made
+    test -r /proc/self/status; echo x > /dev/null; head -c 1 /dev/urandom > /dev/null; echo x > /dev/shm/x
+    """
+    with confined(lab) as (world, _):
+        finding = told(world, text)["tests"]
+    assert finding.status == "pass", finding.excerpt
+    assert lab.read(".pytest_cache/v") == "x\n" and not (lab.home / ".made").exists()
+
+
+def test_a_cache_stays_for_the_same_check_and_reaches_no_other(lab: Lab) -> None:
+    (lab.home / ".cache").mkdir()
+    with confined(lab) as (world, box):
+        assert told(world, "echo built > ~/.cache/objects")["tests"].status == "pass"
+        again, other = told(world, "cat ~/.cache/objects")["tests"], told(world, "cat ~/.cache/objects", "lint")["lint"]
+        kept = box.folder
+    assert again.status == ("pass" if can_overlay(kept.parent) else "fail")
+    assert other.status == "fail" and not kept.exists()
+
+
+def test_what_is_allowed_can_be_reached_by_that_check_alone(lab: Lab) -> None:
+    place = str(lab.home / "service")
+    with socket.socket(socket.AF_UNIX) as service:
+        service.bind(place)
+        service.listen()
+        call = f"{sys.executable} -c \"import socket; socket.socket(socket.AF_UNIX).connect('{place}')\""
+        with confined(lab, allow={"tests": [place], "free": ["*"]}) as (world, _):
+            found = [told(world, call, name)[name].status for name in ("tests", "lint", "free")]
+    assert found == ["pass", "fail", "pass"]
+
+
+def test_a_signal_reaches_no_process_of_the_persons(lab: Lab) -> None:
+    from aigon.isolation.landlock import landlock_version
+
+    if landlock_version() < 6:
+        pytest.skip("the kernel scopes no signals")
+    with confined(lab) as (world, _):
+        assert outcomes(world, f"kill -0 {os.getppid()}", f"cat /proc/{os.getpid()}/environ") == ["denied", "denied"]
+
+
+def run_baseline(lab: Lab, command: str) -> Ran:
+    lab.spec(f"done <!-- verify: {DONE_WHEN} -->")
+    lab.agent("printf 'text\\n' > done.txt")
+    lab.write(".aigon/validation.sh", f"#!/bin/bash\n{command}\n", executable=True)
+    lab.commit("a check")
+    return lab.aigon("feature-implement", "42", "--loop", env={"AIGON_SANDBOX": "auto"})
+
+
+def test_a_check_that_needs_more_stops_the_run_before_the_first_turn_with_the_line_to_add(lab: Lab) -> None:
+    (lab.home / "shared").mkdir()
+    (lab.home / "shared" / "data").write_text("x")
+    stopped = run_baseline(lab, f"cat {lab.home}/shared/data")
+    assert stopped.code == 7 and not lab.path("done.txt").exists(), stopped.out + stopped.err
+    line = stopped.err.partition("Add ")[2].strip()
+    assert line == f'"sandbox": {{"allow": {{"script": ["{lab.home}/shared/data"]}}}}', stopped.err
+    lab.write(".aigon/config.json", f"{{{line}, {lab.read('.aigon/config.json').lstrip()[1:]}")
+    lab.commit("allow it")
+    done = lab.aigon("feature-implement", "42", "--loop", env={"AIGON_SANDBOX": "auto"})
+    assert done.code == 0, done.out + done.err
+
+
+@pytest.mark.slow
+def test_a_check_whose_output_names_nothing_may_be_run_without_a_sandbox(lab: Lab) -> None:
+    stopped = run_baseline(lab, f"test -e {lab.home}/mine-agent")
+    assert stopped.code == 7 and '"allow": {"script": ["*"]}' in stopped.err, stopped.out + stopped.err
