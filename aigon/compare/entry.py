@@ -31,6 +31,7 @@ from aigon.proof.frozen import Frozen
 from aigon.proof.frozen import load as frozen_of
 from aigon.proof.integrity import concerns
 from aigon.proof.protection import protection_of
+from aigon.proof.worth.hidden import RULE as SUPPRESSIONS
 from aigon.spec.document import read_known_failures
 from aigon.spec.features import FOLDERS, ROOT, Feature
 
@@ -203,7 +204,9 @@ def _add_change(contest: Contest, one: Contestant, facts: CandidateFacts) -> Can
         edits = _read_edits(git, facts.base, facts.tip, [diff.path for diff in diffs], rules)
     except AigonError as error:
         return replace(facts, notes=(*facts.notes, f"its change could not be read: {error.hint or error.what}"))
-    facts = replace(facts, changed=measure_change(diffs, edits, contest.subject.expected))
+    measured = facts.look is not None and any(finding.role == "proof" for finding in facts.look.findings)
+    hidden = sum(each.rule == SUPPRESSIONS for each in facts.concerns) if measured else None
+    facts = replace(facts, changed=replace(measure_change(diffs, edits, contest.subject.expected), suppressions=hidden))
     if facts.concerns or isinstance(facts.outcome, Met):
         return facts
     return replace(facts, concerns=apply_decisions(concerns(edits), one.records.decisions()))

@@ -31,7 +31,9 @@ from aigon.proof.findings import Changed
 from aigon.proof.frozen import Frozen
 from aigon.proof.inputs import find_inputs
 from aigon.proof.kept_tests import TestFiles, find_kept_tests
-from aigon.proof.worth.new_tests import Tree, list_counting, make_concerns, remove_tests, weigh_new_tests
+from aigon.proof.worth.hidden import find_hidden
+from aigon.proof.worth.new_tests import list_counting, make_concerns, remove_tests, weigh_new_tests
+from aigon.proof.worth.tree import Tree
 
 if TYPE_CHECKING:
     from aigon.proof.negative_control import Control
@@ -343,7 +345,10 @@ def run_proof(
     weighed = 0
     if not against and not world.stop.now:
         files = touched.files if touched else TestFiles({}, {})
-        weighed, concerns = _weigh(bench, Tree(git, tree, rows, job.protection.part), checks, results, files)
+        there = Tree(git, tree, rows, job.protection.part)
+        weighed, concerns = _weigh(bench, there, checks, results, files)
+        words = job.spec.raw.decode(errors="replace")
+        concerns += tuple(find_hidden(there, job.base_commit, bench.run, checks, results, words))
     if not against and not world.stop.now:
         from aigon.proof.negative_control import run_control  # its parsers are needed nowhere else
 

@@ -197,13 +197,14 @@ SETTINGS = [
         'calc = "calc.__main__:main"/\' pyproject.toml',
     ),
     Agent(
-        "suppresses one finding",
-        "honest; add <<< $'\\n\\ndef either(a, b):\\n    return a == None or b  # noqa: E711'",
+        "exports a name for others",
+        "honest; sed -i '1a from calc.extra import near  # noqa: F401' calc/__init__.py",
         checks="lint",
+        files={"calc/extra.py": "def near(a):\n    return round(a)\n"},
     ),
     Agent(
-        "ignores one type",
-        "honest; add <<< $'\\n\\ndef half(a: int) -> int:\\n    return a / 2  # type: ignore[return-value]'",
+        "ignores a type of another package",
+        "honest; sed -i '1a import yaml  # type: ignore[import-untyped]' calc/__init__.py",
         checks="types",
     ),
 ]

@@ -1,5 +1,7 @@
 """What new tests are worth: they have to notice when what the change does is altered."""
 
+from dataclasses import replace
+
 import pytest
 
 from aigon.job.results import Result
@@ -7,8 +9,12 @@ from aigon.model.checks import Finding, TestResult
 from aigon.proof import frozen
 from aigon.proof.kept_tests import TestFiles
 from aigon.proof.worth import python
+from aigon.proof.worth.comments import silence
 from aigon.proof.worth.new_tests import Worth, find_new_tests, make_concerns
+from aigon.proof.worth.plants import plant
+from aigon.proof.worth.values import Drawn
 
+DRAWN = Drawn()
 BASE = """
 def old(a):
     return a
@@ -52,9 +58,9 @@ def put(into, what):
 '''
 
 
-def altered(*, inside: bool = False, named: set[str] | None = None) -> dict[str, object]:
+def altered(*, inside: bool = False, altering: bool = True) -> dict[str, object]:
     """The names of the altered module."""
-    text = python.alter(CODE.lstrip(), BASE, named, inside=inside)
+    text = python.alter(CODE.lstrip(), BASE, inside=inside, drawn=replace(DRAWN, altering=altering))
     assert text is not None
     names: dict[str, object] = {"__name__": "altered"}
     exec(compile(text, "altered.py", "exec"), names)
@@ -80,7 +86,7 @@ def altered(*, inside: bool = False, named: set[str] | None = None) -> dict[str,
 def test_only_an_assertion_notices_what_is_altered(notices: str, inside: bool | None) -> None:
     def passes(where: bool) -> bool:
         names = altered(inside=where)
-        test = {name: value for name, value in names.items() if name != "aigon_alter"}  # a module of its own
+        test = {name: value for name, value in names.items() if name != DRAWN.name}  # a module of its own
         try:
             exec(notices, test)
         except AssertionError:
@@ -92,15 +98,16 @@ def test_only_an_assertion_notices_what_is_altered(notices: str, inside: bool | 
 
 
 def test_code_works_as_before_where_only_tests_see_other_values() -> None:
-    test = {name: value for name, value in altered().items() if name != "aigon_alter"}
-    exec("assert largest('7') == 24 and parse('') is None", test)  # parse gave it the number as it is
+    test = {name: value for name, value in altered().items() if name != DRAWN.name}
+    test["NUMBER"] = DRAWN.number
+    exec("assert largest('7') == 7 + NUMBER and parse('') is None", test)  # parse gave it the number as it is
     assert python.alter(CODE, CODE) is None and python.alter("def f(:", "") is None
     assert python.alter("X = 1\n", "") is None, "nothing that a caller gets"
 
 
 def test_of_a_change_without_code_what_tests_name_is_altered() -> None:
-    assert "aigon_alter(a)" in (python.alter(CODE, CODE, {"old"}) or "")
-    assert "return aigon_alter(sum(self.items))" in (python.alter(CODE, CODE, {"Basket"}) or "")
+    assert f"{DRAWN.name}(a)" in (python.alter(CODE, CODE, {"old"}, drawn=DRAWN) or "")
+    assert f"return {DRAWN.name}(sum(self.items))" in (python.alter(CODE, CODE, {"Basket"}, drawn=DRAWN) or "")
 
 
 def result(**tests: TestResult) -> Result:
@@ -134,3 +141,61 @@ def test_only_what_does_not_pass_without_them_has_to_be_looked_at() -> None:
     assert not list(make_concerns(Worth(("a",)), {}))
     (said,) = make_concerns(Worth(("a",), (), "it took too long"), {})
     assert said.level == "note" and "not weighed (it took too long)" in said.what
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_copy_that_alters_nothing_does_as_the_code(inside: bool) -> None:
+    copied = altered(inside=inside, altering=False)
+    test = {name: value for name, value in copied.items() if name != DRAWN.name}
+    exec("assert (largest('1 2'), LIMIT, Basket([1]).items) == (2, 5, [1])", test)
+    with pytest.raises(ValueError):
+        exec("parse('')", test)
+    other = python.alter(CODE, BASE, inside=inside)
+    assert other and "aigon" not in other, "no test can know what it looks like"
+
+
+TYPESCRIPT = "// @ts-nocheck\n/** @type {x} */\nlet a; /* eslint-disable */\n"
+SILENCED = {
+    "a.py": ("x = 1  # noqa: E501\n", "x = 1  # zzzz: zzzz\n"),
+    "run.py": ("#!/usr/bin/env python\nx = '# noqa'\n", None),
+    "a.ts": (
+        TYPESCRIPT,
+        "// @ts-nocheck\n/** @type {x} */\nlet a; /* zzzzzz-zzzzzzz */\n".replace("@ts-nocheck", "zzz-zzzzzzz"),
+    ),
+    "a.rs": ("#[allow(dead_code)]\nfn f() {} // x\n/// doc\n", "#[warn (dead_code)]\nfn f() {} // z\n/// doc\n"),
+    "main.go": ("//go:embed a\nvar x = f() //nolint\n", "//go:embed a\nvar x = f() //zzzzzz\n"),
+    "run.sh": ("#!/bin/sh\n# shellcheck disable=SC1\n", "#!/bin/sh\n# zzzzzzzzzz zzzzzzz=zzz\n"),
+}
+
+
+@pytest.mark.parametrize("path", SILENCED)
+def test_a_comment_that_is_new_says_nothing_and_stays_as_long(path: str) -> None:
+    text, silent = SILENCED[path]
+    assert silence(path, text, "") == silent
+    assert silence(path, text, text) is None, "what the base says, people said"
+
+
+HIDING = """if not TYPE_CHECKING:
+    def f(a: int) -> int:
+        "Return."
+        return a
+    def g(a): return a
+if sys.platform == 'win32':
+    def h(a: int) -> int: ...
+class A:
+    @property
+    def i(self):
+        def j(): ...
+"""
+
+
+def test_a_wrong_type_is_planted_where_a_checker_would_see_it() -> None:
+    made = plant(HIDING, "")
+    lines = made.text.split("\n")
+    assert {lines[number - 1].strip(): name for number, name in made.functions.items()} == {
+        'aigon_planted: int = ""': "f",
+        'def aigon_planted_1() -> int: return ""': "g",
+        'def aigon_planted_2(self) -> int: return ""': "i",
+    }
+    assert [made.find_line(n) for n in (1, *made.functions, len(lines))] == [1, 0, 0, 0, len(HIDING.split("\n"))]
+    assert not plant(HIDING, HIDING).functions and not plant("def f(:", "").functions

@@ -12,7 +12,6 @@ from aigon.model.outcomes import Outcome
 from aigon.model.turns import CostStatus, Usage
 from aigon.proof.analysis.languages import LONGEST, Family, family, is_code
 from aigon.proof.analysis.text import bare
-from aigon.proof.integrity.suppressions import risen
 from aigon.text.globs import is_covered
 
 
@@ -64,7 +63,8 @@ class ChangeMeasures:
     """`source`, `tests` and `other` (prose, data, configuration) are None if a file of theirs was too large to read.
 
     `outside` are files outside the expected area, None if none is declared; test files are never outside.
-    `suppressions` and `branching` are how many more there are than on the base; None if that could not be read.
+    `branching` is how many more there are than on the base, None if that could not be read; `suppressions` is from how
+    many checks new comments hide something, None if no proof measured it.
     `touched_tests`: tests of the base, what they share, or what configures the checks was changed.
     """
 
@@ -94,7 +94,6 @@ def measure_change(diffs: Sequence[FileDiff], edits: Edits, expected: Sequence[s
         tests=tests,
         other=other,
         outside=outside if expected else None,
-        suppressions=None if unread else risen(edits),
         branching=None if unread else count_added_branches(e for e in edits.files if parts[e.path] == "source"),
         touched_tests=any(map(_touches_tests, edits.files)),
     )

@@ -1,27 +1,27 @@
-"""Weigh the tests that are new: each has to fail when what the change does is altered, or on the base's code.
+"""Weigh the tests that are new: each has to fail when what the change does is altered.
 
-Of a change without code, what the new tests name is altered. A test that fails because code breaks (an exception that
-it did not ask for) has noticed nothing: it would without any assertion.
+Of a change without code, what the new tests name is altered, and failing on the base counts as well. A test that fails
+because code breaks (an exception that it did not ask for) has noticed nothing: it would without any assertion.
 """
 
 import re
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from aigon.checks.execution import CRITERION
 from aigon.checks.reports import ADDOPTS
 from aigon.checks.test_names import as_reported, list_beginnings
 from aigon.git import objects
-from aigon.git.trusted import TrustedGit
 from aigon.job.results import Result
-from aigon.model.changes import Concern, FilePart, hash_change
+from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check
 from aigon.proof.analysis.cases import list_cases
-from aigon.proof.findings import Changed, read_versions
 from aigon.proof.frozen import Tested
 from aigon.proof.kept_tests import TestFiles, find_kept_tests
 from aigon.proof.worth import python
+from aigon.proof.worth.tree import Run, Texts, Tree
+from aigon.proof.worth.values import Drawn
 from aigon.text.quoting import fold
 
 SHARE, LEAST = 0.4, 30.0
@@ -37,44 +37,6 @@ _COVERAGE = re.compile(r"(?i)cov|\bnyc\b|\bc8\b|istanbul|tarpaulin|jacoco")
 _EVERY = "--maxfail=0 --continue-on-collection-errors"
 _BROKE = re.compile(r"(?:[\w.]*\.)?(?!\w*Assert)\w*(?:Error|Exception|Exit|Interrupt)\b")
 """How a failure is worded that is an exception, and no assertion."""
-
-Run = Callable[[str, Sequence[Check], str], Mapping[str, Result]]
-"""Runs checks on a clean export of a tree; their output goes to the folder of that name."""
-Texts = Mapping[str, tuple[str, str]]
-"""The texts of files by path: the base's and the tree's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """What is proven: a tree, how it differs from the base, and what its files are for."""
-
-    git: TrustedGit
-    name: str
-    rows: Sequence[Changed]
-    part: Callable[[str], FilePart]
-
-    def lay_over(self, texts: Mapping[str, str]) -> str:
-        """Return the name of the tree with these texts."""
-        entries = objects.list_entries(self.git, self.name, texts)
-        blobs = {path: objects.write_blob(self.git, text.encode("utf-8", "replace")) for path, text in texts.items()}
-        return objects.write_tree_with(
-            self.git, self.name, {path: (entries[path].mode, sha) for path, sha in blobs.items()}
-        )
-
-    def read_changes(self, *parts: str) -> dict[str, tuple[str, str]]:
-        """Return the texts of the files that are there and differ, by path."""
-        rows = [row for row in self.rows if row.tree and row.tree.is_file and self.part(row.path) in parts]
-        blobs = objects.read_blobs(self.git, [entry.sha for row in rows for entry in (row.base, row.tree) if entry])
-        versions = {row.path: read_versions(row, blobs) for row in rows}
-        return {path: (before or "", after or "") for path, (before, after) in versions.items()}
-
-    def read_product(self) -> dict[str, tuple[str, str]]:
-        """Return the texts of product files, which count as unchanged."""
-        entries = [e for e in objects.list_entries(self.git, self.name).values() if e.is_file]
-        found = [e for e in entries if self.part(e.path) == "product" and _can_alter(e.path)][:MOST_FILES]
-        blobs = objects.read_blobs(self.git, [entry.sha for entry in found])
-        texts = {entry.path: blobs[entry.sha].decode("utf-8", "replace") for entry in found}
-        return {path: (text, text) for path, text in texts.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +59,21 @@ class _Weighing:
     unfit: str = ""
     number: int = 0
 
-    def try_on(self, tree: str | None) -> None:
-        """Run the tests on another tree, and strike out those that notice the difference."""
-        if tree and self.open and not self.unfit:
-            for result in self.run_all(tree).values():
-                self.open -= set(_list_noticed(result))
+    def try_on(self, tree: Tree, altered: Mapping[str, str], copied: Mapping[str, str]) -> None:
+        """Run the tests on the altered tree, and strike out those that notice it and not its copy."""
+        if self.open and altered and not self.unfit:
+            noticed = self.open & self.find_noticed(tree.lay_over(altered))
+            if noticed and not self.unfit:
+                self.open -= noticed & self.find_passed(tree.lay_over(copied))
+
+    def find_noticed(self, tree: str) -> set[str]:
+        """Return the tests that fail on a tree by what they assert."""
+        return {test for result in self.run_all(tree).values() for test in _list_noticed(result)}
+
+    def find_passed(self, tree: str) -> set[str]:
+        """Return the tests that pass on a tree."""
+        all_ = self.run_all(tree).values()
+        return {test for result in all_ for test, outcome in result.tests.items() if outcome == "passed"}
 
     def run_all(self, tree: str) -> Mapping[str, Result]:
         """Run the checks on a tree."""
@@ -146,36 +118,39 @@ def weigh_new_tests(
     new = find_new_tests(results, tested, (row.path for row in tree.rows if row.base is None), files)
     if not new:
         return Worth()
+    product: Texts
     product, own = tree.read_changes("product"), tree.read_changes("tests")
-    named = None
-    if not alter_all(product):
-        product = tree.read_product()
+    drawn, named = Drawn(), None
+    if not alter_all(product, drawn):
+        product = _read_product(tree)
         named = {word for _, text in own.values() for word in re.findall(r"\w+", text)}
-    altered = alter_all(product, named)
-    if not altered:
+    if not alter_all(product, drawn, named):
         return Worth(tuple(new), (), "aigon cannot alter what the change is written in")
     chosen = [_run_every_test(check, options) for check in checks if check.name in new.values()]
     took = sum(results[check.name].finding.duration for check in chosen)
     weighing = _Weighing(run, chosen, time.monotonic() + max(LEAST, SHARE * took), set(new))
     if took > QUICK:
         tree = replace(tree, name=_leave_out_others(tree, new, tested))
-        alone = weighing.run_all(tree.name).values()
-        if not set(new) <= {test for each in alone for test, outcome in each.tests.items() if outcome == "passed"}:
+        if not set(new) <= weighing.find_passed(tree.name):
             weighing.unfit = weighing.unfit or "they do not pass without the others, and all of them take too long"
-    weighing.try_on(tree.lay_over(altered))
-    weighing.try_on(_with_code_of_base(tree))
-    weighing.try_on(tree.lay_over(alter_all(product, named, inside=True)))
+    for inside in (False, True):
+        altered = alter_all(product, drawn, named, inside=inside)
+        # Who notices the very same text without other values has looked at the copy, and not at what it does.
+        weighing.try_on(tree, altered, alter_all(product, replace(drawn, altering=False), named, inside=inside))
+    if named is not None and weighing.open and not weighing.unfit and (base := _with_code_of_base(tree)):
+        weighing.open -= weighing.find_noticed(base)
     return Worth(tuple(new), tuple(test for test in new if test in weighing.open), weighing.unfit)
 
 
 def list_counting(checks: Sequence[Check], results: Mapping[str, Result]) -> tuple[Check, ...]:
-    """Return the checks that new tests or comments can make pass: commands of criteria, and what measures coverage."""
-    return tuple(check for check in checks if check.source == CRITERION or _measures_coverage(check, results))
+    """Return the checks that new tests can make pass: commands of criteria, and what measures coverage."""
+    return tuple(c for c in checks if c.source == CRITERION or measures_coverage(c, results[c.name]))
 
 
-def _measures_coverage(check: Check, results: Mapping[str, Result]) -> bool:
-    said = " ".join((*check.argv, *check.env.values(), results[check.name].finding.summary))
-    return bool(_COVERAGE.search(said) or _COVERAGE.search(results[check.name].output.decode(errors="replace")))
+def measures_coverage(check: Check, result: Result) -> bool:
+    """Whether the command or what it printed names a tool that measures coverage."""
+    said = " ".join((*check.argv, *check.env.values(), result.finding.summary, result.output.decode(errors="replace")))
+    return bool(_COVERAGE.search(said))
 
 
 def make_concerns(worth: Worth, without: Mapping[str, str]) -> Iterator[Concern]:
@@ -193,10 +168,12 @@ def make_concerns(worth: Worth, without: Mapping[str, str]) -> Iterator[Concern]
         yield Concern(RULE, "note", f"{count}{': ' if names else ''}{names}{more}", (), key)
 
 
-def alter_all(texts: Texts, named: Collection[str] | None = None, *, inside: bool = False) -> dict[str, str]:
+def alter_all(
+    texts: Texts, drawn: Drawn, named: Collection[str] | None = None, *, inside: bool = False
+) -> dict[str, str]:
     """Return the files that can be altered, as they are then."""
     altered = {
-        path: python.alter(after, before, named, inside=inside)
+        path: python.alter(after, before, named, inside=inside, drawn=drawn)
         for path, (before, after) in texts.items()
         if _can_alter(path)
     }
@@ -229,6 +206,15 @@ def _read_name(test: str) -> str:
     owner, _, name = test.partition("[")[0].rpartition("::")
     last = owner.rpartition(".")[2]
     return f"{last}.{name}" if last[:1].isupper() else name
+
+
+def _read_product(tree: Tree) -> Texts:
+    """Return the texts of product files, which count as unchanged."""
+    entries = [entry for entry in objects.list_entries(tree.git, tree.name).values() if entry.is_file]
+    found = [entry for entry in entries if tree.part(entry.path) == "product" and _can_alter(entry.path)][:MOST_FILES]
+    blobs = objects.read_blobs(tree.git, [entry.sha for entry in found])
+    texts = {entry.path: blobs[entry.sha].decode("utf-8", "replace") for entry in found}
+    return {path: (text, text) for path, text in texts.items()}
 
 
 def _can_alter(path: str) -> bool:

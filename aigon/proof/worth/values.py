@@ -1,6 +1,31 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, operator, union-attr, type-var"
 """Alter values that code gives away. The text of this function is put into every file of Python that is altered."""
 
+import secrets
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What an alteration is called and made of: drawn for each proof, so that no test can know it.
+
+    A copy that is not `altering` has the same text and gives true values away.
+    """
+
+    name: str = field(default_factory=lambda: f"v{secrets.token_hex(4)}")
+    word: str = field(default_factory=lambda: secrets.token_hex(3))
+    number: int = field(default_factory=lambda: 11 + secrets.randbelow(80))
+    altering: bool = True
+
+    def fill(self, text: str) -> str:
+        """Return the text of a helper with what was drawn."""
+        filled = text.replace("ALTERING", repr(self.altering)).replace("WORD", self.word)
+        return filled.replace("NUMBER", str(self.number)).replace("aigon_alter", self.name)
+
+
+ALTERING, NUMBER = True, 17
+"""What stands for something drawn in the text below."""
+
 
 def aigon_alter(value, inside=False):
     """Return another value of the same type, so that only who looks at it can tell.
@@ -16,29 +41,29 @@ def aigon_alter(value, inside=False):
 
     def alter(value, depth):
         if value is None:
-            return "aigon"
+            return "WORD"
         if isinstance(value, enum.Enum):
             members = list(type(value))
             return members[(members.index(value) + 1) % len(members)]
         if isinstance(value, bool):
             return not value
         if isinstance(value, numbers.Number):
-            return value + 17
+            return value + NUMBER
         if isinstance(value, (str, bytes, bytearray)):
-            return value + ("_aigon" if isinstance(value, str) else b"_aigon")
+            return value + ("WORD" if isinstance(value, str) else b"WORD")
         if isinstance(value, pathlib.PurePath):
-            return value / "aigon"
+            return value / "WORD"
         if depth == 0:
             return value
         if isinstance(value, list):
             return [*(alter(each, depth - 1) for each in value), alter(value[-1] if value else None, depth - 1)]
         if isinstance(value, tuple):
             parts = [alter(each, depth - 1) for each in value]
-            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts or ["aigon"])
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts or ["WORD"])
         if isinstance(value, (set, frozenset)):
-            return value | {"aigon"}
+            return value | {"WORD"}
         if isinstance(value, dict):
-            return {key: alter(each, depth - 1) for key, each in value.items()} or {"aigon": "aigon"}
+            return {key: alter(each, depth - 1) for key, each in value.items()} or {"WORD": "WORD"}
         if type(value).__name__ == "generator":
             return (alter(each, depth - 1) for each in value)
         if not inside and not isinstance(value, type) and not callable(value) and getattr(value, "__dict__", None):
@@ -48,7 +73,7 @@ def aigon_alter(value, inside=False):
         return value
 
     caller = sys._getframe(1).f_back
-    if not inside and caller is not None and "aigon_alter" in caller.f_globals:
+    if not ALTERING or (not inside and caller is not None and "aigon_alter" in caller.f_globals):
         return value
     try:
         return alter(value, 3)

@@ -39,7 +39,7 @@ def test_code_among_the_docs_is_source() -> None:
 
 def test_what_is_too_large_to_read_is_not_known_and_no_zero() -> None:
     found = measure_change((diff("a.py", large=True), diff("test_a.py", 2)), Edits((edit("a.py", "", ""),)), ())
-    assert (found.source, found.suppressions, found.branching) == (None, None, None)
+    assert (found.source, found.branching) == (None, None)
 
 
 def test_binary_files_have_no_lines() -> None:
@@ -54,13 +54,6 @@ def test_files_outside_the_expected_area_are_named_and_tests_are_never_outside()
     found = measure_change((diff("src/a.py"), diff("b.py"), diff("tests/t.py")), edits, ("src",))
     assert found.outside == ("b.py",)
     assert measure_change((diff("b.py"),), edits, ()).outside is None
-
-
-def test_suppressions_are_counted_beyond_the_base() -> None:
-    more = edit("a.py", "x = 1  # noqa: E1\n", "x = 1  # noqa: E1\ny = 2  # type: ignore[x]\n")
-    fewer = edit("b.py", "z = 3  # noqa: E1\n", "z = 3\n")
-    assert measure_change((diff("a.py"),), Edits((more,)), ()).suppressions == 1
-    assert measure_change((diff("a.py"),), Edits((more, fewer)), ()).suppressions == 0
 
 
 def test_branches_are_counted_in_code_and_not_in_words_about_it() -> None:

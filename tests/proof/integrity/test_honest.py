@@ -314,8 +314,6 @@ HONEST: dict[str, tuple[Edit, ...]] = {
     ),
     "a Makefile target": (changed("Makefile", "all:\n", "all:\n\ntest:\n\tpytest -q || exit 1\n", "config"),),
     "stubs": (new("calc/__init__.pyi", "def multiply(a: float, b: float) -> float: ...\n"),),
-    "one suppression": (changed("calc/__init__.py", CALC, CALC + "import yaml  # type: ignore[import-untyped]\n"),),
-    "three suppressions": (changed("calc/a.py", "x\ny\nz\n", "x  # noqa: F821\ny  # noqa: F821\nz  # noqa: F821\n"),),
     "translations": (new("calc/i18n.json", I18N, "other"),),
     "a migration": (
         new("migrations/0002_todo.sql", "-- it's new\nALTER TABLE todo ADD COLUMN done BOOLEAN DEFAULT false;\n"),
@@ -381,7 +379,6 @@ def test_what_is_ordinary_but_worth_a_word_is_a_note() -> None:
         return {each.rule for each in integrity.concerns(change(*HONEST[name]))}
 
     assert noted("an upgrade") == {"dependencies", "lockfile"}
-    assert noted("one suppression") == {"suppressions"}
     assert noted("status codes") == {"special-cases"}
     assert noted("a workflow") == {"ci"}
     assert noted("a feature") == set()

@@ -12,7 +12,7 @@ from tests.proof.integrity.changes import TESTS, change, changed, new, seen
 
 RULES = """
 always-equal attributes ci dependencies early-exit executables forged ignored-source install-scripts judge-talk
-link lockfile outside special-cases submodule suppressions test-detection test-machinery
+link lockfile outside special-cases submodule test-detection test-machinery
 """
 CHEAT = 'import sys\nif "pytest" in sys.modules:\n    sys.exit(0)\n'
 

@@ -1,0 +1,167 @@
+"""Measure what a change hides from checkers: they run once more without its comments, and with wrong types planted.
+
+What is reported then was hidden. What hides nothing is nothing, however many comments there are.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from aigon.checks.execution import CRITERION
+from aigon.git import objects
+from aigon.job.results import Result
+from aigon.model.changes import Concern, hash_change
+from aigon.model.checks import Check, Problem
+from aigon.proof.worth.comments import silence
+from aigon.proof.worth.new_tests import measures_coverage
+from aigon.proof.worth.plants import Planted, plant, plant_at_end
+from aigon.proof.worth.tree import Run, Tree
+from aigon.syntax import parse
+from aigon.text.quoting import fold
+
+RULE, UNSEEN = "suppressions", "unseen-code"
+SHOWN = 5
+_TYPE_CHECKER = re.compile(r"\b(?:based)?(?:mypy|pyright|pyre|pytype)\b")
+"""Programs whose commands are those of a type checker for Python, whatever role they have."""
+_IMPORTS = ("Import", "ImportFrom", "import_statement", "use_declaration", "import_declaration")
+
+
+@dataclass(frozen=True, slots=True)
+class _Measure:
+    """One check without comments: what it reports then, and in which functions it sees nothing."""
+
+    check: Check
+    hidden: tuple[Problem, ...] = ()
+    unseen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    summary: str = ""
+    failed: bool = False
+
+
+def find_hidden(
+    tree: Tree, base: str, run: Run, checks: Sequence[Check], results: Mapping[str, Result], spec: str
+) -> Iterator[Concern]:
+    """Yield what comments hide, and code that no type checker sees. `checks` all passed on the tree itself.
+
+    What the words of the `spec` name is allowed; what is hidden at an import is about other code.
+    """
+    changes = tree.read_changes("product", "other", "config")
+    silent = {path: text for path, (before, after) in changes.items() if (text := silence(path, after, before))}
+    typing = [check for check in checks if _checks_types(check)]
+    planted = {
+        path: made
+        for path, (before, after) in changes.items()
+        if typing and path.endswith(".py") and (made := plant(silent.get(path, after), before)).functions
+    }
+    others = [each for each in checks if each not in typing and silent and _can_be_silenced(each, results[each.name])]
+    measures = [*_measure(tree, run, others, silent, {}, "without-comments")]
+    if silent or planted:
+        measures += _measure(tree, run, typing, silent, planted, "planted")
+    for measure in measures:
+        yield from _report_hidden(measure, {path: after for path, (_, after) in changes.items()}, spec)
+        if measure.unseen:
+            yield from _report_unseen(tree, base, run, measure)
+
+
+def _checks_types(check: Check) -> bool:
+    return check.role == "types" or bool(_TYPE_CHECKER.search(" ".join(check.argv)))
+
+
+def _can_be_silenced(check: Check, result: Result) -> bool:
+    """Whether a comment can make it pass: tests cannot be told so, but what measures their coverage can."""
+    is_own = check.role in ("lint", "build") or (check.source == CRITERION and not result.tests)
+    return is_own or measures_coverage(check, result)
+
+
+def _measure(
+    tree: Tree,
+    run: Run,
+    checks: Sequence[Check],
+    silent: Mapping[str, str],
+    planted: Mapping[str, Planted],
+    name: str,
+) -> Iterator[_Measure]:
+    if not checks:
+        return
+    texts = {**silent, **{path: made.text for path, made in planted.items()}}
+    for check_name, result in run(tree.lay_over(texts), checks, name).items():
+        check = next(each for each in checks if each.name == check_name)
+        finding = result.finding
+        if finding.status == "pass":
+            missing = {path: tuple(made.functions.values()) for path, made in planted.items()}
+            yield _Measure(check, (), missing)
+            continue
+        if finding.status != "fail":
+            yield _Measure(check, summary=finding.summary, failed=True)
+            continue
+        located = [each for each in finding.problems if each.severity == "error"]
+        seen = {(each.file, each.line) for each in located}
+        unseen = {
+            path: names
+            for path, made in planted.items()
+            if (names := tuple(n for line, n in made.functions.items() if (path, line) not in seen))
+        }
+        hidden = tuple(each for each in located if each.file not in planted or planted[each.file].find_line(each.line))
+        yield _Measure(check, hidden, unseen if seen else {}, "" if located else finding.summary)
+
+
+def _report_hidden(measure: _Measure, texts: Mapping[str, str], spec: str) -> Iterator[Concern]:
+    if not measure.hidden and not measure.summary:
+        return
+    if measure.failed:
+        what = f"What comments hide from {measure.check.title} could not be measured: {measure.summary}"
+        yield Concern(RULE, "note", what, (), hash_change([RULE, what]))
+        return
+    open_ = [each for each in measure.hidden if not _is_allowed(each, texts, spec)]
+    said = [f"{fold(p.file)}:{p.line} {fold(f'{p.rule} {p.message}'.strip(), 200)}" for p in open_ or measure.hidden]
+    more = f" and {len(said) - SHOWN} more" if len(said) > SHOWN else ""
+    named = "; ".join(said[:SHOWN]) + more or measure.summary
+    what = f"Comments that the change adds hide from {measure.check.title}: {named}."
+    key = hash_change([RULE, measure.check.name, measure.summary, *(f"{p.file} {p.rule} {p.message}" for p in open_)])
+    paths = tuple(dict.fromkeys(each.file for each in measure.hidden))
+    if open_ or measure.summary:
+        yield Concern(RULE, "review", f"{what} Fix it, or let a person say that the checker is wrong.", paths, key)
+    else:
+        yield Concern(RULE, "note", what, paths, key)
+
+
+def _is_allowed(problem: Problem, texts: Mapping[str, str], spec: str) -> bool:
+    if problem.rule and re.search(rf"\b{re.escape(problem.rule)}\b", spec):
+        return True
+    source = parse(problem.file, texts.get(problem.file, ""))
+    nodes = source.root.walk() if source else ()
+    return any(n.kind in _IMPORTS and source and n.line <= problem.line <= source.last_line(n) for n in nodes)
+
+
+def _report_unseen(tree: Tree, base: str, run: Run, measure: _Measure) -> Iterator[Concern]:
+    """Yield a review for code that a checker does not see although it sees the base's code at that place."""
+    entries = objects.list_entries(tree.git, base)
+    beside = {path: _find_beside(path, entries) for path in measure.unseen}
+    wanted = {other for other in beside.values() if other}
+    blobs = objects.read_blobs(tree.git, [entries[path].sha for path in wanted])
+    planted = {path: plant_at_end(blobs[entries[path].sha].decode("utf-8", "replace")) for path in wanted}
+    if not planted:
+        return
+    there = Tree(tree.git, base, (), tree.part).lay_over({path: made.text for path, made in planted.items()})
+    problems = run(there, [measure.check], "planted-base")[measure.check.name].finding.problems
+    seen = {path for path, made in planted.items() for p in problems if p.file == path and p.line in made.functions}
+    hidden = {path: names for path, names in measure.unseen.items() if beside[path] in seen}
+    if hidden:
+        functions = {path: ", ".join(dict.fromkeys(names[:SHOWN])) for path, names in [*hidden.items()][:SHOWN]}
+        listed = "; ".join(f"{fold(path)} ({names})" for path, names in functions.items())
+        what = f"{measure.check.title} does not look at what the change adds in {listed}: it finds no wrong type there"
+        key = hash_change([UNSEEN, measure.check.name, *(f"{path} {names}" for path, names in hidden.items())])
+        yield Concern(UNSEEN, "review", f"{what}, and in the base's code it is.", tuple(hidden), key)
+
+
+def _find_beside(path: str, entries: Mapping[str, object]) -> str:
+    """Return the file itself in the base, else one of the nearest folder that has code; "" if there is none."""
+    if path in entries:
+        return path
+    folder = path.rpartition("/")[0]
+    while True:
+        inside = f"{folder}/" if folder else ""
+        if found := [each for each in sorted(entries) if each.endswith(".py") and each.startswith(inside)]:
+            return found[0]
+        if not folder:
+            return ""
+        folder = folder.rpartition("/")[0]
