@@ -31,9 +31,6 @@ from aigon.proof.findings import Changed
 from aigon.proof.frozen import Frozen
 from aigon.proof.inputs import find_inputs
 from aigon.proof.kept_tests import TestFiles, find_kept_tests
-from aigon.proof.worth.hidden import find_hidden
-from aigon.proof.worth.new_tests import list_counting, make_concerns, remove_tests, weigh_new_tests
-from aigon.proof.worth.tree import Tree
 
 if TYPE_CHECKING:
     from aigon.proof.negative_control import Control
@@ -345,10 +342,7 @@ def run_proof(
     weighed = 0
     if not against and not world.stop.now:
         files = touched.files if touched else TestFiles({}, {})
-        there = Tree(git, tree, rows, job.protection.part)
-        weighed, concerns = _weigh(bench, there, checks, results, files)
-        words = job.spec.raw.decode(errors="replace")
-        concerns += tuple(find_hidden(there, job.base_commit, bench.run, checks, results, words))
+        weighed, concerns = _weigh_change(bench, tree, rows, checks, results, files)
     if not against and not world.stop.now:
         from aigon.proof.negative_control import run_control  # its parsers are needed nowhere else
 
@@ -369,17 +363,30 @@ def run_proof(
     )
 
 
-def _weigh(
-    bench: ProofBench, tree: Tree, checks: Sequence[Check], results: Mapping[str, Result], files: TestFiles
+def _weigh_change(
+    bench: ProofBench,
+    name: str,
+    rows: Sequence[Changed],
+    checks: Sequence[Check],
+    results: Mapping[str, Result],
+    files: TestFiles,
 ) -> tuple[int, tuple[Concern, ...]]:
-    """Return how many new tests there are, and what follows if some of them prove nothing."""
+    """Return how many new tests there are, and what follows if some prove nothing or checkers are kept from seeing."""
+    from aigon.proof.worth.hidden import find_hidden  # needed nowhere else
+    from aigon.proof.worth.new_tests import list_counting, make_concerns, remove_tests, weigh_new_tests
+    from aigon.proof.worth.tree import Tree
+
+    job, tree = bench.job, Tree(bench.world.workspace.trusted, name, rows, bench.job.protection.part)
     options = bench.world.check_env.get(ADDOPTS, "")
     worth = weigh_new_tests(tree, bench.run, checks, results, bench.record.tested, files, options)
     without: dict[str, Trouble] = {}
     if worth.worthless and (left := remove_tests(tree, worth.worthless)):
         counting = list_counting(checks, results)
         without = bench.find_failed(counting, bench.run(left, counting, "without-tests"), whole=False)
-    return len(worth.tests), tuple(make_concerns(worth, {name: each.summary for name, each in without.items()}))
+    concerns = [*make_concerns(worth, {check: each.summary for check, each in without.items()})]
+    words = job.spec.raw.decode(errors="replace")
+    concerns += find_hidden(tree, job.base_commit, bench.run, checks, results, words)
+    return len(worth.tests), tuple(concerns)
 
 
 def _run_with_base(bench: ProofBench, touched: BaseVersions) -> tuple[dict[str, Trouble], dict[str, Result]]:
