@@ -44,15 +44,13 @@ class HeldObjects:
         there = set(_list_objects(objects, self._seen))
         gone, new = self._held - there, there - self._held
         deleted = bool(gone) and not believe and not self._is_whole(tips)
-        for name in sorted(gone):
-            if deleted:
-                _add_name(self.folder / name, objects / name)
-            else:
-                (self.folder / name).unlink(missing_ok=True)
+        back = [_add_name(self.folder / name, objects / name) for name in sorted(gone) if deleted]
+        for name in gone if not deleted else ():
+            (self.folder / name).unlink(missing_ok=True)
         for name in sorted(new):
             _add_name(objects / name, self.folder / name)
         self._held = self._held | there if deleted else there
-        return (f"{len(gone)} files with git's objects were deleted; they were put back",) if deleted else ()
+        return (f"{sum(back)} files with git's objects were deleted; they were put back",) if any(back) else ()
 
     def _is_whole(self, tips: Iterable[str]) -> bool:
         asked = ("-c", "core.commitGraph=false", "rev-list", "--objects", "--quiet", "--all", *tips)
@@ -61,7 +59,7 @@ class HeldObjects:
 
 def _list_objects(objects: Path, seen: dict[str, tuple[int, list[str]]]) -> Iterator[str]:
     """Yield the files with objects; folders that have not changed since they were `seen` are not listed again."""
-    with suppress(FileNotFoundError), os.scandir(objects) as entries:
+    with suppress(OSError), os.scandir(objects) as entries:
         folders = [entry.name for entry in entries if len(entry.name) == 2 or entry.name == "pack"]
         for folder in folders:
             with suppress(OSError):
@@ -76,12 +74,15 @@ def _list_objects(objects: Path, seen: dict[str, tuple[int, list[str]]]) -> Iter
                 yield from names
 
 
-def _add_name(source: Path, target: Path) -> None:
-    """Give a file a second name; what has gone meanwhile, or cannot be held, is left."""
+def _add_name(source: Path, target: Path) -> bool:
+    """Give a file a second name; return whether that worked: it may have gone meanwhile, or be too large to be held."""
     with suppress(OSError):
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
             os.link(source, target, follow_symlinks=False)
         except OSError as error:
-            if error.errno == errno.EXDEV and source.stat().st_size <= LARGEST_COPY:
-                shutil.copyfile(source, target)
+            if error.errno != errno.EXDEV or source.stat().st_size > LARGEST_COPY:
+                return False
+            shutil.copyfile(source, target)
+        return True
+    return False

@@ -1,8 +1,8 @@
 """A repository of the run's own, to which an agent commits: it borrows the person's objects, and nothing leads back.
 
-In the sandbox the person's objects, refs and settings can only be read. While an agent works, the file `.git` of its
-worktree names this repository, which git finds by itself, without variables; after the turn it is the person's again.
-In the main checkout, where `.git` is a folder, this one is mounted over it for the agent alone.
+In the sandbox the person's objects, refs and settings can only be read. This repository is mounted over `.git` for the
+agent alone; in a worktree, where `.git` is a file, another that names it is. git finds it by itself, without variables.
+Where nothing can be mounted, the file of the worktree itself names it while an agent works.
 
 aigon takes over by hash what the agent committed: a pack that is made inside of the sandbox is indexed outside of it as
 a stream, with every check of git's, and moves only if all that it names is there. The agent's store is hostile: no git
@@ -22,7 +22,7 @@ from aigon.files.atomic import move_aside, write_view, write_whole
 from aigon.git.foreign_objects import Confine, remove_tree, take_large_files, take_objects
 from aigon.git.locks import copy_index
 from aigon.git.refs import HELD, LONGEST, is_hash
-from aigon.git.repository import LENT, RUN_FOLDER, find_lender, is_named
+from aigon.git.repository import LENT, LINK, RUN_FOLDER, find_lender, is_named
 from aigon.git.workspace import Workspace
 
 SaveAside = Callable[[str, str], str]
@@ -68,13 +68,15 @@ class RunRepository:
     """The repository in `aigon/run` of the checkout's git directory.
 
     `confine` returns the command line that runs a program in the agent's sandbox; `rivals` are branches that the agent
-    does not get; `over` is the folder over which the sandbox mounts it, None if the work tree's `.git` is a file.
+    does not get; `over` is the folder over which the sandbox mounts it, None if the work tree's `.git` is a file. With
+    `swaps` nothing is mounted over that file either.
     """
 
     workspace: Workspace
     confine: Confine
     rivals: frozenset[str] = frozenset()
     over: Path | None = None
+    swaps: bool = False
     _theirs: dict[str, str] = field(default_factory=dict)
     """The person's refs as the agent got them."""
     _made: dict[str, str] = field(default_factory=dict)
@@ -106,12 +108,12 @@ class RunRepository:
             if not name.endswith(".lock"):
                 (old / name).rename(self.folder / name)
         remove_tree(old)
-        if self.over:
-            return
-        link = git.root / ".git"
-        if find_lender(git.root) is None:
-            (own / "link").write_bytes(link.read_bytes())
-        write_whole(link, b"gitdir: %s\n" % os.fsencode(self.folder), (own, git.root / ".aigon" / "runs"))
+        text = b"gitdir: %s\n" % os.fsencode(self.folder)
+        (own / LINK).write_bytes(text)
+        if self.swaps:
+            if find_lender(git.root) is None:
+                (own / "link").write_bytes((git.root / ".git").read_bytes())
+            write_whole(git.root / ".git", text, (own, git.root / ".aigon" / "runs"))
 
     def _read_persons(self) -> dict[str, str]:
         _, out = self.workspace.trusted.refs("for-each-ref", "--format=%(objectname) %(refname)")
@@ -184,7 +186,7 @@ class RunRepository:
         root, git_dir = self.workspace.root, self.workspace.own.parent
         if find_lender(root) == git_dir:
             put_back_link(root)
-        elif not self.over and not is_named(git_dir, root):
+        elif self.swaps and not is_named(git_dir, root):
             if os.path.lexists(root / ".git"):
                 move_aside(root / ".git", self.workspace.own / "displaced")
             _write_link(root, git_dir)
@@ -234,7 +236,8 @@ class RunRepository:
             (own.parent / "modules").rmdir()
         for name in ("run", "run.old"):
             remove_tree(own / name)
-        (own / "link").unlink(missing_ok=True)
+        for name in ("link", LINK):
+            (own / name).unlink(missing_ok=True)
         self.workspace.trusted.refs("update-ref", "-d", HELD + self.workspace.branch)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aigon.config.grants import Grants, Mechanism, SandboxPaths, is_inside, read_sandbox_paths
 from aigon.files.resources import find_resource
-from aigon.git.repository import LENT, RUN_FOLDER, find_repository
+from aigon.git.repository import LENT, LINK, RUN_FOLDER, find_repository
 from aigon.text.documents import parse_yaml
 
 _XDG = (("XDG_CONFIG_HOME", "~/.config"), ("XDG_CACHE_HOME", "~/.cache"), ("XDG_DATA_HOME", "~/.local/share"),
@@ -130,7 +130,8 @@ def add_git_grants(grants: Grants, root: Path, git_dir: Path, common: Path, mech
     read = (*grants.read, *list_alternates(common), str(common))
     own, modules = git_dir.joinpath(*RUN_FOLDER), git_dir / "modules"
     if (root / ".git").is_file():
-        return replace(grants, write=(*grants.write, str(own), str(modules)), read=read)
+        link = () if mechanism == "landlock" else (("ro-bind", str(own.with_name(LINK)), str(root / ".git")),)
+        return replace(grants, write=(*grants.write, str(own), str(modules)), read=read, placed=link)
     if is_repository_lent(root, mechanism):
         lent = root / ".git" / LENT
         placed = (

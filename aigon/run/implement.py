@@ -43,6 +43,7 @@ from aigon.process.watchdog import run_watchdog
 from aigon.proof.proposed_allow import describe_proposals
 from aigon.proof.vacuity import criterion_key, describe_passing, list_warnings, own_proof
 from aigon.run.dry_run import render_price_tag, warn_of_old_prices
+from aigon.run.lent_repository import has_lent_repository
 from aigon.run.opening import Confirm
 from aigon.run.seating import take_seat
 from aigon.run.session import Session, open_session
@@ -123,6 +124,9 @@ def _list_notices(session: Session) -> Iterator[Notice]:
         yield Notice(now, text, "warning")
     yield from announce_sandbox(world.get(RunSandbox), now)
     yield from announce_no_check_sandbox(prepared.config, world.get(RunSandbox).wanted, world.home, now)
+    if world.get(RunSandbox).mechanism == "landlock" and not has_lent_repository(world):
+        text = "Landlock cannot keep agents out of .git in the main checkout: what they delete there is put back;"
+        yield Notice(now, f"{text} in a worktree (--worktree) they have a repository of their own")
     passed = {c.number for c in job.spec.criteria if job.base_results.get(criterion_key(c))}
     for text in (
         *_list_missing_checks(job),

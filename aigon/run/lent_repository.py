@@ -1,6 +1,7 @@
 """The repository that a run's agents commit to, and what they committed in a turn that was killed."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from aigon.git.workspace import Workspace
 from aigon.isolation.machine_paths import add_git_grants, expand_existing, is_repository_lent, load_sandbox_data
 from aigon.isolation.run_sandbox import HOMES, RunSandbox
 from aigon.isolation.sandbox import Sandbox, choose_mechanism
+from aigon.job.world import World
+from aigon.proof.watch import Watch
 from aigon.run.opening import Opening
 
 
@@ -21,7 +24,15 @@ def make_run_repository(workspace: Workspace, sandbox: RunSandbox, rivals: Rival
     root = workspace.root
     if not is_repository_lent(root, sandbox.mechanism):
         return None
-    return RunRepository(workspace, lambda argv: sandbox.confine(argv, root), rivals.branches, _find_covered(root))
+    swaps = sandbox.mechanism == "landlock"
+    return RunRepository(
+        workspace, lambda argv: sandbox.confine(argv, root), rivals.branches, _find_covered(root), swaps
+    )
+
+
+def has_lent_repository(world: World) -> bool:
+    watch = world.find(Watch)
+    return bool(watch and watch.run)
 
 
 def _find_covered(root: Path) -> Path | None:
@@ -38,9 +49,12 @@ def recover_turn(opening: Opening) -> tuple[str, ...]:
     if branch is None:
         return ()
     workspace = opening.open_workspace(branch)
-    sandbox = _make_reading_sandbox(checkout)
-    confine = RunSandbox(box=sandbox).confine
-    left = RunRepository(workspace, lambda argv: confine(argv, checkout.root), over=_find_covered(checkout.root))
+    sandbox, root = _make_reading_sandbox(checkout), checkout.root
+
+    def confine(argv: Sequence[str]) -> Sequence[str]:
+        return sandbox.command(argv, root) if sandbox else ("false",)  # nothing reads it without one: it is kept aside
+
+    left = RunRepository(workspace, confine, over=_find_covered(root), swaps=True)
     said = left.take_back(lambda name, commit: workspace.keep(f"{branch}/{name}", commit))
     left.close()
     return said

@@ -42,7 +42,12 @@ class Turns:
     def make(self) -> RunRepository:
         """The run's repository, as an aigon that has just begun sees it."""
         is_linked = (self.root / ".git").is_file()
-        return RunRepository(self.workspace, self.confine, over=None if is_linked else self.root / ".git")
+        return RunRepository(
+            self.workspace,
+            self.confine,
+            over=None if is_linked else self.root / ".git",
+            swaps=self.box is None or self.box.mechanism == "landlock",
+        )
 
     def confine(self, argv: object) -> list[str]:
         words = [str(word) for word in argv]  # type: ignore[attr-defined]
