@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from aigon.checks.test_names import list_beginnings
 from aigon.git import objects
+from aigon.git.objects import TreeEntry
 from aigon.git.trusted import TrustedGit
 from aigon.model.checks import Problem, TestResult
 from aigon.profiles.protection import Protection, Rule
@@ -13,6 +14,7 @@ from aigon.proof import protected_keys
 from aigon.proof.findings import Changed, read_versions
 from aigon.proof.fixtures import fixtures_only
 from aigon.proof.inline_tests import restore_inline_tests
+from aigon.proof.inputs import Inputs
 from aigon.proof.kept_tests import TestFiles
 
 MOST = 50
@@ -47,13 +49,13 @@ class BaseVersions:
 
 
 def restore_base_versions(
-    git: TrustedGit, tree: str, rows: Sequence[Changed], protection: Protection, inputs: Mapping[str, Rule]
+    git: TrustedGit, tree: str, rows: Sequence[Changed], protection: Protection, inputs: Inputs
 ) -> BaseVersions | None:
     """Return the trees to check as well; None if the agent touched neither tests nor what configures the checks.
 
-    `inputs` are rules on files that deciding commands read.
+    `inputs` are files beside them that decide.
     """
-    rules = ((row, inputs.get(row.path) or protection.relaid(row.path, new=row.base is None)) for row in rows)
+    rules = ((row, inputs.rules.get(row.path) or protection.relaid(row.path, new=row.base is None)) for row in rows)
     free = {row.path for row in rows if protection.allowed(row.path)}
     ruled = [(row, rule) for row, rule in rules if rule or (row.base and row.tree and row.path not in free)]
     texts = objects.read_blobs(
@@ -84,6 +86,10 @@ def restore_base_versions(
         is_conftest = row.path.rpartition("/")[2] == "conftest.py"
         if row.base is None and (fixtures_only(after or "") if is_conftest else rule.part == "tests"):
             new_tests.add(row.path)
+    for path, text in inputs.programs.items():
+        entry = TreeEntry("100644", objects.write_blob(git, text.encode("utf-8", "replace")), path)
+        touched.append((Changed(path, entry, entry), INLINE))
+        restored[path] = (entry.mode, entry.sha)
     if not touched:
         return None
     kept = {path: version for path, version in restored.items() if version or path not in new_tests}
@@ -91,7 +97,7 @@ def restore_base_versions(
     return BaseVersions(
         tuple(restored),
         tuple(row.path for row, rule in touched if rule.part != "tests"),
-        tuple(row.path for row, rule in touched if row.base and (rule is INLINE or row.path in inputs)),
+        tuple(row.path for row, rule in touched if row.base and (rule is INLINE or row.path in inputs.rules)),
         tuple(f"{row.path} {row.tree.sha if row.tree else 'gone'}" for row, _ in touched),
         without,
         objects.write_tree_with(git, tree, kept) if kept != restored else without,

@@ -8,41 +8,59 @@ import json
 import posixpath
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from aigon.git import objects
 from aigon.git.trusted import TrustedGit
 from aigon.observation.reads import Observation
 from aigon.profiles.protection import Protection, Rule
-from aigon.proof import references
+from aigon.proof import macros, references
 from aigon.proof.analysis.languages import extension, is_code
-from aigon.proof.findings import FILES, Changed
+from aigon.proof.findings import FILES, Changed, read_versions
 from aigon.proof.inline_tests import list_test_modules
 
 NAMED = "a test"
 """The reader of a file that no command was seen to read and that a test or a check names."""
-_COMPILED = frozenset(("go", "rs", "java", "kt", "kts", "cs", "swift", "scala", "dart", "groovy", "zig", "h", "hpp"))
-"""Languages whose tests lie where everybody puts them, and headers: all other sources are the product's."""
-_BY_MAIN = frozenset(("c", "cc", "cpp", "cxx", "m", "mm"))
-"""Languages whose programs are compiled from a source that nothing includes."""
+_COMPILED = frozenset(("go", "rs", "java", "kt", "kts", "cs", "swift", "scala", "dart", "groovy", "zig"))
+"""Languages whose tests lie where everybody puts them: all other sources are the product's."""
+_BY_MAIN = frozenset(("c", "cc", "cpp", "cxx", "m", "mm", "h", "hpp"))
+"""Languages whose programs are compiled from a source with `main` that nothing includes."""
 _MAIN = re.compile(r"\bmain\s*\(")
-_EXAMPLE = re.compile(r"\w\s*\(\s*-?[\d\"'][^()\n]*\)\s*[!=]=|[!=]=\s*\w+\s*\(\s*-?[\d\"']")
-"""A call with a literal that is compared: `add(2, 3) != 5`."""
+_CALL = r"\w+\s*\(\s*-?[\d\"'][^()\n]*\)"
+_EXAMPLE = re.compile(rf"{_CALL}\s*[!=]=|[!=]=\s*{_CALL}|\w\s*\(\s*{_CALL}\s*,\s*-?[\d\"']")
+"""A call with literals that is set against another: `add(2, 3) != 5`, `CHECK(add(2, 3), 5)`."""
 _ENTRIES = ("main", "bin", "module", "exports", "types", "browser")
 """Keys of package.json that name what others use."""
 
 
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """By path a rule on each changed input that no other rule is about, and the text with which a program decides."""
+
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    programs: Mapping[str, str] = field(default_factory=dict)
+
+
 def find_inputs(
     git: TrustedGit, base: str, rows: Sequence[Changed], observed: Observation, protection: Protection
-) -> dict[str, Rule]:
-    """Return by path a rule on each changed input that no other rule is about; it says which command reads it."""
+) -> Inputs:
+    """Return the inputs of deciding commands that a change touches; a rule says which command reads the file."""
     open_ = [row for row in rows if protection.is_open(row.path)]
     if not open_:
-        return {}
+        return Inputs()
     sources = _BaseSources(git, base, observed, protection)
     readers = {row.path: sources.find_reader(row.path) if row.base else sources.find_lister(row.path) for row in open_}
-    return {path: Rule((path,), "review", "tests", source=f"read by {who}") for path, who in readers.items() if who}
+    rules = {path: Rule((path,), "review", "tests", source=f"read by {who}") for path, who in readers.items() if who}
+    return Inputs(rules, dict(sources.find_renamed(_list_new_macros(git, open_))))
+
+
+def _list_new_macros(git: TrustedGit, rows: Sequence[Changed]) -> frozenset[str]:
+    included = [row for row in rows if row.tree and row.path.endswith(macros.INCLUDED)]
+    texts = objects.read_blobs(git, [entry.sha for row in included for entry in (row.base, row.tree) if entry])
+    new = (macros.list_new_macros(*read_versions(row, texts)) for row in included)
+    return frozenset(name for names in new for name in names)
 
 
 class _BaseSources:
@@ -80,6 +98,14 @@ class _BaseSources:
         beside = (p for p in self._entries if posixpath.dirname(p) == folder and self._protection.is_open(p))
         return lister if any(self.find_reader(each) for each in beside) else ""
 
+    def find_renamed(self, names: frozenset[str]) -> Iterator[tuple[str, str]]:
+        """Yield test programs of C that use one of these macros, with a text that does not."""
+        programs = [path for path in (*self._deciding, *self._product) if names and path.endswith(macros.PROGRAMS)]
+        for path in programs:
+            is_test = self._protection.part(path) == "tests" or self._is_input(path)
+            if is_test and (text := macros.undefine(self._read(path), names)):
+                yield path, text
+
     def _is_input(self, path: str) -> bool:
         if path not in self._decided:
             self._decided[path] = False  # sources that import each other
@@ -99,9 +125,10 @@ class _BaseSources:
         text, end = self._product.get(path), extension(path)
         if text is None or end in _COMPILED or self._is_declared(path):
             return end == "rs" and posixpath.splitext(posixpath.basename(path))[0] in self._rust_tests
-        if any(self._imports(each, path) and not self._is_input(each) for each in self._product if each != path):
+        importers = [each for each in (*self._product, *self._deciding) if each != path and self._imports(each, path)]
+        testers = [each for each in importers if each in self._deciding or self._is_input(each)]
+        if len(testers) < len(importers):
             return False
-        testers = [each for each in self._deciding if references.imports(each, self._deciding[each], path)]
         if testers:
             return self._is_helper(path, text, testers) or self._is_companion(path, testers)
         if end in _BY_MAIN:
@@ -122,7 +149,7 @@ class _BaseSources:
         """Whether it makes the assertions of the tests that import it."""
         if not references.asserts(path, text):
             return False
-        effects = [references.is_used_for_effect(each, self._deciding[each], path) for each in testers]
+        effects = [references.is_used_for_effect(each, self._read(each), path) for each in testers]
         if known := [each for each in effects if each is not None]:
             return all(known)
         return any(self._imports(path, each) for each in self._product if each != path)
@@ -134,14 +161,16 @@ class _BaseSources:
         others = [each for each in self._product if _find_top(each) != _find_top(path)]
 
         def is_established(other: str) -> bool:
-            alone = (t for t in self._deciding if t not in testers and self._imports(t, other))
-            return self._is_declared(other) or any(True for _ in alone)
+            others = (each for each in (*self._deciding, *self._product) if each not in testers and each != other)
+            return self._is_declared(other) or any(self._imports(each, other) for each in others)
 
         return all(any(self._imports(test, each) and is_established(each) for each in others) for test in testers)
 
     def _imports(self, path: str, target: str) -> bool:
-        text = self._product.get(path) or self._deciding.get(path, "")
-        return references.imports(path, text, target)
+        return references.imports(path, self._read(path), target)
+
+    def _read(self, path: str) -> str:
+        return self._product.get(path) or self._deciding.get(path, "")
 
     def _is_among_product(self, path: str) -> bool:
         """Whether it lies in a folder whose sources others of the product import."""

@@ -11,6 +11,7 @@ from aigon.profiles.profile import load_free_files, load_protections
 from aigon.profiles.protection import Protection
 from aigon.proof.findings import Changed
 from aigon.proof.inputs import find_inputs
+from aigon.proof.macros import list_new_macros, undefine
 from tests.lab import Lab
 from tests.projects import files
 
@@ -118,6 +119,16 @@ CASES: dict[str, tuple[dict[str, str], str, bool]] = {
         "check_calc.c",
         True,
     ),
+    "a header that only test programs include": (
+        {
+            **C,
+            "check.h": "#define CHECK(got, wanted) if ((got) != (wanted)) return 1\n",
+            "check_calc.c": '#include "calc.h"\n#include "check.h"\nint main(void) { CHECK(add(2, 3), 5); }\n',
+        },
+        "check.h",
+        True,
+    ),
+    "a header of the product": (C, "calc.h", False),
     "the product's program of C": (
         {**C, "main.c": '#include "calc.h"\nint main(int c, char **v) { return add(c, 1) == 0; }\n'}, "main.c", False,
     ),
@@ -135,7 +146,7 @@ def found(lab: Lab, path: str, observed: Observation, protection: Protection = P
         git = TrustedGit(checkout, lab.home / "own")
         base = lab.git("rev-parse", "HEAD")
         rows = [Changed(path, objects.list_entries(git, base).get(path), None)]
-        return path in find_inputs(git, base, rows, observed, protection)
+        return path in find_inputs(git, base, rows, observed, protection).rules
 
 
 def project(lab: Lab, contents: dict[str, str]) -> Observation:
@@ -171,3 +182,12 @@ def test_the_spec_may_allow_a_change(lab: Lab) -> None:
 def test_a_new_entry_of_a_listed_folder_counts_among_inputs(lab: Lab) -> None:
     observed = project(lab, {**CALC, "golden/a.json": "[]"})
     assert found(lab, "golden/new.json", observed) and not found(lab, "other/new.json", observed)
+
+
+def test_a_test_program_of_c_keeps_its_words_whatever_a_header_defines() -> None:
+    program = '#include "calc.h"\n#include <stdio.h>\nint main(void) { return add(2, 3) != 5; }\n'
+    new = list_new_macros("#define OLD 1\n", "#define OLD 2\n# define main unused\n#define other 3\n")
+    assert new == {"main", "other"}
+    text = undefine(program, new)
+    assert text is not None and text.index("#undef main") < text.index("int main") and "other" not in text
+    assert undefine(program, {"other"}) is None
