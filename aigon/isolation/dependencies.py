@@ -67,6 +67,17 @@ def _describe_entry(entry: "os.DirEntry[str]") -> str:
         return f"unreadable {error.errno}"
 
 
+def has_linked_file(folder: Path) -> bool:
+    """Whether a file of a folder has several names, as one that a package manager links from its cache."""
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                state = os.lstat(f"{parent}/{name}")
+                if state.st_nlink > 1 and stat.S_ISREG(state.st_mode):
+                    return True
+    return False
+
+
 def _hash_linked_file(path: str, state: os.stat_result) -> str:
     """Return the hash of a small file with several names, whose ctime says nothing; "" for another."""
     if state.st_nlink == 1 or state.st_size > READ_UP_TO or not stat.S_ISREG(state.st_mode):

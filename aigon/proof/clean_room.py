@@ -65,13 +65,26 @@ def rooms_for(job: Job, world: World, tree: str, before: Mapping[str, str], logs
         seen_as = root if rooms.mechanism in ("bwrap", "namespaces") else _locate_rooms(job, world)
         place = locate_kept(world.home, setup, entries, job.proof.setups, seen_as)
         if not place.exists():
-            with opened(job, world, rooms, tree) as (inside, room):
+            own = _keep_from_caches(job, world) if dependencies.has_linked_file(root / setup.makes) else (job, world)
+            with opened(*own, rooms, tree) as (inside, room):
                 run_setup(_put_online(inside, room), setup, logs)
                 keep_folder(room.root / setup.makes, place)
         place.parent.touch()  # in use: others that make theirs leave it alone
         needs = replace(needs, given={**needs.given, setup.makes: place})
         rooms = replace(rooms, needs=needs)
     return rooms
+
+
+def _keep_from_caches(job: Job, world: World) -> tuple[Job, World]:
+    """Return the same with download caches that are empty.
+
+    Package managers link files of a cache into the folder: what was changed in one place was changed in both.
+    """
+    names = {name for name, place in job.proof.caches.items() if place.startswith(".cache/")}
+    caches = {name: place for name, place in job.proof.caches.items() if name not in names}
+    env = {name: value for name, value in world.check_env.items() if name not in names}
+    plan = replace(job.proof, home="throwaway", caches=caches)
+    return replace(job, proof=plan), replace(world, check_env=env)
 
 
 @contextmanager
