@@ -3,13 +3,14 @@
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import islice, product
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise, product
 from typing import Any
 
 from aigon.proof.analysis.folding import UNKNOWN, fold
 from aigon.proof.analysis.python import Module, read_module
 from aigon.proof.analysis.text import without_comments
+from aigon.syntax import Node, Source, parse
 
 Atoms = tuple[str, ...]
 """A value, flattened: `(2, "a")` is `("2", "'a")`; numbers as they count, texts with an apostrophe before them."""
@@ -210,21 +211,12 @@ _LITERAL = (
     r"|None|nil|undefined|True|False)\b)"
 )
 _ONE = re.compile(_LITERAL)
-_FLAT = rf"{_LITERAL}|\[[^\[\](){{}}]{{0,200}}\]"
-_CALL = re.compile(
-    rf"([A-Za-z_]\w{{0,80}})[!?]?\(\s{{0,20}}((?:{_FLAT})(?:\s{{0,20}},\s{{0,20}}"
-    rf"(?:{_FLAT})){{0,9}})\s{{0,20}},?\)"
-)
-_ROW = re.compile(r"(?<!\w)[\[({]([^\[\](){}\n]{3,300})[\])}]")
-_ASSERTS = re.compile(r"assert|expect|should|equal|\beq\b|\bis\(|want|got|!=|==|require", re.I)
-_NO_ANSWER = re.compile(r"throw|reject|raise|panic|error|\.not\b|!==?\s*nil", re.I)
-_MATCHERS = re.compile(
-    r"(to|be|not|eq|equals?|is|it|test|describe|context|assert\w*|expect|should\w*|[Ee]rrorf?"
-    r"|[Ff]atalf?|log|printf?|t|run|close)$"
-    r"|to[A-Z]\w*|assert\w*|strictEqual|deepEqual|deepStrictEqual|assert_eq"
-)
 _WORDS = {"true": "True", "false": "False", "null": "None", "nil": "None", "undefined": "None"}
 _MOST_LITERALS = 5000
+_MOST_CALLS = 500
+"""Calls of one statement."""
+_LONGEST = 300
+"""Bytes of a literal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,39 +247,102 @@ def _parse_literal(literal: str) -> Atoms:
 
 
 def read_examples(path: str, text: str) -> Examples:
-    """Return, as far as it can be told, calls with literal arguments in an assertion, and rows of tables."""
+    """Return, as far as its grammar tells, calls with literal arguments beside another literal, and rows of tables."""
+    source = parse(path, text)
     examples: Examples = {}
-    plain = without_comments(text, path)
-    for call in _CALL.finditer(plain):
-        answer = _find_answer(plain, call)
-        if answer is not None and not _MATCHERS.fullmatch(call[1]):
-            given = tuple(atom for each in _ONE.findall(call[2]) for atom in _parse_literal(each))
-            _add(examples, call[1], given, answer)
-    for row in _find_rows(plain):
-        _add(examples, "a table of the tests", tuple(atom for each in row[:-1] for atom in each), row[-1])
+    for statement in _list_statements(source.root) if source else ():
+        assert source is not None, "only a source has statements"
+        literals = list(islice(_list_literals(source, statement), _MOST))
+        for name, call, group in islice(_list_calls(source, statement), _MOST_CALLS):
+            given = _read_values(source, group)
+            after = next((atoms for node, atoms in literals if node.start >= call.end), None)
+            before = next((atoms for node, atoms in reversed(literals) if node.end <= call.start), None)
+            if given and (answer := after or before):
+                _add(examples, name, tuple(atom for each in given for atom in each), answer)
+        for node in _walk_statement(statement):
+            row = _read_values(source, node) if node.kind in _ROWS else None
+            if row and len(row) > 1 and any(len(value) == 1 for value in row):  # else it is a row of rows
+                # The first text of a row is the name of its case.
+                is_named = row[0][0].startswith("'") and len(row) > 2 and not row[1][0].startswith("'")
+                given = row[1:-1] if is_named else row[:-1]
+                _add(examples, "a table of the tests", tuple(atom for each in given for atom in each), row[-1])
     return examples
+
+
+_ROWS = ("array", "object", "array_expression", "tuple_expression", "literal_value")
+_PUNCTUATION = ("(", ")", "[", "]", "{", "}", ",", ";")
+
+
+def _is_statement(node: Node) -> bool:
+    return node.kind.endswith(("_statement", "_declaration", "let_declaration", "_item"))
+
+
+def _list_statements(root: Node) -> Iterator[Node]:
+    yield root
+    yield from (node for node in root.walk() if _is_statement(node))
+
+
+def _walk_statement(statement: Node) -> Iterator[Node]:
+    """Yield what belongs to a statement, without the statements in it."""
+    pending = [statement]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending += [child for child in reversed(node.children) if not _is_statement(child)]
+
+
+def _list_literals(source: Source, statement: Node) -> Iterator[tuple[Node, Atoms]]:
+    """Yield the literals of a statement in order, `-2` as one."""
+    done = minus = -1
+    for node in _walk_statement(statement):
+        sign = "-" if node.start == minus else ""
+        if node.start >= done and (atoms := _read_literal(source, node, sign)):
+            done = node.end
+            yield node, atoms
+        if node.kind == "-" and source.language == "rust":  # macros have no signs, only tokens
+            minus = node.end
+
+
+def _list_calls(source: Source, statement: Node) -> Iterator[tuple[str, Node, Node]]:
+    """Yield name, call and arguments of each call by a name; in a macro of Rust a call is a name before brackets."""
+    for node in _walk_statement(statement):
+        function, arguments = node.get("function"), node.get("arguments")
+        if function and arguments and re.fullmatch(r"[\w.:$]+", source.text(function)):
+            yield re.split(r"[.:]", source.text(function))[-1], node, arguments
+        if node.kind == "token_tree":
+            for name, group in pairwise(node.children):
+                if name.kind == "identifier" and group.kind == "token_tree":
+                    yield source.text(name), replace(name, end=group.end), group
+
+
+def _read_values(source: Source, group: Node) -> list[Atoms] | None:
+    """Return the literals in brackets, the values of a mapping; None if anything else is among them."""
+    values: list[Atoms] = []
+    sign = ""
+    for child in group.children:
+        if child.kind == "-":
+            sign = "-"
+        elif child.kind not in _PUNCTUATION and "comment" not in child.kind:
+            value = child.children[-1] if child.kind in ("pair", "keyed_element") and child.children else child
+            atoms = _read_literal(source, value, sign)
+            if atoms is None:
+                return None
+            values.append(atoms)
+            sign = ""
+    return values
+
+
+def _read_literal(source: Source, node: Node, sign: str = "") -> Atoms | None:
+    text = source.text(node) if node.end - node.start < _LONGEST else ""
+    if _ONE.fullmatch(sign + text):
+        return _parse_literal(sign + text)
+    if node.kind == "literal_element" and node.children:
+        return _read_literal(source, node.children[0], sign)
+    if node.kind in _ROWS and (inner := _read_values(source, node)):
+        return tuple(atom for each in inner for atom in each)
+    return None
 
 
 def _add(examples: Examples, name: str, given: Atoms, answer: Atoms) -> None:
     if given and len(examples.setdefault(name, {})) < _MOST_LITERALS:
         examples[name][given] = answer
-
-
-def _find_answer(text: str, call: re.Match[str]) -> Atoms | None:
-    """Return the literal that a call is compared with: the first after it in its statement, else the last before it."""
-    after = re.split(r";|\n", text[call.end() : call.end() + 300], maxsplit=1)[0]
-    before = re.split(r";|\n", text[max(call.start() - 300, 0) : call.start()])[-1]
-    if not _ASSERTS.search(before + after) or _NO_ANSWER.search(before + after):
-        return None
-    candidates = [*_ONE.findall(after)[:1], *_ONE.findall(before)[-1:]]
-    return _parse_literal(candidates[0]) if candidates else None
-
-
-def _find_rows(text: str) -> Iterator[list[Atoms]]:
-    """Yield `[2, 3, 6]`, `{2, 3, 6}`, `{a: 2, b: 3, want: 6}`, without a name for the case."""
-    for match in islice(_ROW.finditer(text), _MOST_LITERALS):
-        values = [_parse_literal(each) for each in _ONE.findall(match[1])]
-        rest = re.sub(r"\w+\s*:", "", _ONE.sub("", match[1]))
-        if len(values) > 1 and not re.search(r"\w", rest):
-            named = values[0][0].startswith("'") and len(values) > 2 and not values[1][0].startswith("'")
-            yield values[1:] if named else values
