@@ -115,6 +115,8 @@ def _find_places(source: Source, node: Node, draw: Draw, unsure: int) -> Iterato
                 yield from _find_places(source, statement, draw, unsure)
         elif statement.kind in ("If", "For", "AsyncFor", "While", "Try", "TryStar"):
             yield from _find_places(source, statement, draw, UNSURE)
+            if any(child.kind == "Return" for child in statement.walk()):
+                unsure = UNSURE  # for some parameters the test ends here
 
 
 def _alter_statement(source: Source, statement: Node, draw: Draw) -> Iterator[tuple[tuple[Edit, ...], int]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from aigon.checks.execution import CRITERION
+from aigon.checks.reports import ADDOPTS
 from aigon.control.alteration import Alteration, alter, find_tests, write_files
 from aigon.control.commands import alter_command
 from aigon.control.places import AlterableTest, Draw, Edit
@@ -26,6 +27,8 @@ SHARE = 0.8
 """How much of the suite's time the control may take, once the suite takes longer than LITTLE."""
 LITTLE = 10.0
 """Seconds of a suite that is altered as a whole."""
+LONGEST = 60.0
+"""Seconds that a run may take in any case, beside five times those that the tests took."""
 LEAST = 20
 """Tests that are altered in any case."""
 MOST_FILES = 1_000
@@ -158,7 +161,7 @@ class _Run:
         survived |= {
             f"{check.title} exits 0": "holds"
             for check in checks
-            if check.name in kept and ran[check.name].finding.exit_code == 0 and not survivors
+            if check.name in ran and ran[check.name].finding.exit_code == 0 and not survivors
         }
         passed = self._run(self.tree, commands, "control-commands", {}) if commands else {}
         survived |= {
@@ -178,7 +181,9 @@ class _Run:
         for check in sorted(checks, key=lambda check: -len(self.results[check.name].tests)):
             passing = {test for test, result in self.results[check.name].tests.items() if result == "passed"}
             base = self.bench.list_base_tests(check)
-            ids = frozenset(test for test in passing if base.get(test, "skipped") != "skipped") - covered
+            known = {test for test in passing if base.get(test, "skipped") != "skipped"}
+            # `name (2)` counts several tests with one name, as long as none of them fails.
+            ids = frozenset(test for test in known if test.rpartition(" (")[0] not in known) - covered
             if ids:
                 wanted[check.name] = ids
                 covered |= ids
@@ -242,23 +247,26 @@ class _Run:
         Each question is one run, only about those that the ones before left open.
         """
 
-        def find_failing(ids: set[str], tree: str, question: str, files: Mapping[str, bytes | None]) -> set[str]:
+        def find(ids: set[str], tree: str, question: str, files: Mapping[str, bytes | None], *wanted: str) -> set[str]:
+            """Return the tests that end in one of these ways; "": that do not end at all."""
             names = {survivors[each].check for each in ids}
             ran = self._run(tree, [check for check in checks if check.name in names], f"control-{question}", files)
-            return {each for each in ids if _has_failed(ran[survivors[each].check], each)}
+            return {each for each in ids if ran[survivors[each].check].tests.get(each, "") in wanted}
 
         def break_tests(ids: set[str], where: Callable[[AlterableTest], Edit]) -> dict[str, bytes | None]:
             tests = {test for each in ids for test in survivors[each].meant}
             return dict(write_files(alteration.sources, ((test.path, (where(test),)) for test in tests)))
 
         every = set(survivors)
-        running = find_failing(every, self.with_base, "start", break_tests(every, lambda test: test.breaking))
+        # A test that is expected to fail counts as skipped once it does.
+        at_start = break_tests(every, lambda test: test.breaking)
+        running = every - find(every, self.with_base, "start", at_start, "passed", "")
         of_base = {each for each in running if survivors[each].passed_at_base}
         # On the base, too, these pass with any value: it is the tests that do not look.
-        indifferent = of_base - find_failing(of_base, self.bench.job.base_commit, "base", overlay)
+        indifferent = find(of_base, self.bench.job.base_commit, "base", overlay, "passed", "skipped")
         rest = running - indifferent
         at_place = break_tests(rest, lambda test: alteration.chosen[test].breaking)
-        holding = find_failing(rest, self.with_base, "place", at_place)
+        holding = find(rest, self.with_base, "place", at_place, "failed", "error")
         survived: dict[str, Doubt] = {
             **dict.fromkeys(every - running, "never runs"),
             **dict.fromkeys((rest - holding) & of_base, "unsure"),  # on the base the line runs
@@ -269,7 +277,19 @@ class _Run:
     def _run(
         self, tree: str, checks: Sequence[Check], name: str, overlay: Mapping[str, bytes | None]
     ) -> dict[str, Result]:
-        return self.bench.run(tree, checks, name, overlay=overlay)
+        # Nobody reads why a test failed, and a test that waits for a value that never comes must not go on for long.
+        hasty = (
+            replace(
+                check,
+                env={**check.env, ADDOPTS: f"{self._options(check)} --tb=no".strip()},
+                timeout=min(check.timeout, LONGEST + 5 * self.results[check.name].finding.duration),
+            )
+            for check in checks
+        )
+        return self.bench.run(tree, tuple(hasty), name, overlay=overlay)
+
+    def _options(self, check: Check) -> str:
+        return check.env.get(ADDOPTS, self.bench.world.check_env.get(ADDOPTS, ""))
 
 
 def _has_failed(result: Result, test: str) -> bool:
