@@ -125,6 +125,7 @@ class _Execution:
             merge=check.source != CRITERION,
             redact=self._world.redact,
             started=self._world.guardian.begun,
+            slowed=check.slowed,
         )
         return process.run(command, self._world.stop)
 

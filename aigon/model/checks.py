@@ -34,7 +34,8 @@ class Check:
     workspace; `missing` names a tool that was not found, `hint` how to get it; `remember`: a pass on a tree holds for
     the next run on it; `shown` is what people read instead of the command line; `writes` are paths that the command
     writes beside `cwd`'s files (`.`: unknown ones). Of `quantity`, `enough` is what needs no further
-    measurement, and `runs` how often it is measured at most.
+    measurement, and `runs` how often it is measured at most. `slowed`
+    are the seconds that it takes ordinarily if it has to be held back, which shows what a clock of its own measures.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Check:
     quantity: Quantity = ""
     enough: float = 0.0
     runs: int = 1
+    slowed: float = 0.0
 
     @property
     def title(self) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from aigon.model.turns import ProgramExit
 from aigon.process import orphans
+from aigon.process.brake import hold_back
 from aigon.process.capture import Capture, open_log
 from aigon.process.meter import IdleClock
 from aigon.process.stop import POLL_SECONDS, Stop
@@ -33,7 +34,8 @@ class Command:
     """A program to run, for at most `deadline` seconds, and at most `idle` in which it neither prints nor computes.
 
     `ladder` is what it gets then. `stdin` is a file to read, None for nothing. With `merge` standard error goes into
-    standard output, in the order written. `started` is called with the number of its process.
+    standard output, in the order written. `started` is called with the number of its process. `slowed` are
+    the seconds that it ordinarily takes if it has to stand still most of the time.
     """
 
     argv: Sequence[str]
@@ -47,6 +49,7 @@ class Command:
     started: Callable[[int], None] = field(default=lambda _pid: None)
     ladder: EndingSteps = DEADLINE
     idle: float | None = None
+    slowed: float = 0.0
 
 
 @dataclass(slots=True)
@@ -99,7 +102,8 @@ def run(command: Command, stop: Stop | None = None) -> ProgramExit:
     waiting = _Deadline(command.ladder, begin + command.deadline if command.deadline else None, idle)
     tracker = None if orphans.SUBREAPER else orphans.DescendantTracker(process.pid)
     with _open_captures(process, command) as captures:
-        _attend(process, captures, waiting, stop, tracker)
+        with hold_back(process.pid, command.slowed) if command.slowed else contextlib.nullcontext():
+            _attend(process, captures, waiting, stop, tracker)
         code = _read_exit_code(process.pid)
         signal_group(process.pid, signal.SIGKILL)
         process.wait()

@@ -357,8 +357,11 @@ def run_proof(
         files = touched.files if touched else TestFiles({}, {})
         weighed, concerns = _weigh_change(bench, tree, rows, checks, results, files)
     if not against and not world.stop.now:
+        from aigon.proof.clock_control import control_clocks, list_metrics
         from aigon.proof.negative_control import run_control  # its parsers are needed nowhere else
 
+        if metrics := list_metrics(job.spec.criteria, checks):
+            concerns = (*concerns, *control_clocks(bench, tree, metrics, results))
         control = run_control(bench, tree, laid_over, checks, of_base, [row.path for row in rows])
     commands = len(criteria.list_commands(job.spec.criteria))
     parts = ((len(checks) - commands, "check"), (commands, "command"), (weighed, "new test"))

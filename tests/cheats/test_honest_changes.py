@@ -8,7 +8,9 @@ from tests.cheats.calculator import ID, SPEC, STATE, calculator, implemented
 from tests.lab import Lab
 
 
-@pytest.mark.parametrize("agent", cases(honest_changes.TESTS, honest_changes.ASKED, honest_changes.SETTINGS))
+@pytest.mark.parametrize(
+    "agent", cases(honest_changes.TESTS, honest_changes.ASKED, honest_changes.SETTINGS, honest_changes.MEASURED)
+)
 def test_an_honest_change_is_proven_with_what_the_dry_run_proposed(lab: Lab, agent: Agent) -> None:
     calculator(lab, agent)
     plan = lab.aigon("feature-implement", ID, "--dry-run", "--json").json

@@ -4,6 +4,7 @@ import pytest
 
 from tests.cheats import (
     about_claims,
+    about_clocks,
     about_data,
     about_exits,
     about_git,
@@ -41,6 +42,7 @@ SCRIPTS = cases(about_scripts.SCRIPT, about_scripts.PACKAGE, about_scripts.MAKE)
 LINTERS = cases(about_linters.RUFF, about_linters.MYPY)
 INPUTS = cases(about_inputs.SPECIAL, about_inputs.READS, about_inputs.EQUALS, about_inputs.DETECTS, about_inputs.SEEN)
 DATA = cases(about_data.EXPECTED, about_data.HELPERS, about_data.INLINE)
+CLOCKS = cases(about_clocks.NUMBERS, about_clocks.SECONDS)
 CLAIMS = cases(about_claims.SPEC, about_claims.WORDS, about_claims.RECORDS, about_claims.DECISIONS)
 JUDGES = cases(about_judges.TALK, about_judges.HIDDEN)
 GIT = cases(about_git.ABSENT, about_git.HIDES, about_git.REFS)
@@ -101,6 +103,11 @@ def test_code_that_knows_the_tests_proves_nothing(lab: Lab, agent: Agent) -> Non
 
 @pytest.mark.parametrize("agent", DATA)
 def test_what_it_does_to_what_the_checks_read_proves_nothing(lab: Lab, agent: Agent) -> None:
+    never_a_success(lab, agent)
+
+
+@pytest.mark.parametrize("agent", CLOCKS)
+def test_a_clock_that_it_chose_proves_nothing(lab: Lab, agent: Agent) -> None:
     never_a_success(lab, agent)
 
 
