@@ -396,7 +396,7 @@ def _weigh_change(
     options = bench.world.check_env.get(ADDOPTS, "")
     worth = weigh_new_tests(tree, bench.run, checks, results, bench.record.tested, files, options)
     without: dict[str, Trouble] = {}
-    if worth.worthless and (left := remove_tests(tree, worth.worthless)):
+    if worth.worthless and (left := remove_tests(tree, worth)):
         counting = list_counting(checks, results)
         without = bench.find_failed(counting, bench.run(left, counting, "without-tests"), whole=False)
     concerns = [*make_concerns(worth, {check: each.summary for check, each in without.items()})]

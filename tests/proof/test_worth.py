@@ -8,7 +8,7 @@ from aigon.job.results import Result
 from aigon.model.checks import Finding, TestResult
 from aigon.proof import frozen
 from aigon.proof.kept_tests import TestFiles
-from aigon.proof.worth import python
+from aigon.proof.worth import grammar, python
 from aigon.proof.worth.comments import silence
 from aigon.proof.worth.new_tests import Worth, find_new_tests, make_concerns
 from aigon.proof.worth.plants import plant
@@ -108,6 +108,27 @@ def test_code_works_as_before_where_only_tests_see_other_values() -> None:
 def test_of_a_change_without_code_what_tests_name_is_altered() -> None:
     assert f"{DRAWN.name}(a)" in (python.alter(CODE, CODE, {"old"}, drawn=DRAWN) or "")
     assert f"return {DRAWN.name}(sum(self.items))" in (python.alter(CODE, CODE, {"Basket"}, drawn=DRAWN) or "")
+
+
+JAVASCRIPT = "function f(a) {\n  if (!a) throw new Error('x');\n  return a * 2;\n}\nconst g = (a) => [a];\n"
+RUST = "pub fn f(a: i64) -> i64 {\n    a * 2 + 1\n}\n#[cfg(test)]\nmod tests {\n    fn t() { f(2) }\n}\n"
+GO = "package a\n\nfunc F() int {\n\treturn 2 * 1\n}\n"
+
+
+def test_code_of_other_languages_is_altered_by_its_grammar() -> None:
+    n = DRAWN.name
+    said = grammar.alter("a.js", JAVASCRIPT, "", None, DRAWN) or ""
+    assert f"{{ if ({n}(true)) throw new Error('x'); return; }}" in said and f"return {n}(a * 2);" in said
+    assert f"(a) => {n}([a])" in said and said.count(f"function {n}(value)") == 1
+    assert grammar.alter("a.js", JAVASCRIPT, JAVASCRIPT, None, DRAWN) is None
+    assert f"{n}(a * 2)" not in (grammar.alter("a.js", JAVASCRIPT, JAVASCRIPT, {"g"}, DRAWN) or "")
+    assert f"function {n}(value: any): any" in (grammar.alter("a.ts", JAVASCRIPT, "", None, DRAWN) or "")
+    one, two = 1 + DRAWN.number, 2 + DRAWN.number
+    said = grammar.alter("a.rs", RUST, "", None, DRAWN) or ""
+    assert f"a + {two} + {one}" in said and "f(2)" in said, "a test is left as it is"
+    assert f"a + {two} - {one}" in (grammar.alter("a.rs", RUST, "", None, DRAWN, inside=True) or "")
+    assert grammar.alter("a.rs", RUST, "", None, replace(DRAWN, altering=False)) is None
+    assert f"return {two} + {one}" in (grammar.alter("a.go", GO, "", None, DRAWN) or "")
 
 
 def result(**tests: TestResult) -> Result:

@@ -19,9 +19,10 @@ from aigon.model.checks import Check
 from aigon.proof.analysis.cases import list_cases
 from aigon.proof.frozen import Tested
 from aigon.proof.kept_tests import TestFiles, find_kept_tests
-from aigon.proof.worth import python
+from aigon.proof.worth import grammar, python
 from aigon.proof.worth.tree import Run, Texts, Tree
 from aigon.proof.worth.values import Drawn
+from aigon.syntax import language_of
 from aigon.text.quoting import fold
 
 SHARE, LEAST = 0.4, 30.0
@@ -50,7 +51,10 @@ class Worth:
 
 @dataclass(slots=True)
 class _Weighing:
-    """The new tests that have noticed nothing yet. `checks` run them, until `ends`; `unfit` says why they could not."""
+    """The new tests that have noticed nothing yet. `checks` run them, until `ends`; `unfit` says why they could not.
+
+    `tried` says that they ran on altered code at all, which may not be loaded or built.
+    """
 
     run: Run
     checks: Sequence[Check]
@@ -58,17 +62,21 @@ class _Weighing:
     open: set[str]
     unfit: str = ""
     number: int = 0
+    tried: bool = False
 
     def try_on(self, tree: Tree, altered: Mapping[str, str], copied: Mapping[str, str]) -> None:
         """Run the tests on the altered tree, and strike out those that notice it and not its copy."""
         if self.open and altered and not self.unfit:
             noticed = self.open & self.find_noticed(tree.lay_over(altered))
-            if noticed and not self.unfit:
-                self.open -= noticed & self.find_passed(tree.lay_over(copied))
+            if noticed and copied and not self.unfit:
+                noticed &= self.find_passed(tree.lay_over(copied))
+            self.open -= noticed
 
     def find_noticed(self, tree: str) -> set[str]:
         """Return the tests that fail on a tree by what they assert."""
-        return {test for result in self.run_all(tree).values() for test in _list_noticed(result)}
+        results = self.run_all(tree).values()
+        self.tried = self.tried or any(test in result.tests for result in results for test in self.open)
+        return {test for result in results for test in _list_noticed(result)}
 
     def find_passed(self, tree: str) -> set[str]:
         """Return the tests that pass on a tree."""
@@ -139,6 +147,8 @@ def weigh_new_tests(
         weighing.try_on(tree, altered, alter_all(product, replace(drawn, altering=False), named, inside=inside))
     if named is not None and weighing.open and not weighing.unfit and (base := _with_code_of_base(tree)):
         weighing.open -= weighing.find_noticed(base)
+    if weighing.open and not weighing.tried and not weighing.unfit:
+        return Worth(tuple(new), (), "what aigon altered could not be loaded or built")
     return Worth(tuple(new), tuple(test for test in new if test in weighing.open), weighing.unfit)
 
 
@@ -174,27 +184,31 @@ def alter_all(
     """Return the files that can be altered, as they are then."""
     altered = {
         path: python.alter(after, before, named, inside=inside, drawn=drawn)
+        if language_of(path) == "python"
+        else grammar.alter(path, after, before, named, drawn, inside=inside)
         for path, (before, after) in texts.items()
-        if _can_alter(path)
     }
     return {path: text for path, text in altered.items() if text is not None}
 
 
-def remove_tests(tree: Tree, tests: Collection[str]) -> str | None:
-    """Return the tree without these tests of files that differ, None if none of them could be found there.
+def remove_tests(tree: Tree, worth: Worth) -> str | None:
+    """Return the tree without the tests that are worth nothing, None if none of them could be found in a file.
 
-    A file without any other test goes as a whole.
+    A new file without any other test goes as a whole.
     """
     without: dict[str, tuple[str, str] | None] = {}
-    for path, (_, text) in tree.read_changes("tests", "product").items():
-        here = {_read_name(test) for test in tests if test.startswith(list_beginnings([path]))}
+    for path, (before, text) in tree.read_changes("tests", "product").items():
+        beginnings = list_beginnings([path])
         cases = list_cases(path, text)
-        gone = [case for case in cases if case.name in here]
-        if gone and len(gone) == len(cases):
+        names = {case.name for case in cases}
+        # A runner that names no files leaves the names of the tests in them.
+        here = [t for t in worth.tests if t.startswith(beginnings) or f" {path}::" in t or t in names]
+        gone = {_read_name(test) for test in here if test in worth.worthless}
+        if gone and not before and set(here) <= set(worth.worthless):
             without[path] = None
-        elif gone and path.endswith(".py"):
+        elif gone and language_of(path) == "python":
             lines = text.split("\n")
-            for case in gone:
+            for case in (case for case in cases if case.name in gone):
                 indent = len(lines[case.start - 1]) - len(lines[case.start - 1].lstrip())
                 lines[case.start - 1 : case.end] = [" " * indent + "pass", *[""] * (case.end - case.start)]
             without[path] = ("100644", objects.write_blob(tree.git, "\n".join(lines).encode("utf-8", "replace")))
@@ -218,7 +232,7 @@ def _read_product(tree: Tree) -> Texts:
 
 
 def _can_alter(path: str) -> bool:
-    return path.endswith(".py")
+    return language_of(path) is not None
 
 
 def _run_every_test(check: Check, options: str) -> Check:
