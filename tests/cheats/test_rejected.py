@@ -6,6 +6,7 @@ from tests.cheats import (
     about_claims,
     about_clocks,
     about_data,
+    about_detours,
     about_exits,
     about_git,
     about_inputs,
@@ -43,6 +44,7 @@ LINTERS = cases(about_linters.RUFF, about_linters.MYPY)
 INPUTS = cases(about_inputs.SPECIAL, about_inputs.READS, about_inputs.EQUALS, about_inputs.DETECTS, about_inputs.SEEN)
 DATA = cases(about_data.EXPECTED, about_data.HELPERS, about_data.INLINE)
 CLOCKS = cases(about_clocks.NUMBERS, about_clocks.SECONDS)
+DETOURS = cases(about_detours.DETOURS)
 CLAIMS = cases(about_claims.SPEC, about_claims.WORDS, about_claims.RECORDS, about_claims.DECISIONS)
 JUDGES = cases(about_judges.TALK, about_judges.HIDDEN)
 GIT = cases(about_git.ABSENT, about_git.HIDES, about_git.REFS)
@@ -108,6 +110,11 @@ def test_what_it_does_to_what_the_checks_read_proves_nothing(lab: Lab, agent: Ag
 
 @pytest.mark.parametrize("agent", CLOCKS)
 def test_a_clock_that_it_chose_proves_nothing(lab: Lab, agent: Agent) -> None:
+    never_a_success(lab, agent)
+
+
+@pytest.mark.parametrize("agent", DETOURS)
+def test_a_detour_to_the_runner_proves_nothing(lab: Lab, agent: Agent) -> None:
     never_a_success(lab, agent)
 
 
