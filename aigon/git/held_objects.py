@@ -1,7 +1,8 @@
 """A second name for every object of the repository, outside of it: what an agent or a check deletes is put back.
 
-It is for where nothing keeps them from deleting: agents without a repository of their own, and checks, which run the
-agent's code. Names cost no space and hardly any time; an object that is overwritten in place is damaged under both.
+It is for where nothing keeps them from deleting: agents without a repository of their own, and checks without a
+sandbox, which run the agent's code. Names cost no space and hardly any time; an object that is overwritten in place is
+damaged under both.
 """
 
 import errno

@@ -44,6 +44,7 @@ class Watch(Attendant):
     run: RunRepository | None = None
     """What agents commit to; None if they commit to the person's repository."""
     held: HeldObjects | None = None
+    """Git's objects under a second name; None if no agent and no check can delete one."""
 
     def begin(self) -> tuple[str, ...]:
         """Take everything as it is before any agent runs for right, but what a turn that was killed did to git.

@@ -55,7 +55,12 @@ def recover_turn(opening: Opening) -> tuple[str, ...]:
         return sandbox.command(argv, root) if sandbox else ("false",)  # nothing reads it without one: it is kept aside
 
     left = RunRepository(workspace, confine, over=_find_covered(root), swaps=True)
+    before = workspace.tip()
     said = left.take_back(lambda name, commit: workspace.keep(f"{branch}/{name}", commit))
+    if (tip := workspace.tip()) and tip != before:  # the agent staged in its own index what it committed
+        workspace.trusted.run("read-tree", "--reset", tip)
+        workspace.trusted.attempt("update-index", "-q", "--refresh")
+        workspace.hand_over_index()
     left.close()
     return said
 

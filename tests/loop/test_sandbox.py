@@ -213,6 +213,31 @@ def test_a_killed_aigon_leaves_no_agent_behind(mechanism: Mechanism, tmp_path: P
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("place", [(), ("--worktree",)], ids=["main", "worktree"])
+def test_what_was_committed_before_a_kill_is_taken_over_by_the_resume(
+    mechanism: Mechanism, place: tuple[str, ...], tmp_path: Path
+) -> None:
+    script = """
+    [ -e up ] && { printf 'text\n' > done.txt; exit; }
+    echo mine > mine.txt; git add mine.txt; git commit -qm "before the kill"; git branch aside; touch up; sleep 60
+    """
+    box = Box(tmp_path, script, mechanism)
+    box.lab.write(".gitignore", "up\n")
+    box.lab.commit("ignored")
+    running = box.lab.start("feature-implement", "42", "--loop", *place, env=box.env)
+    there = tmp_path / "repo-worktrees" / "feature-42-mine-dark-mode" if place else box.lab.root
+    until((there / "up").exists, 60)
+    running.send_signal(signal.SIGKILL)
+    running.communicate()
+    done = box.lab.aigon("feature-implement", "42", "--resume", env=box.env, timeout=120)
+    assert done.code == 0, done.out + done.err
+    assert "before the kill" in box.lab.git("log", "--all", "--format=%s").splitlines()
+    found = Path(box.lab.git("-C", str(there), "rev-parse", "--absolute-git-dir"))
+    assert "aigon" not in found.parts and not (found / "aigon" / "run").exists()
+    box.lab.git("fsck", "--strict")
+
+
+@pytest.mark.slow
 def test_the_first_ctrl_c_never_reaches_the_agent(mechanism: Mechanism, tmp_path: Path) -> None:
     script = """
     trap 'echo heard > heard' INT TERM
