@@ -5,6 +5,7 @@ a check writes there is its own, for the run in the workspace and for one comman
 """
 
 import functools
+import json
 import os
 import re
 import tempfile
@@ -36,6 +37,8 @@ from aigon.journal.events import Notice
 
 ANYTHING = "*"
 """The entry of `checks.NAME.allow` that runs a check without a sandbox."""
+JUDGE = "judge"
+"""What a judge that is a command is called there."""
 CRITERIA = "criteria"
 """What the commands of criteria are called there, as criteria are renumbered."""
 SIGNALS = (13, 25)
@@ -126,9 +129,10 @@ class CheckSandbox(Confinement):
 
     def _find_grants(self, start: CheckStart) -> Grants:
         more = expand_existing(self._list_allowed(start.name), self.env, Path(self.root))
-        return self.grants.more(write=(*more, *([str(start.scratch)] if start.scratch else ())))
+        return self.grants.more(write=(*more, *([str(start.scratch)] if start.scratch else ())), read=start.reads)
 
     def _list_mounts(self, grants: Grants, start: CheckStart, changes: Path) -> list[Mount]:
+        changes.mkdir(parents=True, exist_ok=True)
         own = Path(tempfile.mkdtemp(prefix="own-", dir=start.scratch or changes))
         return list_mounts(grants, own, changes if can_overlay(self.folder.parent) else None)
 
@@ -140,6 +144,10 @@ class CheckSandbox(Confinement):
         lines = [line for line in output.splitlines() if REFUSALS.search(line)]
         words = dict.fromkeys(path for line in lines for path in _PATH.findall(line))
         return [*dict.fromkeys(path for word in [*words][:_NAMED] if (path := self._find_closed(word)))]
+
+    def describe_grant(self, name: str, entries: Sequence[str]) -> str:
+        """Return the line of .aigon/config.json that lets a check reach more."""
+        return json.dumps({"sandbox": {"allow": {self.name_allowed(name): [*entries]}}})[1:-1]
 
     def _find_closed(self, word: str) -> str:
         path = os.path.realpath(os.path.expanduser(word))  # noqa: PTH111 - a text

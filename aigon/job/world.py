@@ -95,10 +95,11 @@ class Availability(Attendant):
 
 @dataclass(frozen=True, slots=True)
 class CheckStart:
-    """The name of a check that is about to run, and the folder beside its tree that it may write."""
+    """The name of a check that is about to run, the folder beside its tree that it may write, and what it may read."""
 
     name: str = ""
     scratch: Path | None = None
+    reads: tuple[str, ...] = ()
 
 
 UNNAMED = CheckStart()

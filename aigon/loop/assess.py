@@ -1,6 +1,5 @@
 """Assess one tree: run its checks, then give every criterion a verdict."""
 
-import json
 from collections.abc import Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -119,11 +118,10 @@ def _require_same_outside(world: World, box: CheckSandbox, plan: Schedule, ran: 
         with box.allowing(check.name, named):
             entries = named if named and passes(check) else [ANYTHING]
         world.sweep()
-        line = json.dumps({"sandbox": {"allow": {box.name_allowed(check.name): entries}}})
         raise environment(
             f"{check.title} fails in the sandbox of checks, and passes without: {finding.summary}",
             where=".aigon/config.json",
-            hint=f"Add {line[1:-1]}",
+            hint=f"Add {box.describe_grant(check.name, entries)}",
         )
 
 

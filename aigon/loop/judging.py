@@ -6,11 +6,14 @@ import threading
 from collections.abc import Generator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from queue import Empty, SimpleQueue
 
+from aigon.errors import environment
 from aigon.git.diff import diff_trees
+from aigon.isolation.check_sandbox import ANYTHING, JUDGE, CheckSandbox
 from aigon.job.job import Job
-from aigon.job.world import World
+from aigon.job.world import CheckStart, World
 from aigon.journal.events import Event, JudgeAsked, MoneySpent
 from aigon.journal.state import State
 from aigon.judge import selection
@@ -85,7 +88,10 @@ def _judge(world: World, settings: JudgeSettings, number: int, case: Case) -> Ge
     try:
         question = next(steps)
         while not world.stop.look():
-            answer = redact_value(_ask(world, settings, question), world.redact)
+            answer = _ask(world, settings, question)
+            if answer.failure and not number:
+                _require_same_outside(world, settings, question)
+            answer = redact_value(answer, world.redact)
             yield MoneySpent(world.now(), number, "judge", answer.cost, answer.cost_status)
             question = steps.send(answer)
         return Judgement(())
@@ -94,10 +100,41 @@ def _judge(world: World, settings: JudgeSettings, number: int, case: Case) -> Ge
         return result
 
 
+def _require_same_outside(world: World, settings: JudgeSettings, question: JudgeQuestion) -> None:
+    """Ask a judge that failed at the baseline without a sandbox. Raises AigonError (exit 7) if it answers then."""
+    box = world.find(CheckSandbox)
+    if settings.backend != "command" or box is None or not box.confines(JUDGE):
+        return
+    with box.lifting(JUDGE):
+        if _ask(world, settings, question).failure:
+            return
+    raise environment(
+        "The judge fails in the sandbox of checks, and answers without",
+        where=".aigon/config.json",
+        hint=f"Add {box.describe_grant(JUDGE, [ANYTHING])}, or the paths that it needs",
+    )
+
+
+def _confine(world: World, settings: JudgeSettings) -> JudgeSettings:
+    """Return the settings of a judge that is a command so that it runs in the sandbox of checks, if there is one."""
+    box = world.find(CheckSandbox)
+    if settings.backend != "command" or box is None or not box.confines(JUDGE):
+        return settings
+    from aigon.judge.backends import command
+
+    if command.explain_unready(settings, settings.env):
+        return settings
+    folder = os.path.abspath(settings.cwd)  # noqa: PTH100 - a text
+    program = os.path.expanduser(settings.command[0])  # noqa: PTH111 - a user that does not exist must not raise
+    argv = box.wrap_command((program, *settings.command[1:]), Path(folder), CheckStart(JUDGE, reads=(folder,)))
+    return replace(settings, command=tuple(argv))
+
+
 def _ask(world: World, settings: JudgeSettings, question: JudgeQuestion) -> JudgeAnswer:
     """Return one call's answer, or that none came in time or before the run was stopped."""
     answers: SimpleQueue[JudgeAnswer] = SimpleQueue()
     settings = replace(settings, env={**settings.env, "AIGON_INVOCATION": world.invocation})  # as all of its programs
+    settings = _confine(world, settings)
 
     def ask() -> None:
         try:

@@ -1,22 +1,28 @@
 """Checks run what an agent wrote: they reach the work tree and services, and change nothing else of the person's."""
 
+import json
 import os
 import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from aigon.config.models import Config
+from aigon.errors import AigonError
 from aigon.git.person import Checkout
 from aigon.isolation.check_sandbox import CheckSandbox, can_overlay, explain_no_check_sandbox, make_check_sandbox
 from aigon.job.job import ProofPlan
 from aigon.job.world import World
+from aigon.loop.judging import _ask, _require_same_outside
 from aigon.model.checks import Finding
+from aigon.model.judging import JudgeSettings
 from aigon.profiles.ecosystem import Setup
 from tests.compare.bench import ran, script, world_of
+from tests.judge.backends.test_command import SCRIPT, question, settings
 from tests.lab import DONE_WHEN, Lab, Ran
 
 TRY = 'try() { if ( eval "$1" ) > /dev/null 2>&1; then echo "$1: open"; else echo "$1: denied"; fi; }\n'
@@ -177,3 +183,27 @@ def test_a_check_that_needs_more_stops_the_run_before_the_first_turn_with_the_li
 def test_a_check_whose_output_names_nothing_may_be_run_without_a_sandbox(lab: Lab) -> None:
     stopped = run_baseline(lab, f"test -e {lab.home}/mine-agent")
     assert stopped.code == 7 and '"allow": {"script": ["*"]}' in stopped.err, stopped.out + stopped.err
+
+
+def judging(lab: Lab, before: str) -> JudgeSettings:
+    """A judge that does this before it answers."""
+    line = f"{before}; exec {sys.executable} {SCRIPT} yes"
+    return replace(settings(lab.root, "/bin/bash", "-c", line), env=lab.env)
+
+
+def test_a_judge_that_is_a_command_changes_nothing_either(lab: Lab) -> None:
+    tries = f"echo bad > {lab.home}/evil; echo bad > .git/evil; true"
+    with confined(lab) as (world, _):
+        answer = _ask(world, judging(lab, tries), question())
+    assert not answer.failure and json.loads(answer.text)
+    assert not (lab.home / "evil").exists() and not lab.path(".git/evil").exists()
+
+
+def test_a_judge_that_needs_more_is_refused_with_the_line_to_add(lab: Lab) -> None:
+    (lab.home / "login").write_text("x")
+    judge = judging(lab, f"cat {lab.home}/login > /dev/null || exit 1")
+    with confined(lab) as (world, _):
+        assert _ask(world, judge, question()).failure
+        with pytest.raises(AigonError) as caught:
+            _require_same_outside(world, judge, question())
+    assert caught.value.code == 7 and '"sandbox": {"allow": {"judge": ["*"]}}' in caught.value.hint
