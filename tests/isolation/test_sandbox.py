@@ -15,6 +15,7 @@ from aigon.config.grants import Grants, Mechanism, Network
 from aigon.errors import AigonError
 from aigon.isolation import landlock, mechanisms, sandbox
 from aigon.isolation.enclosure import Enclosure
+from aigon.isolation.machine_paths import expand_existing, load_sandbox_data
 from aigon.isolation.sandbox import Sandbox
 from aigon.model.turns import ProgramExit
 from aigon.process import run as process
@@ -309,3 +310,18 @@ def test_a_network_of_checks_that_cannot_be_closed_is_refused_by_name(tmp_path: 
         with pytest.raises(AigonError, match="network of checks") as caught:
             mechanisms.choose_isolation(tmp_path, wanted, "closed")
         assert (caught.value.code, caught.value.where) == (7, "sandbox.checksNetwork")
+
+
+def test_the_persons_own_sockets_are_hidden_wherever_they_lie(mechanism: Mechanism, tmp_path: Path) -> None:
+    if mechanism == "landlock":
+        pytest.skip("Landlock does not refuse to connect to a path")
+    (tmp_path / "tmux").mkdir()
+    places = [str(tmp_path / "agent"), str(tmp_path / "tmux" / "default")]
+    env = {"SSH_AUTH_SOCK": places[0], "TMUX_TMPDIR": str(tmp_path / "tmux")}
+    with socket.socket(socket.AF_UNIX) as agent, socket.socket(socket.AF_UNIX) as terminal:
+        for theirs, place in zip((agent, terminal), places, strict=True):
+            theirs.bind(place)
+            theirs.listen()
+        hidden = expand_existing(load_sandbox_data().never, env)
+        argv = [*script(tmp_path, CALL), *places]
+        assert run(boxed(mechanism, tmp_path, hidden=hidden), argv).stdout == b"closed\nclosed\n"
