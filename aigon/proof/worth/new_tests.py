@@ -130,9 +130,10 @@ def weigh_new_tests(
     product, own = tree.read_changes("product"), tree.read_changes("tests")
     drawn, named = Drawn(), None
     if not alter_all(product, drawn):
-        product = _read_product(tree)
         named = {word for _, text in own.values() for word in re.findall(r"\w+", text)}
-    if not alter_all(product, drawn, named):
+        product = _read_product(tree, named)
+    product = {path: product[path] for path in alter_all(product, drawn, named)}
+    if not product:
         return Worth(tuple(new), (), "aigon cannot alter what the change is written in")
     chosen = [_run_every_test(check, options) for check in checks if check.name in new.values()]
     took = sum(results[check.name].finding.duration for check in chosen)
@@ -144,12 +145,15 @@ def weigh_new_tests(
     for inside in (False, True):
         altered = alter_all(product, drawn, named, inside=inside)
         # Who notices the very same text without other values has looked at the copy, and not at what it does.
-        weighing.try_on(tree, altered, alter_all(product, replace(drawn, altering=False), named, inside=inside))
+        counts = list_counting(checks, results)  # else nothing follows but a note
+        still = replace(drawn, altering=False)
+        weighing.try_on(tree, altered, alter_all(product, still, named, inside=inside) if counts else {})
     if named is not None and weighing.open and not weighing.unfit and (base := _with_code_of_base(tree)):
         weighing.open -= weighing.find_noticed(base)
     if weighing.open and not weighing.tried and not weighing.unfit:
         return Worth(tuple(new), (), "what aigon altered could not be loaded or built")
-    return Worth(tuple(new), tuple(test for test in new if test in weighing.open), weighing.unfit)
+    worthless = tuple(test for test in new if test in weighing.open)
+    return Worth(tuple(new), worthless, weighing.unfit if worthless else "")
 
 
 def list_counting(checks: Sequence[Check], results: Mapping[str, Result]) -> tuple[Check, ...]:
@@ -167,9 +171,9 @@ def make_concerns(worth: Worth, without: Mapping[str, str]) -> Iterator[Concern]
     """Yield what follows: a review for checks that fail `without` the tests that are worth nothing, each with why."""
     names = fold(", ".join(worth.worthless[:SHOWN]), 400)
     more = f" and {len(worth.worthless) - SHOWN} more" if len(worth.worthless) > SHOWN else ""
-    why = "they pass as well when what the change does is altered, so they show nothing of it"
-    why = f"they were not weighed ({worth.unknown})" if worth.unknown else why
-    count = f"{len(worth.worthless) or len(worth.tests)} of {len(worth.tests)} new tests count for nothing: {why}"
+    why = "count for nothing: they pass as well when what the change does is altered, so they show nothing of it"
+    why = f"were not weighed: {worth.unknown}" if worth.unknown else why
+    count = f"{len(worth.worthless) or len(worth.tests)} of {len(worth.tests)} new tests {why}"
     key = hash_change([RULE, *worth.worthless, *without])
     if without:
         hint = "Let each test assert what the code does."
@@ -222,13 +226,22 @@ def _read_name(test: str) -> str:
     return f"{last}.{name}" if last[:1].isupper() else name
 
 
-def _read_product(tree: Tree) -> Texts:
-    """Return the texts of product files, which count as unchanged."""
+def _read_product(tree: Tree, named: Collection[str]) -> Texts:
+    """Return the texts of product files, which count as unchanged; if `named` has the names of some, only of these."""
     entries = [entry for entry in objects.list_entries(tree.git, tree.name).values() if entry.is_file]
-    found = [entry for entry in entries if tree.part(entry.path) == "product" and _can_alter(entry.path)][:MOST_FILES]
+    code = [entry for entry in entries if tree.part(entry.path) == "product" and _can_alter(entry.path)]
+    called = [entry for entry in code if _read_module(entry.path) in named]
+    found = (called or code)[:MOST_FILES]
     blobs = objects.read_blobs(tree.git, [entry.sha for entry in found])
     texts = {entry.path: blobs[entry.sha].decode("utf-8", "replace") for entry in found}
     return {path: (text, text) for path, text in texts.items()}
+
+
+def _read_module(path: str) -> str:
+    """Return what imports call a file: its name, or that of its folder."""
+    folder, _, name = path.rpartition("/")
+    stem = name.partition(".")[0]
+    return folder.rpartition("/")[2] if stem in ("__init__", "index", "mod") else stem
 
 
 def _can_alter(path: str) -> bool:
