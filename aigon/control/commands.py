@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 
 from aigon.control import javascript, python
-from aigon.control.places import AlterableTest, Draw, apply_edits, words
+from aigon.control.places import UNSURE, AlterableTest, Draw, apply_edits, words
 from aigon.syntax import Source, parse
 from aigon.text.shell import ListedCommand, list_commands
 
@@ -28,6 +28,17 @@ def alter_command(script: str, seed: str) -> str:
                 if altered != script:
                     return altered
     return ""
+
+
+def alter_script(path: str, data: bytes, seed: str) -> bytes:
+    """Return a script with one expected value changed where it surely runs; b"" if there is none."""
+    source = parse(path, data)
+    if not source or source.errors or source.language not in ("python", "javascript"):
+        return b""
+    find = python.find_in_script if source.language == "python" else javascript.find_in_script
+    places = [place for place in find(source, seed).places if not place.rank & UNSURE]
+    place = Draw(seed, path).choose(places)
+    return apply_edits(source.data, place.edits) if place else b""
 
 
 def _alter_code(script: str, command: ListedCommand, seed: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from aigon.checks.execution import CRITERION
 from aigon.checks.reports import ADDOPTS
 from aigon.control.alteration import Alteration, alter, find_tests, write_files
-from aigon.control.commands import alter_command
+from aigon.control.commands import alter_command, alter_script
 from aigon.control.places import AlterableTest, Draw, Edit
 from aigon.files.atomic import write_atomic
 from aigon.git import objects
@@ -18,6 +18,7 @@ from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check
 from aigon.syntax import language_of
+from aigon.text.shell import list_commands
 
 if TYPE_CHECKING:
     from aigon.proof.clean_room import ProofBench
@@ -140,7 +141,7 @@ class _Run:
         alteration = alter(files, self.seed, only)
         kept = {name: alteration.find_altered(ids) for name, ids in wanted.items()}
         kept = {name: ids for name, ids in kept.items() if ids}
-        commands = self._alter_commands(checks)
+        commands, scripts = self._alter_commands(checks)
         if not kept and not commands:
             return Control(self.seed, plain=total)
         chosen = alteration.chosen
@@ -163,7 +164,7 @@ class _Run:
             for check in checks
             if check.name in ran and ran[check.name].finding.exit_code == 0 and not survivors
         }
-        passed = self._run(self.tree, commands, "control-commands", {}) if commands else {}
+        passed = self._run(self.tree, commands, "control-commands", scripts) if commands else {}
         survived |= {
             f"criterion {name.rpartition('-')[2]}": "holds"
             for name, each in passed.items()
@@ -227,13 +228,28 @@ class _Run:
         imported = any(map(imports.search, files.values()))
         return language_of(path) in ("python", "javascript", "typescript", "tsx") and not named and not imported
 
-    def _alter_commands(self, checks: Sequence[Check]) -> tuple[Check, ...]:
-        """Return the criteria's commands with another expected value in their words."""
-        found = []
-        for check in checks:
-            if check.source == CRITERION and (altered := alter_command(check.argv[-1], self.seed)):
+    def _alter_commands(self, checks: Sequence[Check]) -> tuple[tuple[Check, ...], dict[str, bytes | None]]:
+        """Return the criteria's commands with another expected value, and the scripts that hold it instead of them."""
+        found, scripts = list[Check](), dict[str, bytes | None]()
+        for check in (check for check in checks if check.source == CRITERION):
+            if altered := alter_command(check.argv[-1], self.seed):
                 found.append(replace(check, argv=(*check.argv[:-1], altered)))
-        return tuple(found)
+            elif files := self._alter_scripts(check.argv[-1]):
+                found.append(check)
+                scripts |= files
+        return tuple(found), scripts
+
+    def _alter_scripts(self, command: str) -> dict[str, bytes]:
+        """Return the files that a command of plain words names, with another expected value on their top level."""
+        commands = list_commands(command)
+        if len(commands) != 1 or commands[0].words[0] == "!":
+            return {}
+        git = self.bench.world.workspace.trusted
+        paths = [word.removeprefix("./") for word in commands[0].words[:3] if language_of(word)]
+        entries = [e for path, e in objects.list_entries(git, self.tree, paths).items() if e.mode != "120000"]
+        blobs = objects.read_blobs(git, [entry.sha for entry in entries])
+        altered = ((entry.path, alter_script(entry.path, blobs[entry.sha], self.seed)) for entry in entries)
+        return {path: data for path, data in altered if data}
 
     def _confirm(
         self,

@@ -3,7 +3,7 @@
 import pytest
 
 from aigon.control.alteration import Alteration, alter, write_files
-from aigon.control.commands import alter_command
+from aigon.control.commands import alter_command, alter_script
 from aigon.control.places import AlterableTest, apply_edits
 from aigon.syntax import parse
 
@@ -215,3 +215,13 @@ def test_commands_get_another_expected_value(script: str, part: str) -> None:
 )
 def test_commands_that_need_not_fail_are_left_alone(script: str) -> None:
     assert alter_command(script, "seed") == ""
+
+
+def test_a_script_gets_another_expected_value_where_it_surely_comes() -> None:
+    python = b"import calc\nif calc.big:\n    assert calc.f(1) == 1\nassert calc.f(2) == 4\n"
+    javascript = b"const assert = require('assert');\nassert.strictEqual(require('./calc').f(2), 4);\n"
+
+    assert alter_script("check.py", python, "seed").startswith(python[:-2])
+    assert alter_script("check.py", python, "seed") != python
+    assert b"f(2), 4)" not in alter_script("check.js", javascript, "seed")
+    assert alter_script("check.py", b"import calc\n", "seed") == alter_script("check.sh", b"test 1 = 1", "seed") == b""

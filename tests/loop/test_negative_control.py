@@ -98,9 +98,11 @@ def test_a_patched_runner_is_seen_whatever_it_is_hidden_in(lab: Lab) -> None:
 
 
 @pytest.mark.slow
-def test_a_command_that_passes_with_any_value_needs_review(lab: Lab) -> None:
+@pytest.mark.parametrize("command", ["-c 'import calc; assert \"4\" in calc.double(2)'", "accept.py"])
+def test_a_command_that_passes_with_any_value_needs_review(lab: Lab, command: str) -> None:
     lab.write("calc.py", "")
-    lab.spec(f"""it doubles <!-- verify: {sys.executable} -c 'import calc; assert "4" in calc.double(2)' -->""")
+    lab.write("accept.py", 'import calc\n\nassert "4" in calc.double(2)\n')
+    lab.spec(f"it doubles <!-- verify: {sys.executable} {command} -->")
     lab.agent(ANY_VALUE)
     lab.config()
     lab.commit("a project")
