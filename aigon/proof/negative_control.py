@@ -98,7 +98,7 @@ def run_control(
     """Alter the commands of criteria on `tree`, and on `with_base`, where the base's tests are, those of the tests that
     passed in `results`."""
     if all(_WITHOUT_CODE.fullmatch(path) for path in changed):
-        return Control()
+        return Control()  # nothing that runs has changed
     seed = secrets.token_hex(8)
     control = _Run(bench, tree, with_base, seed, results).control(checks)
     record = {
@@ -143,7 +143,7 @@ class _Run:
         kept = {name: ids for name, ids in kept.items() if ids}
         commands, scripts = self._alter_commands(checks)
         if not kept and not commands:
-            return Control(self.seed, plain=total)
+            return Control(self.seed, plain=total, lacking="no test or command here could be altered")
         chosen = alteration.chosen
         overlay: dict[str, bytes | None] = dict.fromkeys(left_out)
         overlay |= write_files(alteration.sources, ((test.path, chosen[test].edits) for test in chosen))
