@@ -3,7 +3,7 @@
 import json
 import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -148,8 +148,13 @@ class _Run:
         overlay: dict[str, bytes | None] = dict.fromkeys(left_out)
         overlay |= write_files(alteration.sources, ((test.path, chosen[test].edits) for test in chosen))
         ran = self._run(self.with_base, [check for check in checks if check.name in kept], "control", overlay)
-        lacking = [each.finding.summary for each in ran.values() if not each.reported]
+        lacking = [f"there was no report ({each.finding.summary})" for each in ran.values() if not each.reported]
         kept = {name: ids for name, ids in kept.items() if ran[name].reported}
+        # A runner that stops at the first failure, as by `pytest -x`, says nothing of the tests after it.
+        unreached = {name: _find_unreached(ran[name], ids) for name, ids in kept.items()}
+        if number := sum(map(len, unreached.values())):
+            lacking.append(f"the run stopped at a failure before {number} of them")
+        kept = {name: {e: meant for e, meant in ids.items() if e not in unreached[name]} for name, ids in kept.items()}
         altered = set().union(*kept.values()) if kept else set[str]()
         survivors = {
             each: _Survivor(check.name, ids[each], self.bench.list_base_tests(check)[each] == "passed")
@@ -172,7 +177,7 @@ class _Run:
         }
         if bench.world.stop.now:
             return Control()
-        why = f"with altered tests there was no report ({lacking[0]})" if lacking else ""
+        why = f"with altered tests {lacking[0]}" if lacking else ""
         plain = total - len(altered) if not left_out else 0
         return Control(self.seed, len(altered), len(commands), plain, tuple(sorted(excused)), left_out, survived, why)
 
@@ -297,7 +302,7 @@ class _Run:
         hasty = (
             replace(
                 check,
-                env={**check.env, ADDOPTS: f"{self._options(check)} --tb=no".strip()},
+                env={**check.env, ADDOPTS: f"{self._options(check)} --tb=no --maxfail=0".strip()},
                 timeout=min(check.timeout, LONGEST + 5 * self.results[check.name].finding.duration),
             )
             for check in checks
@@ -306,6 +311,13 @@ class _Run:
 
     def _options(self, check: Check) -> str:
         return check.env.get(ADDOPTS, self.bench.world.check_env.get(ADDOPTS, ""))
+
+
+def _find_unreached(result: Result, ids: Iterable[str]) -> frozenset[str]:
+    """Return the altered tests that are not in the report of a run that failed at one of them."""
+    asked = frozenset(ids)
+    has_failed = result.finding.exit_code and any(_has_failed(result, each) for each in asked)
+    return asked - result.tests.keys() if has_failed else frozenset()
 
 
 def _has_failed(result: Result, test: str) -> bool:
