@@ -166,7 +166,7 @@ def run_baseline(lab: Lab, command: str) -> Ran:
     return lab.aigon("feature-implement", "42", "--loop", env={"AIGON_SANDBOX": "auto"})
 
 
-def test_a_check_that_needs_more_stops_the_run_before_the_first_turn_with_the_line_to_add(lab: Lab) -> None:
+def test_a_check_that_needs_more_stops_the_run_with_the_line_to_add(lab: Lab) -> None:
     (lab.home / "shared").mkdir()
     (lab.home / "shared" / "data").write_text("x")
     stopped = run_baseline(lab, f"cat {lab.home}/shared/data")

@@ -70,7 +70,7 @@ def test_an_orphan_is_still_below_the_loop_that_adopted_it(tmp_path: Path) -> No
         adopt_orphans(adopt=False)
 
 
-def test_a_session_that_a_loop_started_is_known_after_its_leader_and_its_loop_are_gone(tmp_path: Path) -> None:
+def test_a_session_of_a_loop_is_known_after_its_leader_and_the_loop_are_gone(tmp_path: Path) -> None:
     records = tmp_path / "state" / "repos" / "some"
     records.mkdir(parents=True)
     with keep_note(records, "inv", "run", "42", "") as note:
