@@ -130,7 +130,7 @@ class _BaseSources:
         if len(testers) < len(importers):
             return False
         if testers:
-            return self._is_helper(path, text, testers) or self._is_companion(path, testers)
+            return self._is_helper(path, testers) or self._is_companion(path, testers)
         if end in _BY_MAIN:
             return _MAIN.search(text) is not None and (
                 references.asserts(path, text) or _EXAMPLE.search(text) is not None
@@ -145,14 +145,16 @@ class _BaseSources:
         )
         return any(refers) and not self._is_among_product(path)
 
-    def _is_helper(self, path: str, text: str, testers: Sequence[str]) -> bool:
-        """Whether it makes the assertions of the tests that import it."""
-        if not references.asserts(path, text):
+    def _is_helper(self, path: str, testers: Sequence[str]) -> bool:
+        """Whether it makes the assertions of the tests that import it, and gives them no value that they look at."""
+        uses = [found for each in testers if (found := references.find_uses(each, self._read(each), path))]
+        above = any(self._imports(path, each) for each in self._product if each != path)
+        if not uses:
+            return above and references.asserts(path, self._read(path))
+        if any(each.looks_at for each in uses):
             return False
-        effects = [references.is_used_for_effect(each, self._read(each), path) for each in testers]
-        if known := [each for each in effects if each is not None]:
-            return all(known)
-        return any(self._imports(path, each) for each in self._product if each != path)
+        asked, handed = any(each.asks for each in uses), any(each.hands for each in uses)
+        return handed or (above and asked) or (not asked and references.asserts(path, self._read(path)))
 
     def _is_companion(self, path: str, testers: Sequence[str]) -> bool:
         """Whether it is an oracle: it stands apart, and no test uses it without something of the product."""
@@ -185,7 +187,9 @@ class _BaseSources:
         stem = posixpath.splitext(path.removeprefix("src/"))[0]
         dotted = stem.removesuffix("/__init__").replace("/", ".")
         named = any(re.search(rf"(?<![\w.]){re.escape(dotted)}(?![\w.])", text) for text in self._declarations)
-        return named or any(f'"{path}"' in text or f'"./{path}"' in text for text in self._declarations)
+        # A file of types is declared with what it describes; without a word of package.json, its index is the entry.
+        typed = path.replace(".d.ts", ".js")
+        return named or any(f'"{each}"' in text for text in self._declarations for each in (typed, f"./{typed}", path))
 
     @cached_property
     def _rust_tests(self) -> frozenset[str]:
@@ -198,7 +202,8 @@ class _BaseSources:
             try:
                 if posixpath.basename(path) == "package.json":
                     document = json.loads(text)
-                    found.append(json.dumps({key: document.get(key) for key in _ENTRIES}))
+                    entries = {key: document[key] for key in _ENTRIES if key in document}
+                    found.append(json.dumps(entries if {"main", "exports"} & entries.keys() else [entries, "index.js"]))
                 elif posixpath.basename(path) == "pyproject.toml":
                     project = tomllib.loads(text).get("project", {})
                     keys = ("name", "scripts", "gui-scripts", "entry-points")

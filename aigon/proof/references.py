@@ -5,7 +5,10 @@ import posixpath
 import re
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
+
+from aigon.syntax import language_of, parse
 
 _LONGEST = 500_000
 """Characters of a source that are read."""
@@ -16,6 +19,7 @@ _IMPORTING = re.compile(
 """What other languages than Python import: the quoted word after one of these, a module of Rust, a file of a shell."""
 _ASSERTS = re.compile(r"(?i)\bassert\w*|\bexpect\s*\(|\bAssertionError\b|\b(?:t|self)\.(?:fail|error)\w*\(")
 _PYTHON_ASSERTS = ("unittest", "pytest", "hypothesis", "testing")
+_NAMES = ("identifier", "shorthand_property_identifier_pattern")
 _INDEX = ("index", "__init__", "__main__", "mod")
 """Files that a folder stands for."""
 
@@ -23,9 +27,8 @@ _INDEX = ("index", "__init__", "__main__", "mod")
 def imports(path: str, text: str, target: str) -> bool:
     """Return whether the source `text` at `path` imports the file `target`."""
     stem = _name_module(target)
-    return stem.rpartition("/")[2] in text and any(
-        name == stem or stem.endswith(f"/{name}") for name in _list_imports(path, text) if name
-    )
+    may_name = stem.rpartition("/")[2] in text or _is_index(target)  # `import x from '.'` names no file
+    return may_name and any(name == stem or stem.endswith(f"/{name}") for name in _list_imports(path, text) if name)
 
 
 def mentions(text: str, target: str) -> bool:
@@ -51,22 +54,43 @@ def _is_assertion(node: ast.AST) -> bool:
     return isinstance(node, ast.Assert) or (isinstance(node, ast.Name) and node.id == "AssertionError")
 
 
-def is_used_for_effect(path: str, text: str, target: str) -> bool | None:
-    """Return whether a Python test only calls what it imports from `target`, and never looks at what that returns.
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """How a test uses what it imports from a file.
 
-    Then nothing but an exception of it can fail the test. None for other languages, and if nothing is used.
+    `looks_at`: at a value that it returns, but for whether that is true; `asks`: whether it is true; `hands`: it gets
+    what other code returned, beside a literal.
     """
-    tree = _parse(path, text)
-    if tree is None:
-        return None
-    bound = {name for name, module in _list_bound(path, tree) if _is_module(module, target)}
-    called = {id(_find_root(call)) for call in _list_effects(tree)}
-    uses = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in bound]
-    return all(id(node) in called for node in uses) if uses else None
+
+    looks_at: bool = False
+    asks: bool = False
+    hands: bool = False
 
 
-def _list_effects(tree: ast.Module) -> Iterator[ast.expr]:
-    """Yield what is called as a statement of its own, or entered by `with`."""
+def find_uses(path: str, text: str, target: str) -> Uses | None:
+    """Return how a test uses `target`; None for a language that is not read, and if it uses nothing."""
+    if (tree := _parse(path, text)) is not None:
+        bound = {name for name, module in _list_bound(path, tree) if _is_module(module, target)}
+        plain, asked = list(_list_effects(tree)), list(_list_questions(tree))
+        names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in bound]
+        calls = {id(_find_root(call.func)): call for call in (*plain, *asked)}
+        used = [call for node in names if (call := calls.get(id(node)))]
+        asks = any(call in asked for call in used)
+        hands = any(_is_handed(call) for call in used)
+        return Uses(len(used) < len(names), asks, hands) if names else None
+    return (
+        _find_javascript_uses(path, text, target) if language_of(path) in ("javascript", "typescript", "tsx") else None
+    )
+
+
+def _is_handed(call: ast.Call) -> bool:
+    return any(isinstance(each, ast.Call) for each in call.args) and any(
+        isinstance(each, ast.Constant) for each in call.args
+    )
+
+
+def _list_effects(tree: ast.Module) -> Iterator[ast.Call]:
+    """Yield the calls that are a statement of their own, or entered by `with`."""
     for node in ast.walk(tree):
         expressions = [node.value] if isinstance(node, ast.Expr) else []
         if isinstance(node, (ast.With, ast.AsyncWith)):
@@ -74,7 +98,48 @@ def _list_effects(tree: ast.Module) -> Iterator[ast.expr]:
         for each in expressions:
             call = each.value if isinstance(each, ast.Await) else each
             if isinstance(call, ast.Call):
-                yield call.func
+                yield call
+
+
+def _list_questions(tree: ast.Module) -> Iterator[ast.Call]:
+    """Yield the calls that an assertion only asks whether they come to true."""
+    for node in ast.walk(tree):
+        asked: ast.expr | None = node.test if isinstance(node, ast.Assert) else None
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("assertTrue", "assertFalse") and node.args:
+            asked = node.args[0]
+        if isinstance(asked, ast.UnaryOp) and isinstance(asked.op, ast.Not):
+            asked = asked.operand
+        if isinstance(asked, ast.Call):
+            yield asked
+
+
+def _find_javascript_uses(path: str, text: str, target: str) -> Uses | None:
+    if (source := parse(path, text)) is None:
+        return None
+    here, bound, declared, effects = posixpath.dirname(path), set(), set(), {}
+    for node in source.root.walk():
+        if node.kind in ("variable_declarator", "import_statement"):
+            found = re.search(r"(?:require\(|from|import)\s*[\"']([^\"'\n]+)", source.text(node))
+            if found and _is_module(_name_module(_join(here, found[1])), target):
+                names = [each for each in node.walk() if each.kind in _NAMES]
+                bound |= {source.text(each) for each in names} - {"require"}
+                declared |= {id(each) for each in names}
+        elif node.kind == "expression_statement" or node.kind == "arrow_function":
+            call = node.get("body") if node.kind == "arrow_function" else node.children[0]
+            call = call.children[-1] if call and call.kind == "await_expression" else call
+            if call and call.kind == "call_expression" and (root := call.get("function")):
+                while root.kind == "member_expression" and (inner := root.get("object")):
+                    root = inner
+                effects[id(root)] = call
+    uses = [
+        n for n in source.root.walk() if n.kind == "identifier" and id(n) not in declared and source.text(n) in bound
+    ]
+    if not uses:
+        return None
+    used = [call for node in uses if (call := effects.get(id(node)))]
+    given = [{each.kind for each in place.children} for call in used if (place := call.get("arguments"))]
+    hands = any("call_expression" in kinds and kinds & {"number", "string", "true", "false"} for kinds in given)
+    return Uses(len(used) < len(uses), hands=hands)
 
 
 def _find_root(node: ast.expr) -> ast.expr:
@@ -136,7 +201,14 @@ def _list_imports(path: str, text: str) -> tuple[str, ...]:
 
 
 def _join(here: str, word: str) -> str:
-    return posixpath.normpath(f"{here}/{word}").removeprefix("/") if word.startswith(".") else word
+    if not word.startswith("."):
+        return word
+    path = posixpath.normpath(posixpath.join(here, word))
+    return "index" if path == "." else path
+
+
+def _is_index(path: str) -> bool:
+    return posixpath.basename(path).partition(".")[0] in _INDEX
 
 
 def _name_module(path: str) -> str:

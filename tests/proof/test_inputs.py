@@ -67,6 +67,43 @@ CASES: dict[str, tuple[dict[str, str], str, bool]] = {
         "calc/more.py",
         False,
     ),
+    "a helper that says yes or no": (
+        {
+            **CALC,
+            "calc/testing.py": "import calc\n\ndef is_sum(a, b, c):\n    return calc.add(a, b) == c\n",
+            "tests/test_c.py": "from calc.testing import is_sum\n\ndef test_c():\n    assert is_sum(1, 2, 3)\n",
+        },
+        "calc/testing.py",
+        True,
+    ),
+    "a predicate of the product": (
+        {
+            **CALC,
+            "calc/even.py": "def is_even(a):\n    return a % 2 == 0\n",
+            "tests/test_c.py": "from calc.even import is_even\n\ndef test_c():\n    assert is_even(2)\n",
+        },
+        "calc/even.py",
+        False,
+    ),
+    "a helper of JavaScript that gets what the product returned": (
+        {
+            **JS,
+            "lib/expecting.js": "exports.same = (a, b) => { if (a !== b) throw new Error(a) }\n",
+            "test/add.test.js": "const { same } = require('../lib/expecting.js')\n"
+            "const calc = require('../calc.js')\ntest('adds', () => same(calc.add(1, 2), 3))\n",
+        },
+        "lib/expecting.js",
+        True,
+    ),
+    "a module of JavaScript that throws": (
+        {
+            **JS,
+            "check.js": "exports.valid = (a) => { if (!a) throw new TypeError('no') }\n",
+            "test/c.test.js": "const { valid } = require('../check.js')\ntest('c', () => valid(1))\n",
+        },
+        "check.js",
+        False,
+    ),
     "the only module": (CALC, "calc/__init__.py", False),
     "a module that others import": (
         {**CALC, "calc/low.py": "x = 1\n", "calc/high.py": "from .low import x\n"}, "calc/low.py", False,
@@ -101,6 +138,21 @@ CASES: dict[str, tuple[dict[str, str], str, bool]] = {
         True,
     ),
     "the module that tests of JavaScript require": (JS, "calc.js", False),
+    "the index that a package has without a word": (
+        {
+            "package.json": '{"name": "slug"}',
+            "index.js": "const x = require('./low.js')\n",
+            "low.js": "exports.a = 1\n",
+            "test.js": "import slug from '.'\nassert(slug('a'))\n",
+        },
+        "index.js",
+        False,
+    ),
+    "a test at the root that no list names": (
+        {"package.json": '{"name": "slug"}', "index.js": "exports.a = 1\n", "test.js": "assert(require('.').a)\n"},
+        "test.js",
+        True,
+    ),
     "a declared entry": (
         {
             **CALC,
