@@ -36,7 +36,9 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
     asked = criteria.list_commands(job.spec.criteria)
     plan, ran, answers = yield from _run_all(job, world, snapshot, state)
     if not snapshot.number and (box := world.find(CheckSandbox)):
-        _require_same_outside(world, box, plan, (*zip(job.checks, ran, strict=True), *zip(asked, answers, strict=True)))
+        both = (*zip(job.checks, ran, strict=True), *zip(asked, answers, strict=True))
+        with open_check_copy(job, world, job.checks, snapshot.number) as place_of:  # that of before is closed
+            _require_same_outside(world, box, replace(plan, place_of=place_of), both)
     if formatted := _find_formatted(job, world, snapshot, (*ran, *answers)):
         text = f"The checks changed files of the agent's: {', '.join(formatted[:5])}. They run again on what they made"
         yield Notice(world.now(), text, "warning")
