@@ -44,7 +44,8 @@ _BRANCHES = frozenset(
 )
 _FAILS = "throw new Error('control');"
 _WRAP = (
-    "((v) => typeof v === 'number' ? v + {step} : typeof v === 'string' ? v + '{word}' : typeof v === 'boolean' ? !v"
+    "((v) => typeof v === 'number' ? (v + {step} === v ? -v : v + {step})"
+    " : typeof v === 'string' ? v + '{word}' : typeof v === 'boolean' ? !v"
     " : Array.isArray(v) ? [...v, {step}] : v && Object.getPrototypeOf(v) === Object.prototype"
     " ? { ...v, {word}: {step} } : ({ {word}: {step} }))"
 )

@@ -64,11 +64,16 @@ class Draw:
         """Return another number that fits wherever this one does: no compiler refuses it."""
         return (value + self.step) % 100 if value < 100 else value - self.step
 
+    def alter_float(self, value: float) -> float:
+        """Return another number, also of one that is too large for the step to show."""
+        other = value + self.step + 0.5
+        return other if other != value else -value
+
     def alter_number(self, text: str) -> str | None:
         """Return another number of the same kind, as text; None if it cannot be read."""
         try:
             if any(mark in text.lower() for mark in (".", "e")) and not text.lower().startswith("0x"):
-                return repr(float(text.replace("_", "")) + self.step + 0.5)
+                return repr(self.alter_float(float(text.replace("_", ""))))
             return str(int(text.replace("_", ""), 0) + self.step)
         except ValueError:
             return None

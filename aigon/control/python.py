@@ -41,7 +41,8 @@ _NEVER = ("BufferError", "ReferenceError", "StopAsyncIteration", "BlockingIOErro
 _NEVER_WARNED = "BytesWarning"
 _FAILS = "raise AssertionError('control')"
 _WRAP = (
-    "(lambda v: not v if isinstance(v, bool) else v + {step} if isinstance(v, (int, float, complex))"
+    "(lambda v: not v if isinstance(v, bool)"
+    " else (v + {step} if v + {step} != v else -v) if isinstance(v, (int, float, complex))"
     " else v + '{word}' if isinstance(v, str) else v + b'{word}' if isinstance(v, bytes)"
     " else [*v, {step}] if type(v) is list else (*v, {step}) if type(v) is tuple"
     " else {**v, '{word}': {step}} if type(v) is dict else {*v, '{word}'} if type(v) is set"
@@ -60,7 +61,7 @@ def _alter_constant(source: Source, node: Node, draw: Draw) -> str | None:
         case int():
             return str(value + draw.step)
         case float():
-            return repr(value + draw.step + 0.5)
+            return repr(draw.alter_float(value))
         case str():
             return repr(value + draw.word)
         case bytes():

@@ -136,6 +136,12 @@ def test_another_seed_draws_another_value() -> None:
     assert len(texts) == 3
 
 
+def test_large_numbers_are_changed_too() -> None:
+    written, _ = altered("test_calc.py", "def test_huge():\n    assert calc.huge() == 1e300\n")
+
+    assert "== -1e+300" in written
+
+
 def edits(seed: str) -> tuple[tuple[int, int, str], ...]:
     alteration = alter({"test_calc.py": PYTHON.encode()}, seed)
     (test,) = [test for test in alteration.chosen if test.name == "test_compares"]
