@@ -29,8 +29,11 @@ _BY_MAIN = frozenset(("c", "cc", "cpp", "cxx", "m", "mm", "h", "hpp"))
 """Languages whose programs are compiled from a source with `main` that nothing includes."""
 _MAIN = re.compile(r"\bmain\s*\(")
 _CALL = r"\w+\s*\(\s*-?[\d\"'][^()\n]*\)"
-_EXAMPLE = re.compile(rf"{_CALL}\s*[!=]=|[!=]=\s*{_CALL}|\w\s*\(\s*{_CALL}\s*,\s*-?[\d\"']")
-"""A call with literals that is set against another: `add(2, 3) != 5`, `CHECK(add(2, 3), 5)`."""
+_STATUS = r"(?:-?[01]\b|NULL\b|EOF\b|nullptr\b|true\b|false\b)"
+_EXAMPLE = re.compile(
+    rf"{_CALL}\s*[!=]=|[!=]=\s*{_CALL}|\w\s*\(\s*{_CALL}\s*,\s*-?[\d\"']|\w\s*\([^;{{}}\n]*\)\s*!=\s*(?!{_STATUS})\w"
+)
+"""A call that is set against what it should give: `add(2, 3) != 5`, `CHECK(add(2, 3), 5)`, `add(a, b) != c`."""
 _ENTRIES = ("main", "bin", "module", "exports", "types", "browser")
 """Keys of package.json that name what others use."""
 

@@ -180,6 +180,16 @@ CASES: dict[str, tuple[dict[str, str], str, bool]] = {
         "check.h",
         True,
     ),
+    "a table of cases in a header": (
+        {
+            **C,
+            "cases.h": "static const int CASES[][3] = {{2, 3, 5}};\n",
+            "check_calc.c": '#include "calc.h"\n#include "cases.h"\nint main(void) {\n'
+            "  if (add(CASES[0][0], CASES[0][1]) != CASES[0][2]) return 1;\n}\n",
+        },
+        "cases.h",
+        True,
+    ),
     "a header of the product": (C, "calc.h", False),
     "the product's program of C": (
         {**C, "main.c": '#include "calc.h"\nint main(int c, char **v) { return add(c, 1) == 0; }\n'}, "main.c", False,
