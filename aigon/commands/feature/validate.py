@@ -21,7 +21,12 @@ from aigon.job.options import Options
 )
 @click.option("--judge", envvar="AIGON_JUDGE", help="Who decides open criteria: agent, anthropic, command, none.")
 @click.option("--skip-validation", is_flag=True, help="Run no checks; only the commands of criteria decide.")
-@click.option("--verbose", is_flag=True, help="Show command, role, duration, cache and source of each check.")
+@click.option(
+    "--explain",
+    "--verbose",
+    is_flag=True,
+    help="Show how each check ran, and what the commands of checks and criteria read.",
+)
 @json_option
 def command(
     feature: str,
@@ -29,30 +34,30 @@ def command(
     validation_script: str | None,
     judge: str | None,
     skip_validation: bool,
-    verbose: bool,
+    explain: bool,
     as_json: bool,
 ) -> int:
     """Run the checks and decide the criteria of feature ID on the files as they are: no agent, no writes."""
     options = Options(
         feature, profile=profile, validation_script=validation_script, judge=judge, skip_validation=skip_validation
     )
-    return _as_data(options) if as_json else _for_people(options, verbose)
+    return _as_data(options) if as_json else _for_people(options, explain)
 
 
-def _for_people(options: Options, verbose: bool) -> int:
-    """Print what happens line by line; with `verbose`, also what will run and how it ran."""
+def _for_people(options: Options, explain: bool) -> int:
+    """Print what happens line by line; with `explain`, also what will run and how it ran."""
     from aigon.model.outcomes import get_exit_code
     from aigon.run.validate import validate
     from aigon.views.terminal.lines import LineSink
     from aigon.views.validation import render_plan, render_report
 
-    width = shutil.get_terminal_size((80, 24)).columns if verbose else 0
+    width = shutil.get_terminal_size((80, 24)).columns if explain else 0
     with here() as checkout:
         report = validate(
             checkout,
             options,
             [LineSink(sys.stdout)],
-            lambda plan: print(f"{render_plan(plan, width)}\n") if verbose else None,
+            lambda plan: print(f"{render_plan(plan, width)}\n") if explain else None,
         )
     print(f"\n{render_report(report, width)}")
     return int(get_exit_code(report.outcome))
