@@ -15,6 +15,7 @@ _DOCUMENTS = (".md", ".rst", ".txt", ".adoc")
 _SESSION = re.compile(r"(?m)^[ \t]*>>> .*\n(?:[ \t]*(?!>>>|```)\S.*(?:\n|\Z))*")
 """One example of a session, with what it prints."""
 _IN_TEST = re.compile(r"#\[cfg\((?!.*\bnot\(\s*test\b).*\btest\b|#\[(?:\w+::)*\w*test\w*\b", re.DOTALL)
+_MODULE = re.compile(rb"\bmod\s+(\w+)\s*\{")
 _TESTS_FUNCTION = re.compile(r"#\[(?:\w+::)*\w*test\w*\b")
 _RUST_ITEM = re.compile(r"(?:function|struct|enum|trait|mod|const|static|type|macro)_\w+|impl_item|use_declaration")
 _MAIN = re.compile(r"__name__\s*==\s*['\"]__main__|require\.main\s*===?\s*module|import\.meta\.(?:main|vitest)")
@@ -57,7 +58,7 @@ def restore_inline_tests(path: str, before: str | None, after: str | None) -> st
     if new is None:
         return before  # nobody can say what is in it
     edits = [
-        (test.start, test.end, old.text(key) if key in old.by_key else b"")
+        (test.start, test.end, old.text(key) + _put_beside(key, new.text(key)) if key in old.by_key else b"")
         for key, test in new.by_key.items()
         if (key in old.by_key and old.text(key) != new.text(key)) or (key not in old.by_key and not test.may_be_new)
     ]
@@ -70,6 +71,13 @@ def restore_inline_tests(path: str, before: str | None, after: str | None) -> st
     for start, end, text in sorted(edits, key=lambda edit: edit[:2], reverse=True):
         data = data[:start] + text + data[end:]
     return data.decode("utf-8", "replace")
+
+
+def _put_beside(key: str, group: bytes) -> bytes:
+    """Return a changed group of tests as it stands after the base's: new tests in it stay, in a scope of their own."""
+    if "::mod_item " in key:
+        return b"\n\n" + _MODULE.sub(rb"mod beside_\1 {", group, count=1)
+    return b"\n" + group if key.startswith("block ") else b""
 
 
 def _fit(test: bytes, data: bytes, place: int, key: str) -> bytes:

@@ -126,3 +126,18 @@ def test_a_new_inline_test_may_stay() -> None:
     after = PYTHON.replace('"""Sums."""', '"""Sums.\n\n    >>> 1 + 1\n    2\n    """')
     assert restored("calc.py", PYTHON, after) is None
     assert restored("calc.py", PYTHON + "\n\n    def test_new():\n        assert True\n", PYTHON) is not None
+
+
+def test_new_tests_in_a_module_or_block_of_tests_stay_beside_those_of_the_base() -> None:
+    new = "#[test]\n    fn multiplies() { assert_eq!(multiply(2, 3), 6); }\n\n    #[test]\n    fn adds()"
+    after = restored(
+        "src/lib.rs",
+        RUST,
+        RUST.replace("#[test]\n        fn adds()", new).replace("3), 5); }\n    }", "3), 6); }\n    }"),
+    )
+    assert after and after.count("mod tests {") == 1 and after.count("fn adds()") == 2
+    base, beside = after.split("mod beside_tests {")
+    assert "assert_eq!(add(2, 3), 5)" in base and "multiplies" not in base and "fn multiplies()" in beside
+    assert beside.count("{") + 1 == beside.count("}") and "#[cfg(test)]" in base.rpartition("}")[2]
+    block = restored("calc.ts", VITEST, VITEST.replace("it('adds'", "it('is new', () => {})\n      it('adds'"))
+    assert block and block.count("import.meta.vitest) {") == 2 and block.index("toBe(5)") < block.index("is new")
