@@ -44,7 +44,7 @@ _OLD = tuple(
 """What a sentence says of a text that there is and that will not be there any more: `§N` stands for the text."""
 _CHANGES = re.compile(
     r"\b(?:chang|updat|adapt|adjust|rewr|edit|mov|renam|remov|delet|drop|replac|extend|reword|becom|regist|overrid)\w*"
-    r"|\b(?:instead|in place of|no longer|now|too|also|new|gets?|gains?|adds?|tells?|says? so)\b"
+    r"|\b(?:configured? to|instead|in place of|no longer|now|too|also|new|gets?|gains?|adds?|tells?|says? so)\b"
 )
 _CHANGES_TESTS = re.compile(
     r"\b(?:chang|updat|adapt|adjust|rewr|edit|mov|renam|remov|delet|drop|replac|reword)\w*|\bno longer\b"

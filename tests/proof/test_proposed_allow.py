@@ -57,6 +57,7 @@ def proposed(root: Path, *sentences: str, rules: Protection = RULES) -> list[str
         ("The tests in `tests/golden/usage.txt` are adapted", ["tests/golden/usage.txt"]),
         ("`npm test` runs the linter, too", ["package.json"]),
         ("An override in `pyproject.toml` tells mypy", ["pyproject.toml"]),
+        ("`mypy` is configured to be strict in pyproject.toml", ["pyproject.toml"]),
         ("`pyproject.toml` registers the new plugin `calc/testing.py`", ["calc/testing.py", "pyproject.toml"]),
     ],
 )
