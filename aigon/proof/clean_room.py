@@ -31,6 +31,7 @@ from aigon.proof.findings import Changed
 from aigon.proof.frozen import Frozen
 from aigon.proof.inputs import find_inputs
 from aigon.proof.kept_tests import TestFiles, find_kept_tests
+from aigon.text.amounts import join_words
 
 if TYPE_CHECKING:
     from aigon.proof.negative_control import Control
@@ -365,10 +366,10 @@ def run_proof(
         control = run_control(bench, tree, laid_over, checks, of_base, [row.path for row in rows])
     commands = len(criteria.list_commands(job.spec.criteria))
     parts = ((len(checks) - commands, "check"), (commands, "command"), (weighed, "new test"))
-    ran = " and ".join(f"{number} {noun}{'s' * (number > 1)}" for number, noun in parts if number)
+    ran = join_words([f"{number} {noun}{'s' * (number > 1)}" for number, noun in parts if number] or ["nothing to run"])
     return ProofResult(
         bench.rooms.mechanism,
-        ran or "nothing to run",
+        ran,
         against,
         with_base,
         touched,

@@ -5,6 +5,7 @@ are in tests that ran and passed has not been taken away, whatever it is called 
 JavaScript, TypeScript, Rust and Go a test is the same if it is word for word, comments aside.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -29,6 +30,11 @@ class TestFiles:
             self.before[path] = before
         if after is not None:
             self.after[path] = after
+
+    def is_only_added_to(self, path: str) -> bool:
+        """Whether the file still holds every line that it held before."""
+        before, after = (Counter(texts.get(path, "").splitlines()) for texts in (self.before, self.after))
+        return before <= after
 
 
 def find_kept_tests(lost: Collection[str], now: Mapping[str, TestResult], files: TestFiles) -> frozenset[str]:

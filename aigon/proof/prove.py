@@ -164,7 +164,10 @@ def _judge_base_tests(job: Job, proof: ProofResult) -> tuple[Concern, ...]:
         mendable = not job.protection.asks_for(paths)
         return (Concern(BASE_TESTS, "review", what, paths, key, mendable),)
     config = (*proof.touched.configuration, *proof.touched.inputs)
-    tests = tuple(path for path in proof.touched.files.before if path not in proof.touched.inputs)
+    files = proof.touched.files
+    tests = tuple(
+        path for path in files.before if path not in proof.touched.inputs and not files.is_only_added_to(path)
+    )
     named = {"changed-config": config, "changed-tests": tests}
     says = "changed, and everything passes with the base's version, too"
     return tuple(

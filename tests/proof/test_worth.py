@@ -1,5 +1,6 @@
 """What new tests are worth: they have to notice when what the change does is altered."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -58,9 +59,9 @@ def put(into, what):
 '''
 
 
-def altered(*, inside: bool = False, altering: bool = True) -> dict[str, object]:
+def altered(*, inside: bool = False, drawn: Drawn = DRAWN) -> dict[str, object]:
     """The names of the altered module."""
-    text = python.alter(CODE.lstrip(), BASE, inside=inside, drawn=replace(DRAWN, altering=altering))
+    text = python.alter(CODE.lstrip(), BASE, inside=inside, drawn=drawn)
     assert text is not None
     names: dict[str, object] = {"__name__": "altered"}
     exec(compile(text, "altered.py", "exec"), names)
@@ -95,6 +96,22 @@ def test_only_an_assertion_notices_what_is_altered(notices: str, inside: bool | 
 
     assert passes(False) == (inside is not False)
     assert passes(True) == (inside is None)
+
+
+@pytest.mark.parametrize(
+    ("notices", "passes"),
+    [
+        ("assert parse('1 2')", False),
+        ("assert largest('1 3 2') is not None", False),
+        ("assert largest('1 3 2')", False),
+        ("parse('1 2')", True),
+    ],
+)
+def test_who_asks_whether_there_is_a_value_notices_that_there_is_none(notices: str, passes: bool) -> None:
+    names = altered(drawn=replace(DRAWN, emptying=True))
+    test = {name: value for name, value in names.items() if name != DRAWN.name}
+    with nullcontext() if passes else pytest.raises(AssertionError):
+        exec(notices, test)
 
 
 def test_code_works_as_before_where_only_tests_see_other_values() -> None:
@@ -166,7 +183,7 @@ def test_only_what_does_not_pass_without_them_has_to_be_looked_at() -> None:
 
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_copy_that_alters_nothing_does_as_the_code(inside: bool) -> None:
-    copied = altered(inside=inside, altering=False)
+    copied = altered(inside=inside, drawn=replace(DRAWN, altering=False))
     test = {name: value for name, value in copied.items() if name != DRAWN.name}
     exec("assert (largest('1 2'), LIMIT, Basket([1]).items) == (2, 5, [1])", test)
     with pytest.raises(ValueError):

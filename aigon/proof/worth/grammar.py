@@ -14,6 +14,7 @@ _HELPER = """
 function aigon_alter(value: any): any {
   const alter = (each: any, depth: any): any => {
     if (each === null || each === undefined) return "WORD";
+    if (EMPTYING && !(each instanceof Promise)) return null;
     if (typeof each === "boolean") return !each;
     if (typeof each === "number") return each + NUMBER;
     if (typeof each === "string") return each + "WORD";
@@ -50,7 +51,12 @@ def alter(
         return None
     wanted = list(_list_functions(source, source.root, base, named))
     if source.language in ("rust", "go"):
-        edits = [edit for node in wanted if drawn.altering for edit in _exchange(source, node, drawn, inside)]
+        edits = [
+            edit
+            for node in wanted
+            if drawn.altering and not drawn.emptying
+            for edit in _exchange(source, node, drawn, inside)
+        ]
         helper = ""
     else:
         edits = [edit for node in wanted for edit in _wrap(source, node, drawn.name, inside)]

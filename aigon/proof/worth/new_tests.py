@@ -142,11 +142,11 @@ def weigh_new_tests(
         tree = replace(tree, name=_leave_out_others(tree, new, tested))
         if not set(new) <= weighing.find_passed(tree.name):
             weighing.unfit = weighing.unfit or "they do not pass without the others, and all of them take too long"
-    for inside in (False, True):
-        altered = alter_all(product, drawn, named, inside=inside)
+    counts = list_counting(checks, results)  # else nothing follows but a note
+    for way, inside in ((drawn, False), (drawn, True), (replace(drawn, emptying=True), False)):
+        altered = alter_all(product, way, named, inside=inside)
         # Who notices the very same text without other values has looked at the copy, and not at what it does.
-        counts = list_counting(checks, results)  # else nothing follows but a note
-        still = replace(drawn, altering=False)
+        still = replace(way, altering=False)
         weighing.try_on(tree, altered, alter_all(product, still, named, inside=inside) if counts else {})
     if named is not None and weighing.open and not weighing.unfit and (base := _with_code_of_base(tree)):
         weighing.open -= weighing.find_noticed(base)

@@ -9,21 +9,24 @@ from dataclasses import dataclass, field
 class Drawn:
     """What an alteration is called and made of: drawn for each proof, so that no test can know it.
 
-    A copy that is not `altering` has the same text and gives true values away.
+    A copy that is not `altering` has the same text and gives true values away. One that is `emptying` gives nothing
+    away, which a test notices that only asks whether there is a value.
     """
 
     name: str = field(default_factory=lambda: f"v{secrets.token_hex(4)}")
     word: str = field(default_factory=lambda: secrets.token_hex(3))
     number: int = field(default_factory=lambda: 11 + secrets.randbelow(80))
     altering: bool = True
+    emptying: bool = False
 
     def fill(self, text: str) -> str:
         """Return the text of a helper with what was drawn."""
-        filled = text.replace("ALTERING", repr(self.altering)).replace("WORD", self.word)
+        filled = text.replace("ALTERING", repr(self.altering)).replace("EMPTYING", repr(self.emptying))
+        filled = filled.replace("WORD", self.word)
         return filled.replace("NUMBER", str(self.number)).replace("aigon_alter", self.name)
 
 
-ALTERING, NUMBER = True, 17
+ALTERING, EMPTYING, NUMBER = True, False, 17
 """What stands for something drawn in the text below."""
 
 
@@ -42,6 +45,8 @@ def aigon_alter(value, inside=False):
     def alter(value, depth):
         if value is None:
             return "WORD"
+        if EMPTYING:
+            return None
         if isinstance(value, enum.Enum):
             members = list(type(value))
             return members[(members.index(value) + 1) % len(members)]
