@@ -179,7 +179,7 @@ def test_the_feature_template_has_no_criteria_of_its_own() -> None:
 def test_examples_of_the_feature_template_become_criteria_outside_their_fence() -> None:
     raw = (ROOT / "templates/specs/feature.md").read_bytes()
     spec = parse_spec(re.sub(rb"(?m)^```.*\n", b"", raw))
-    assert [c.kind for c in spec.criteria] == ["verify", "metric", "check", "human", "check"]
+    assert [c.kind for c in spec.criteria] == ["verify", "prints", "metric", "check", "human", "check"]
 
 
 def configuration_keys() -> set[str]:
