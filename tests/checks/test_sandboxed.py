@@ -179,6 +179,16 @@ def test_a_check_that_needs_more_stops_the_run_with_the_line_to_add(lab: Lab) ->
     assert done.code == 0, done.out + done.err
 
 
+def test_a_failing_check_that_leaves_files_is_tried_outside_on_a_copy_of_its_own(lab: Lab) -> None:
+    lab.spec("done <!-- check: tests -->")
+    lab.agent("printf 'text\\n' > done.txt")
+    lab.write("Makefile", f"test:\n\tdate > made.log\n\t{DONE_WHEN}\n")
+    lab.write(".gitignore", ".aigon/runs/\n.aigon/loop-state*\n*.log\n")
+    lab.commit("a check")
+    done = lab.aigon("feature-implement", "42", "--loop", env={"AIGON_SANDBOX": "auto"})
+    assert done.code == 0, done.out + done.err
+
+
 @pytest.mark.slow
 def test_a_check_whose_output_names_nothing_may_be_run_without_a_sandbox(lab: Lab) -> None:
     stopped = run_baseline(lab, f"test -e {lab.home}/mine-agent")
