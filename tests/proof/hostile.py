@@ -75,7 +75,7 @@ DECIDED = st.one_of(
 )
 """Kinds of criteria, each with what can follow its colon."""
 CRITERION = st.builds(
-    lambda number, text, checked, decided: Criterion(number, 1, text, checked, *decided, 0),
+    lambda number, text, checked, decided: Criterion(number, 1, text, checked, decided[0], decided[1], 0),
     st.integers(1, 5),
     TEXT,
     st.booleans(),
