@@ -28,8 +28,8 @@ from aigon.model.criteria import Spec
 from aigon.process import capacity, orphans
 from aigon.process.stop import Stop
 from aigon.profiles.protection import Protection
-from aigon.proof.clean_room import opened, rooms_for
 from aigon.proof.protection import protection_of
+from aigon.proof.rooms import opened, rooms_for
 
 NO_SPEC = Spec(b"", "", {}, (), None)
 

@@ -16,7 +16,7 @@ from aigon.model.criteria import Criterion
 from aigon.proof.criteria import read_printed_number
 
 if TYPE_CHECKING:
-    from aigon.proof.clean_room import ProofBench
+    from aigon.proof.bench import ProofBench
 
 RULE = "clock"
 SHORTEST, LONGEST = 0.1, 3.0

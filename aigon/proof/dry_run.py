@@ -22,7 +22,7 @@ from aigon.observation.observer import Observer
 from aigon.observation.reads import Observation, read_observation
 from aigon.proof import frozen
 from aigon.proof.base_tests import find_lost_tests
-from aigon.proof.clean_room import find_failure, list_deciding, make_bench, name_for_people, name_in_record
+from aigon.proof.bench import find_failure, list_deciding, make_bench, name_for_people, name_in_record
 from aigon.proof.frozen import Frozen, Tested
 from aigon.proof.vacuity import results_of
 

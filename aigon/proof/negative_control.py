@@ -21,7 +21,7 @@ from aigon.syntax import language_of
 from aigon.text.shell import list_commands
 
 if TYPE_CHECKING:
-    from aigon.proof.clean_room import ProofBench
+    from aigon.proof.bench import ProofBench
 
 RULE = "negative-control"
 SHARE = 0.8

@@ -6,7 +6,7 @@ from pathlib import Path
 from aigon.checks.dependencies import find_dependency_folders
 from aigon.job.job import ProofPlan
 from aigon.profiles.ecosystem import Setup
-from aigon.proof.clean_room import rooms_for
+from aigon.proof.rooms import rooms_for
 from tests.compare.bench import job_of, spec_of, world_of
 from tests.lab import Lab
 

@@ -1,0 +1,243 @@
+"""Run deciding checks in clean rooms, and tell what speaks against each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from aigon.checks.execution import CRITERION, make_skipped
+from aigon.checks.measurement import HOPELESS, LONGEST, RUNS
+from aigon.checks.schedule import Schedule, run_checks
+from aigon.git import objects
+from aigon.isolation import dependencies
+from aigon.isolation.clean_room import CleanRoom
+from aigon.job.job import Job
+from aigon.job.results import Measurement, Result
+from aigon.job.world import CheckEnvironment, World
+from aigon.model.checks import Check, Finding, Problem, TestResult
+from aigon.observation.observer import Observer
+from aigon.proof import criteria
+from aigon.proof.base_tests import find_lost_tests, leave_out_files
+from aigon.proof.frozen import Frozen
+from aigon.proof.kept_tests import TestFiles, find_kept_tests
+from aigon.proof.rooms import Rooms, opened, rooms_for
+
+_SUBJECT_ROLES = ("lint", "types", "build")
+"""Roles of checks that read the project as their subject."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What speaks against one check or command."""
+
+    summary: str
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProofBench:
+    """What every run of one proof has in common. `durations` are the last ones in seconds, by check.
+
+    The tests in `theirs` need not pass as on the base: the spec allows to change them, or people did. `lacking` are
+    submodules that no room had.
+    """
+
+    job: Job
+    world: World
+    rooms: Rooms
+    folder: Path
+    durations: Mapping[str, float]
+    record: Frozen
+    theirs: tuple[str, ...]
+    lacking: set[str] = field(default_factory=set)
+
+    def run(
+        self,
+        tree: str,
+        checks: Sequence[Check],
+        name: str,
+        *,
+        of_people: bool = False,
+        observer: Observer | None = None,
+        overlay: Mapping[str, bytes | None] | None = None,
+    ) -> dict[str, Result]:
+        """Run checks on a clean export of `tree`; their output goes to the folder `name`. Raises AigonError.
+
+        What Python compiles on a tree that is `of_people` alone serves the rooms after it. With an `observer`
+        those that may read more than their subject run one after the other. The files in `overlay` stand in place of
+        the tree's, and are in no repository; what is None is left out. What is measured and too slow runs again on an
+        export of its own, where it finds nothing that an earlier run kept.
+        """
+        if not checks:
+            return {}
+        checks = [replace(check, runs=1) for check in checks]
+        results = self._run_once(tree, checks, name, of_people, observer, overlay)
+        for number in range(2, 1 if observer else RUNS + 1):
+            slow = [check for check in checks if _is_worth_another_run(check, results[check.name], number)]
+            again = self._run_once(tree, slow, f"{name}-{number}", overlay=overlay)
+            results |= {each: _choose_quicker(results[each], result, number) for each, result in again.items()}
+        return results
+
+    def _run_once(
+        self,
+        tree: str,
+        checks: Sequence[Check],
+        name: str,
+        of_people: bool = False,
+        observer: Observer | None = None,
+        overlay: Mapping[str, bytes | None] | None = None,
+    ) -> dict[str, Result]:
+        if not checks or self.world.stop.now:
+            return {check.name: Result(make_skipped(check, "the run was stopped")) for check in checks}
+        with opened(self.job, self.world, self.rooms, tree) as (inside, room):
+            self.lacking.update(room.exported.missing)
+            for path, data in (overlay or {}).items():
+                _write_over(room.root / path, data)
+            # Every check, whatever another says; nothing that was remembered counts.
+            plan = Schedule(
+                0,
+                self.folder / name,
+                lambda _paths: "",
+                self.durations,
+                self.job.slots,
+                stop_on_first_failure=False,
+                use_cache=False,
+            )
+            if observer:
+                results = self._run_observed(inside, room, checks, plan, observer)
+            else:
+                results = _run_silently(inside, checks, plan)
+            if of_people:
+                place = self.world.home / "bytecode" / self.job.name
+                if compiled := dependencies.take_bytecode(room, place, self.rooms.needs.lent):
+                    self.world.attend(compiled)
+            return {result.finding.check: result for result in results}
+
+    def _run_observed(
+        self, inside: World, room: CleanRoom, checks: Sequence[Check], plan: Schedule, observer: Observer
+    ) -> tuple[Result, ...]:
+        ran = [*_run_silently(inside, [check for check in checks if check.role in _SUBJECT_ROLES], plan)]
+        place = inside.checks_run_in
+        observer.enter(place, objects.list_entries(self.world.workspace.trusted, self.world.workspace.tree()))
+        for check in (check for check in checks if check.role not in _SUBJECT_ROLES):
+            dependencies.forget_own_bytecode(room, self.rooms.needs.lent)  # else the sources are not read again
+
+            def run(place: CheckEnvironment, check: Check = check) -> None:
+                ran.extend(_run_silently(replace(inside, place=place), [check], plan))
+
+            observer.observe(name_in_record(check), place, run)
+        return tuple(ran)
+
+    def find_lost(self, check: Check, result: Result, files: TestFiles | None = None) -> tuple[Problem, ...]:
+        """Return the base's tests that did not pass now, without those that are elsewhere in the touched `files`."""
+        tested = self.record.tested.get(name_in_record(check))
+        if tested is None:
+            return ()
+        base = leave_out_files(tested.tests, self.theirs)
+        if files and (gone := [test for test in base if test not in result.tests]):
+            kept = find_kept_tests(gone, result.tests, files)
+            base = {test: outcome for test, outcome in base.items() if test not in kept}
+        return find_lost_tests(base, result.tests, tested.reported, result.reported)
+
+    def list_base_tests(self, check: Check) -> dict[str, TestResult]:
+        """Return the tests that a check ran on the base, without those that need not pass as they did there."""
+        tested = self.record.tested.get(name_in_record(check))
+        return leave_out_files(tested.tests, self.theirs) if tested else {}
+
+    def find_failed(self, checks: Sequence[Check], results: Mapping[str, Result], *, whole: bool) -> dict[str, Trouble]:
+        """Return what failed, by check; with `whole` also what no longer runs of the base's tests."""
+        failed = {}
+        for check in checks:
+            if trouble := find_trouble(self.job, check, results[check.name]):
+                failed[check.name] = trouble
+            elif whole and (lost := self.find_lost(check, results[check.name])):
+                failed[check.name] = describe_lost(check, lost)
+        return failed
+
+
+def _run_silently(inside: World, checks: Sequence[Check], plan: Schedule) -> tuple[Result, ...]:
+    """Run checks and tell no step: to those who watch, a proof is one check."""
+    running = run_checks(inside, checks, plan)
+    try:
+        while True:
+            next(running)
+    except StopIteration as end:
+        results: tuple[Result, ...] = end.value
+    return results
+
+
+def _write_over(file: Path, data: bytes | None) -> None:
+    """Give a file of a room another content, with the mode that it has; None: remove it."""
+    if data is None or file.is_symlink():
+        file.unlink(missing_ok=True)
+    if data is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+
+
+def _is_worth_another_run(check: Check, result: Result, number: int) -> bool:
+    if result.measured is None or result.finding.duration * number > LONGEST:
+        return False
+    return check.enough < result.measured.value <= HOPELESS * check.enough
+
+
+def _choose_quicker(result: Result, again: Result, runs: int) -> Result:
+    """Return the later result with the better measurement of both; one that failed stands."""
+    if result.measured is None or again.measured is None:
+        return again
+    return replace(again, measured=Measurement(min(result.measured.value, again.measured.value), runs))
+
+
+def make_bench(
+    job: Job, world: World, record: Frozen, tree: str, folder: Path, findings: Sequence[Finding]
+) -> ProofBench:
+    """Return the rooms for a proof of this tree. Raises AigonError (exit 7) if none can be made."""
+    rooms = rooms_for(job, world, tree, record.folders, folder)
+    theirs = tuple(record.theirs)
+    if job.protection.allow:
+        paths = objects.list_entries(world.workspace.trusted, job.base_commit)
+        theirs = (*filter(job.protection.allowed, paths), *theirs)
+    durations = {finding.check: finding.duration for finding in findings}
+    return ProofBench(job, world, rooms, folder, durations, record, theirs)
+
+
+def list_deciding(job: Job) -> tuple[Check, ...]:
+    """Return the checks that have to pass, those at the end only among them, and the commands of the criteria."""
+    known = job.demand.known_failures
+    checks = tuple(check for check in job.checks if check.name not in known)
+    return (*checks, *criteria.list_commands(job.spec.criteria))
+
+
+def find_failure(job: Job, check: Check, result: Result) -> str:
+    """Return why a result does not count as proven; empty if it does."""
+    if result.finding.status != "pass":
+        return result.finding.summary or result.finding.status
+    verdict = criteria.judge_by_command(job.spec.criteria, check, result)
+    return verdict.reason if verdict and verdict.status != "met" else ""
+
+
+def find_trouble(job: Job, check: Check, result: Result) -> Trouble | None:
+    """Return what speaks against a check by its own result; None if it passed."""
+    why = find_failure(job, check, result)
+    return Trouble(f"{name_for_people(check)}: {why}", list_problems(result)) if why else None
+
+
+def name_in_record(check: Check) -> str:
+    """Return what the record calls a check: a criterion's command by its words, since criteria are renumbered."""
+    return check.name if check.source != CRITERION else f"criterion: {check.argv[-1]}"
+
+
+def name_for_people(check: Check) -> str:
+    """Return `criterion 3` for a criterion's command, else the check's title."""
+    return f"criterion {check.name.rpartition('-')[2]}" if check.source == CRITERION else check.title
+
+
+def describe_lost(check: Check, problems: tuple[Problem, ...]) -> Trouble:
+    first = problems[0]
+    more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
+    lost = f"tests of the base do not pass: {first.test}: {first.message}{more}"
+    return Trouble(f"{name_for_people(check)}: {lost}", problems)
+
+
+def list_problems(result: Result) -> tuple[Problem, ...]:
+    finding = result.finding
+    return finding.problems or ((Problem(finding.excerpt[-1000:]),) if finding.excerpt else ())

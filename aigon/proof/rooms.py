@@ -1,0 +1,103 @@
+"""Make the clean rooms of one proof: by which mechanism, with which dependencies."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from aigon.checks.dependencies import Dependencies, choose_dependencies, keep_folder, locate_kept, run_setup
+from aigon.git import objects
+from aigon.isolation import clean_room, dependencies, mechanisms
+from aigon.isolation.check_sandbox import CheckSandbox
+from aigon.isolation.clean_room import CleanRoom
+from aigon.isolation.dependencies import Bytecode
+from aigon.isolation.machine_paths import find_shared_tools, list_other_checkouts
+from aigon.isolation.mechanisms import Isolation
+from aigon.job.job import Job
+from aigon.job.world import CheckEnvironment, CheckStart, World
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """How rooms are made for one proof: by which mechanism, with which dependencies, logging where."""
+
+    mechanism: Isolation
+    needs: Dependencies
+    logs: Path
+
+
+def rooms_for(job: Job, world: World, tree: str, before: Mapping[str, str], logs: Path) -> Rooms:
+    """Return what the rooms of one proof have in common. Dependencies that have changed are made here, once.
+
+    `before` are the dependency folders as they were before any agent ran. Raises AigonError (exit 7).
+    """
+    root = world.workspace.root
+    entries = objects.list_entries(world.workspace.trusted, tree)
+    needs = choose_dependencies(root, job.proof.setups, before, entries)
+    rooms = Rooms(mechanisms.choose_isolation(root, job.proof.isolation, job.proof.network), needs, logs)
+    for setup in needs.due:
+        seen_as = root if rooms.mechanism in ("bwrap", "namespaces") else _locate_rooms(job, world)
+        place = locate_kept(world.home, setup, entries, job.proof.setups, seen_as)
+        if not place.exists():
+            own = _keep_from_caches(job, world) if dependencies.has_linked_file(root / setup.makes) else (job, world)
+            with opened(*own, rooms, tree) as (inside, room):
+                run_setup(_put_online(inside, room), setup, logs)
+                keep_folder(room.root / setup.makes, place)
+        place.parent.touch()  # in use: others that make theirs leave it alone
+        needs = replace(needs, given={**needs.given, setup.makes: place})
+        rooms = replace(rooms, needs=needs)
+    return rooms
+
+
+def _keep_from_caches(job: Job, world: World) -> tuple[Job, World]:
+    """Return the same with download caches that are empty.
+
+    Package managers link files of a cache into the folder: what was changed in one place was changed in both.
+    """
+    names = {name for name, place in job.proof.caches.items() if place.startswith(".cache/")}
+    caches = {name: place for name, place in job.proof.caches.items() if name not in names}
+    env = {name: value for name, value in world.check_env.items() if name not in names}
+    plan = replace(job.proof, home="throwaway", caches=caches)
+    return replace(job, proof=plan), replace(world, check_env=env)
+
+
+@contextmanager
+def opened(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[World, CleanRoom]]:
+    """Yield a world whose checks run in a room with `tree`. Raises AigonError (exit 7) if none can be made."""
+    root = world.workspace.root
+    with clean_room.open_room(
+        world.workspace.trusted,
+        tree,
+        _locate_rooms(job, world),
+        world.check_env,
+        isolation=rooms.mechanism,
+        hidden=(world.home, *list_other_checkouts(root)),
+        shown=find_shared_tools(root, world.check_env.get("PATH", ""), rooms.needs.lent),
+        lent={**{name: root / name for name in rooms.needs.lent}, **rooms.needs.given},
+        home=job.proof.home,
+        places=job.proof.caches,
+        box=(box := world.find(CheckSandbox)),
+    ) as room:
+
+        def wrap_command(argv: Sequence[str], cwd: Path, start: CheckStart) -> Sequence[str]:
+            is_closed = job.proof.network == "closed" and not (box and box.opens_network(start.name))
+            return (room.wrap_offline if is_closed else room.wrap_command)(argv, cwd, start)
+
+        place = CheckEnvironment(room.seen_as, room.env, wrap_command, room.scratch, room.root)
+        inside = replace(world, place=place, keeps=False)
+        if compiled := world.find(Bytecode):
+            compiled.put(room, rooms.needs.lent)
+        for setup in rooms.needs.each_time:
+            run_setup(_put_online(inside, room), setup, rooms.logs)
+        yield inside, room
+
+
+def _put_online(inside: World, room: CleanRoom) -> World:
+    """Return the same with a network, for what fetches dependencies."""
+    assert inside.place is not None, "a room is a place"
+    return replace(inside, place=replace(inside.place, wrap_command=room.wrap_command))
+
+
+def _locate_rooms(job: Job, world: World) -> Path:
+    """Return the same folder for each room of a feature, so that what is made for one fits the next."""
+    return (world.rooms or world.home / "rooms") / job.name
