@@ -122,7 +122,7 @@ def test_leftovers_of_a_killed_run_are_known_by_their_environment_alone() -> Non
             while not (list_children(ours.pid) and list_children(other.pid)):
                 assert time.monotonic() < limit
             left = list_children(ours.pid)
-            assert end_leftovers_of_run("run-1") == 2
+            assert end_leftovers_of_run("run-1") >= 2  # the shell may have begun another sleep by then
             assert ours.wait(5) == -signal.SIGKILL
             assert all(gone(pid) for pid in left)
             assert other.poll() is None
