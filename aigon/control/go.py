@@ -32,18 +32,9 @@ _VALUES = Values(
         "true": lambda *_: "false",
         "false": lambda *_: "true",
     },
-    frozenset(
-        (
-            "unary_expression",
-            "composite_literal",
-            "literal_value",
-            "literal_element",
-            "slice_type",
-            "type_identifier",
-            "array_type",
-            "keyed_element",
-            "map_type",
-        )
+    words(
+        "unary_expression composite_literal literal_value literal_element slice_type type_identifier "
+        "array_type keyed_element map_type"
     ),
 )
 

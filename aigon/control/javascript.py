@@ -6,25 +6,8 @@ from aigon.control.places import ASSERTION, LITERAL, UNSURE, VALUE, AlterableTes
 from aigon.syntax import Node, Source
 
 _TESTS = words("it test specify")
-_EQUAL = frozenset(
-    [
-        "toBe",
-        "toEqual",
-        "toStrictEqual",
-        "equal",
-        "equals",
-        "eq",
-        "eql",
-        "deepEqual",
-        "strictEqual",
-        "deepStrictEqual",
-        "is",
-        "same",
-    ]
-)
-_LITERAL = _EQUAL | frozenset(
-    ["toHaveLength", "toContain", "toContainEqual", "toMatchObject", "toBeCloseTo", "toHaveProperty"]
-)
+_EQUAL = words("toBe toEqual toStrictEqual equal equals eq eql deepEqual strictEqual deepStrictEqual is same")
+_LITERAL = _EQUAL | words("toHaveLength toContain toContainEqual toMatchObject toBeCloseTo toHaveProperty")
 """Matchers whose literal is what is expected; only that of the first ones can be exchanged whatever it is."""
 _OPPOSITES = {
     "strictEqual": "notStrictEqual",
@@ -39,9 +22,7 @@ _OPPOSITES = {
 }
 _OPPOSITES |= {opposite: name for name, opposite in _OPPOSITES.items()}
 _FUNCTIONS = words("arrow_function function_expression function generator_function")
-_BRANCHES = frozenset(
-    ["if_statement", "for_statement", "for_in_statement", "while_statement", "try_statement", "switch_case"]
-)
+_BRANCHES = words("if_statement for_statement for_in_statement while_statement try_statement switch_case")
 _FAILS = "throw new Error('control');"
 _WRAP = (
     "((v) => typeof v === 'number' ? (v + {step} === v ? -v : v + {step})"
@@ -70,9 +51,7 @@ _VALUES = Values(
         "null": lambda _source, _node, draw: str(draw.step),
         "undefined": lambda _source, _node, draw: str(draw.step),
     },
-    frozenset(
-        ["array", "object", "pair", "property_identifier", "unary_expression", "identifier", "parenthesized_expression"]
-    ),
+    words("array object pair property_identifier unary_expression identifier parenthesized_expression"),
     _WRAP,
     words("call_expression await_expression"),
 )

@@ -6,21 +6,9 @@ from collections.abc import Iterator
 from aigon.control.places import ASSERTION, LITERAL, UNSURE, AlterableTest, Draw, Edit, Place, Values, words
 from aigon.syntax import Node, Source
 
-_EQUAL = frozenset(
-    [
-        "assertEqual",
-        "assertEquals",
-        "assertListEqual",
-        "assertDictEqual",
-        "assertTupleEqual",
-        "assertSetEqual",
-        "assertSequenceEqual",
-        "assertMultiLineEqual",
-        "assertCountEqual",
-        "assert_equal",
-        "assert_array_equal",
-        "eq_",
-    ]
+_EQUAL = words(
+    "assertEqual assertEquals assertListEqual assertDictEqual assertTupleEqual assertSetEqual "
+    "assertSequenceEqual assertMultiLineEqual assertCountEqual assert_equal assert_array_equal eq_"
 )
 _RAISES = words("raises assertRaises assertRaisesRegex warns assertWarns assertWarnsRegex")
 _OPPOSITES = {

@@ -3,14 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from aigon.control.places import ASSERTION, LITERAL, UNSURE, AlterableTest, Draw, Edit, Place
+from aigon.control.places import ASSERTION, LITERAL, UNSURE, AlterableTest, Draw, Edit, Place, words
 from aigon.syntax import Node, Source
 
 _IS_TEST = re.compile(r"#\[\s*(?:\w+::)*(?:test|rstest|test_case)\b")
 _OPPOSITES = {"assert_eq": "assert_ne", "assert_ne": "assert_eq"}
-_BRANCHES = frozenset(
-    ["if_expression", "for_expression", "while_expression", "loop_expression", "match_arm", "closure_expression"]
-)
+_BRANCHES = words("if_expression for_expression while_expression loop_expression match_arm closure_expression")
 _INTEGER = re.compile(r"(\d[\d_]*)((?:[iu](?:8|16|32|64|128|size))?)")
 _FLOAT = re.compile(r"(\d[\d_]*\.[\d_]*)((?:_?f(?:32|64))?)")
 _FAILS = 'panic!("control");'

@@ -37,8 +37,10 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
     plan, ran, answers = yield from _run_all(job, world, snapshot, state)
     if not snapshot.number and (box := world.find(CheckSandbox)):
         both = (*zip(job.checks, ran, strict=True), *zip(asked, answers, strict=True))
-        with open_check_copy(job, world, job.checks, snapshot.number) as place_of:  # that of before is closed
-            _require_same_outside(world, box, replace(plan, place_of=place_of), both)
+        failed = [(check, each.finding) for check, each in both if each.finding.status in ("fail", "error")]
+        if failed := [(check, finding) for check, finding in failed if box.confines(check.name) and not check.missing]:
+            with open_check_copy(job, world, job.checks, snapshot.number) as place_of:  # that of before is closed
+                _require_same_outside(world, box, replace(plan, place_of=place_of), failed)
     if formatted := _find_formatted(job, world, snapshot, (*ran, *answers)):
         text = f"The checks changed files of the agent's: {', '.join(formatted[:5])}. They run again on what they made"
         yield Notice(world.now(), text, "warning")
@@ -96,7 +98,9 @@ def _run_all(
     return plan, [*results[: len(each)], *late], results[len(each) :]
 
 
-def _require_same_outside(world: World, box: CheckSandbox, plan: Schedule, ran: Sequence[tuple[Check, Result]]) -> None:
+def _require_same_outside(
+    world: World, box: CheckSandbox, plan: Schedule, failed: Sequence[tuple[Check, Finding]]
+) -> None:
     """Run what failed at the baseline once more without a sandbox. Raises AigonError (exit 7) if that passes.
 
     The error says what to grant: the paths that the output names if the check passes with them, else everything.
@@ -107,10 +111,7 @@ def _require_same_outside(world: World, box: CheckSandbox, plan: Schedule, ran: 
         there = plan.place_of(world, check)
         return not world.stop.now and run_check(there, check, plan.folder / "no-sandbox").finding.status == "pass"
 
-    failed = [(check, result.finding) for check, result in ran if result.finding.status in ("fail", "error")]
     for check, finding in failed:
-        if not box.confines(check.name) or check.missing:
-            continue
         with box.lifting(check.name):
             is_same = not passes(check)
         world.sweep()

@@ -4,7 +4,7 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from aigon.checks.execution import CRITERION
@@ -101,14 +101,8 @@ def run_control(
         return Control()  # nothing that runs has changed
     seed = secrets.token_hex(8)
     control = _Run(bench, tree, with_base, seed, results).control(checks)
-    record = {
-        **{name: getattr(control, name) for name in ("seed", "altered", "commands", "plain", "lacking")},
-        "excused": control.excused,
-        "left_out": control.left_out,
-        "survived": dict(control.survived),
-    }
     if control.summary:
-        write_atomic(bench.folder / "control.json", json.dumps(record, indent=1).encode())
+        write_atomic(bench.folder / "control.json", json.dumps(asdict(control), indent=1).encode())
     return control
 
 
