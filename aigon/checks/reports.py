@@ -7,8 +7,10 @@ import shlex
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+from aigon.model.checks import Check
 from aigon.text.globs import compile_glob
 
 LARGEST_REPORT = 16 * 1024 * 1024
@@ -30,6 +32,8 @@ def is_too_large(content: bytes | None) -> bool:
 
 ADDOPTS = "PYTEST_ADDOPTS"
 """Options for every pytest that sees it (docs.pytest.org, reference, environment variables)."""
+EVERY_TEST = "--continue-on-collection-errors --maxfail=0"
+"""A file that cannot be imported, or a failure, must not keep pytest from the other tests (docs.pytest.org, flags)."""
 PAUSE = 0.05
 """Seconds between two looks. An interpreter that loads pytest takes more than twice that, so none is missed."""
 MOST_RUNS = 200
@@ -164,3 +168,8 @@ def _move_file(source: Path, target: Path) -> None:
     import shutil
 
     shutil.move(source, target)
+
+
+def add_pytest_options(check: Check, inherited: str, more: str) -> Check:
+    """Return a check whose pytest gets `more` options, beside its own or else the `inherited` ones."""
+    return replace(check, env={**check.env, ADDOPTS: f"{check.env.get(ADDOPTS, inherited)} {more}".strip()})

@@ -14,7 +14,8 @@ from itertools import count
 from pathlib import Path
 
 from aigon.checks import execution
-from aigon.compare.stand import ADDOPTS, CheckRun, Stand, load_runs, open_stand, save_runs, summarize_result
+from aigon.checks.reports import ADDOPTS, add_pytest_options
+from aigon.compare.stand import CheckRun, Stand, load_runs, open_stand, save_runs, summarize_result
 from aigon.config.models import Config
 from aigon.errors import AigonError, Exit, environment
 from aigon.files.home import ensure_home
@@ -177,11 +178,7 @@ def compile_bytecode(stand: Stand, folder: Path) -> Bytecode | None:
     """
     options = stand.world.check_env.get(ADDOPTS, "")
     checks = [
-        replace(
-            check,
-            timeout=min(check.timeout, COLLECT_SECONDS),
-            env={**check.env, ADDOPTS: f"{check.env.get(ADDOPTS, options)} --collect-only"},
-        )
+        replace(add_pytest_options(check, options, "--collect-only"), timeout=min(check.timeout, COLLECT_SECONDS))
         for check in stand.job.checks
         if check.parser == "pytest" and PREFIX not in check.env
     ]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from aigon.checks import dependencies
+from aigon.checks.reports import ADDOPTS, EVERY_TEST
 from aigon.checks.test_names import as_reported
 from aigon.config.loading import build_tool_path
 from aigon.config.models import Config
@@ -110,11 +111,6 @@ def _build_world(checkout: Checkout, config: Config, records: Records, folder: P
         redact=redaction.make_redactor(os.environ),
         keeps=False,
     )
-
-
-ADDOPTS = "PYTEST_ADDOPTS"
-EVERY_TEST = "--continue-on-collection-errors --maxfail=0"
-"""A file that cannot be imported must not keep pytest from the others (docs.pytest.org, command-line flags)."""
 
 
 def build_job(record: Frozen, plan: ProofPlan) -> Job:

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from aigon.control import go, javascript, python, rust
-from aigon.control.places import AlterableTest, Draw, Edit, Place, apply_edits
-from aigon.syntax import Source, parse
+from aigon.control.places import AlterableTest, Draw, Place
+from aigon.syntax import Edit, Source, apply_edits, parse
 
 _FINDERS = {
     "python": python.find_tests,

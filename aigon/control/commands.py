@@ -5,8 +5,8 @@ import shlex
 from collections.abc import Callable, Iterator, Sequence
 
 from aigon.control import javascript, python
-from aigon.control.places import UNSURE, AlterableTest, Draw, apply_edits, words
-from aigon.syntax import Source, parse
+from aigon.control.places import UNSURE, AlterableTest, Draw, words
+from aigon.syntax import Source, apply_edits, parse
 from aigon.text.shell import ListedCommand, list_commands
 
 _INTERPRETERS: Sequence[tuple[re.Pattern[str], str, str, Callable[[Source, str], AlterableTest]]] = (

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from aigon.control.places import ASSERTION, LITERAL, UNSURE, AlterableTest, Draw, Edit, Place, Values, words
-from aigon.syntax import Node, Source
+from aigon.control.places import ASSERTION, LITERAL, UNSURE, AlterableTest, Draw, Place, Values, words
+from aigon.syntax import Edit, Node, Source
 
 _FAILING = re.compile(r"\b(\w+)\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(")
 _LOOPS = words("for_statement func_literal expression_case default_case")

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from aigon.control.places import ASSERTION, LITERAL, UNSURE, VALUE, AlterableTest, Draw, Edit, Place, Values, words
-from aigon.syntax import Node, Source
+from aigon.control.places import ASSERTION, LITERAL, UNSURE, VALUE, AlterableTest, Draw, Place, Values, words
+from aigon.syntax import Edit, Node, Source
 
 _TESTS = words("it test specify")
 _EQUAL = words("toBe toEqual toStrictEqual equal equals eq eql deepEqual strictEqual deepStrictEqual is same")

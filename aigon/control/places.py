@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from aigon.syntax import Node, Source
+from aigon.syntax import Edit, Node, Source
 
 
 def words(text: str) -> frozenset[str]:
@@ -12,8 +12,6 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-Edit = tuple[int, int, str]
-"""First byte, the byte after the last, and what stands there instead."""
 LITERAL, VALUE, ASSERTION = 0, 2, 4
 """What is altered, the most telling first: an expected literal, what an expected expression comes to, the whole
 assertion (it has to hold no more)."""
@@ -125,10 +123,3 @@ def _walk_values(node: Node, stop: Mapping[str, Alter]) -> Iterator[Node]:
         yield found
         if found.kind not in stop:
             pending.extend(reversed(found.children))
-
-
-def apply_edits(data: bytes, edits: Sequence[Edit]) -> bytes:
-    """Return the text with every edit made; they do not overlap."""
-    for start, end, text in sorted(edits, reverse=True):
-        data = data[:start] + text.encode("utf-8", "surrogateescape") + data[end:]
-    return data

@@ -3,8 +3,8 @@
 import ast
 from collections.abc import Iterator
 
-from aigon.control.places import ASSERTION, LITERAL, UNSURE, AlterableTest, Draw, Edit, Place, Values, words
-from aigon.syntax import Node, Source
+from aigon.control.places import ASSERTION, LITERAL, UNSURE, AlterableTest, Draw, Place, Values, words
+from aigon.syntax import Edit, Node, Source
 
 _EQUAL = words(
     "assertEqual assertEquals assertListEqual assertDictEqual assertTupleEqual assertSetEqual "

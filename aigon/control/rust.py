@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from aigon.control.places import ASSERTION, LITERAL, UNSURE, AlterableTest, Draw, Edit, Place, words
-from aigon.syntax import Node, Source
+from aigon.control.places import ASSERTION, LITERAL, UNSURE, AlterableTest, Draw, Place, words
+from aigon.syntax import Edit, Node, Source
 
 _IS_TEST = re.compile(r"#\[\s*(?:\w+::)*(?:test|rstest|test_case)\b")
 _OPPOSITES = {"assert_eq": "assert_ne", "assert_ne": "assert_eq"}

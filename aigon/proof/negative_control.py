@@ -8,16 +8,16 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from aigon.checks.execution import CRITERION
-from aigon.checks.reports import ADDOPTS
+from aigon.checks.reports import ADDOPTS, add_pytest_options
 from aigon.control.alteration import Alteration, alter, find_tests, write_files
 from aigon.control.commands import alter_command, alter_script
-from aigon.control.places import AlterableTest, Draw, Edit
+from aigon.control.places import AlterableTest, Draw
 from aigon.files.atomic import write_atomic
 from aigon.git import objects
 from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check
-from aigon.syntax import language_of
+from aigon.syntax import Edit, language_of
 from aigon.text.shell import list_commands
 
 if TYPE_CHECKING:
@@ -293,18 +293,15 @@ class _Run:
         self, tree: str, checks: Sequence[Check], name: str, overlay: Mapping[str, bytes | None]
     ) -> dict[str, Result]:
         # Nobody reads why a test failed, and a test that waits for a value that never comes must not go on for long.
+        options = self.bench.world.check_env.get(ADDOPTS, "")
         hasty = (
             replace(
-                check,
-                env={**check.env, ADDOPTS: f"{self._options(check)} --tb=no --maxfail=0".strip()},
+                add_pytest_options(check, options, "--tb=no --maxfail=0"),
                 timeout=min(check.timeout, LONGEST + 5 * self.results[check.name].finding.duration),
             )
             for check in checks
         )
         return self.bench.run(tree, tuple(hasty), name, overlay=overlay)
-
-    def _options(self, check: Check) -> str:
-        return check.env.get(ADDOPTS, self.bench.world.check_env.get(ADDOPTS, ""))
 
 
 def _find_unreached(result: Result, ids: Iterable[str]) -> frozenset[str]:

@@ -5,7 +5,7 @@ that language is parsed first.
 """
 
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -23,6 +23,10 @@ _LANGUAGES: Mapping[str, Language] = {
     "rs": "rust",
     "go": "go",
 }
+
+
+Edit = tuple[int, int, str]
+"""First byte, the byte after the last, and the text that replaces them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,6 +88,13 @@ class Source:
 def language_of(path: str) -> Language | None:
     """Return what a file is written in by its ending; None if it is nothing that is parsed."""
     return _LANGUAGES.get(posixpath.splitext(path)[1][1:].lower())
+
+
+def apply_edits(data: bytes, edits: Iterable[Edit]) -> bytes:
+    """Return the text with every edit made; they do not overlap."""
+    for start, end, text in sorted(edits, reverse=True):
+        data = data[:start] + text.encode("utf-8", "surrogateescape") + data[end:]
+    return data
 
 
 @lru_cache(maxsize=64)

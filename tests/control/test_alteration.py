@@ -4,8 +4,8 @@ import pytest
 
 from aigon.control.alteration import Alteration, alter, write_files
 from aigon.control.commands import alter_command, alter_script
-from aigon.control.places import AlterableTest, apply_edits
-from aigon.syntax import parse
+from aigon.control.places import AlterableTest
+from aigon.syntax import apply_edits, parse
 
 PYTHON = """
 import pytest

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from aigon.proof.worth.values import Drawn
-from aigon.syntax import Node, Source, parse
+from aigon.syntax import Edit, Node, Source, apply_edits, parse
 
 _HELPER = """
 function aigon_alter(value: any): any {
@@ -39,7 +39,6 @@ _LEFT = ("attribute_item", "match_pattern", "type_arguments", "array_type", "ind
 """What an altered literal would only keep from being compiled."""
 _TEXTS = ("string_content", "interpreted_string_literal_content")
 _NO_VALUES = ("(", ")", ",", "spread_element", "comment")
-_Edit = tuple[int, int, str]
 
 
 def alter(
@@ -64,10 +63,7 @@ def alter(
         helper = helper if source.language != "javascript" else helper.replace(": any", "")
     if not edits:
         return None
-    data = source.data
-    for start, end, other in sorted(edits, reverse=True):
-        data = data[:start] + other.encode() + data[end:]
-    return data.decode("utf-8", "replace") + helper
+    return apply_edits(source.data, edits).decode("utf-8", "replace") + helper
 
 
 def _list_functions(source: Source, node: Node, base: str, named: Collection[str] | None) -> Iterator[Node]:
@@ -88,7 +84,7 @@ def _list_functions(source: Source, node: Node, base: str, named: Collection[str
             yield from _list_functions(source, child, base, named)
 
 
-def _wrap(source: Source, node: Node, helper: str, inside: bool) -> Iterator[_Edit]:
+def _wrap(source: Source, node: Node, helper: str, inside: bool) -> Iterator[Edit]:
     """Yield insertions that let what a function of JavaScript returns, or passes on, go through the helper."""
     values: list[Node] = []
     if node.kind == "return_statement":
@@ -112,7 +108,7 @@ def _wrap(source: Source, node: Node, helper: str, inside: bool) -> Iterator[_Ed
         yield from _wrap(source, child, helper, inside)
 
 
-def _exchange(source: Source, node: Node, drawn: Drawn, inside: bool) -> Iterator[_Edit]:
+def _exchange(source: Source, node: Node, drawn: Drawn, inside: bool) -> Iterator[Edit]:
     """Yield other literals and operators; only with `inside` another `+`, which texts know as well."""
     said = source.text(node)
     if node.kind in _LEFT:

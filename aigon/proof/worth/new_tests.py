@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from aigon.checks.execution import CRITERION
-from aigon.checks.reports import ADDOPTS
+from aigon.checks.reports import EVERY_TEST, add_pytest_options
 from aigon.checks.test_names import as_reported, list_beginnings
 from aigon.git import objects
 from aigon.job.results import Result
@@ -35,7 +35,6 @@ RULE = "new-tests"
 SHOWN = 5
 _COVERAGE = re.compile(r"(?i)cov|\bnyc\b|\bc8\b|istanbul|tarpaulin|jacoco")
 """What tools that measure coverage are called, or print: nothing else tells that a check is about it."""
-_EVERY = "--maxfail=0 --continue-on-collection-errors"
 _BROKE = re.compile(r"(?:[\w.]*\.)?(?!\w*Assert)\w*(?:Error|Exception|Exit|Interrupt)\b")
 """How a failure is worded that is an exception, and no assertion."""
 
@@ -135,7 +134,7 @@ def weigh_new_tests(
     product = {path: product[path] for path in alter_all(product, drawn, named)}
     if not product:
         return Worth(tuple(new), (), "aigon cannot alter what the change is written in")
-    chosen = [_run_every_test(check, options) for check in checks if check.name in new.values()]
+    chosen = [add_pytest_options(check, options, EVERY_TEST) for check in checks if check.name in new.values()]
     took = sum(results[check.name].finding.duration for check in chosen)
     weighing = _Weighing(run, chosen, time.monotonic() + max(LEAST, SHARE * took), set(new))
     if took > QUICK:
@@ -246,10 +245,6 @@ def _read_module(path: str) -> str:
 
 def _can_alter(path: str) -> bool:
     return language_of(path) is not None
-
-
-def _run_every_test(check: Check, options: str) -> Check:
-    return replace(check, env={**check.env, ADDOPTS: f"{check.env.get(ADDOPTS, options)} {_EVERY}".strip()})
 
 
 def _leave_out_others(tree: Tree, new: Collection[str], tested: Mapping[str, Tested]) -> str:
