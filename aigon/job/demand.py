@@ -52,9 +52,14 @@ def find_proof(demand: Demand, findings: Sequence[Finding], verdicts: Sequence[V
     )
 
 
-def is_hollow(demand: Demand, assessment: "Assessment | IterationFinished") -> bool:
-    """Return whether every criterion passed at the base and the tree adds nothing to it: a pass proves nothing then."""
-    return assessment.adds_nothing and _all_passed_at_base(demand, assessment)
+def is_hollow(demand: Demand, assessment: "Assessment | IterationFinished", *, worked: bool) -> bool:
+    """Return whether every criterion passed at the base and nothing since shows more: a pass proves nothing then.
+
+    That is if the tree adds nothing to the base, or no agent has `worked` and nobody accepted it: what people committed
+    meanwhile may be about anything.
+    """
+    idle = assessment.adds_nothing or not (worked or demand.accept_passing)
+    return idle and _all_passed_at_base(demand, assessment)
 
 
 def _all_passed_at_base(demand: Demand, assessment: "Assessment | IterationFinished") -> bool:
@@ -66,11 +71,13 @@ def with_acceptance(demand: Demand, assessment: "Assessment | IterationFinished"
     return Met((ACCEPTED, *proven.caveats)) if accepted else proven
 
 
-def describe_nothing_built(demand: Demand) -> NeedsHuman:
-    """Return the outcome if everything passes, as it did at the base, and no file has changed since."""
+def describe_nothing_built(demand: Demand, assessment: "Assessment | IterationFinished") -> NeedsHuman:
+    """Return the outcome if everything passes, as it did at the base, and nothing since shows more."""
     numbers = tuple(criterion.number for criterion in demand.criteria)
     which, it = list_criteria(numbers), "It proves" if len(numbers) == 1 else "They prove"
     reason = f"nothing was built. No file has changed, and {which} passed before the first turn. {it} nothing"
+    if not assessment.adds_nothing:
+        reason = f"no agent has worked, and {which} passed before the commits on this branch as well. {it} nothing"
     return NeedsHuman(numbers, reason, nothing_built=True)
 
 

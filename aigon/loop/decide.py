@@ -29,13 +29,13 @@ def decide(demand: Demand, limits: Limits, state: State, probe: Probe) -> Outcom
     """Return how the run ends on the latest assessment, or None to go on with another agent turn."""
     look, (immediate, late) = state.last, load_guards()
     proven = find_proof(demand, look.findings, look.verdicts) if look else None
-    if look and proven and not is_hollow(demand, look):
+    if look and proven and not is_hollow(demand, look, worked=state.used > 0):
         return with_acceptance(demand, look, proven)
     for guard in (interrupted, *immediate):
         if outcome := guard(limits, state, probe):
             return outcome
-    if proven and not _may_still_build(demand, state):
-        return describe_nothing_built(demand)
+    if look and proven and not _may_still_build(demand, state):
+        return describe_nothing_built(demand, look)
     waiting = None if limits.single else needs_human(demand, state) or given_up(state)
     waiting = waiting or needs_leave(state)
     exhausted = next((outcome for guard in late if (outcome := guard(limits, state, probe))), None)

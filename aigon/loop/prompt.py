@@ -29,7 +29,7 @@ def render_prompt(job: Job, world: World, state: State, number: int) -> str:
     """Return what the agent of iteration `number` is told."""
     look = state.last
     digest = look.feedback if look else ""
-    if look and job.demand.accept_passing and is_hollow(job.demand, look):
+    if look and job.demand.accept_passing and is_hollow(job.demand, look, worked=True):
         digest = f"{ACCEPTED_TASK}\n\n{digest}"  # the feedback alone would say that there is nothing to do
     memory = render_memory(state.tried.all, MEMORY_TOKENS, job.earlier)
     return fill_template(

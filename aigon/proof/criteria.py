@@ -51,7 +51,7 @@ def list_commands(criteria: Sequence[Criterion]) -> tuple[Check, ...]:
 def _make_check(criterion: Criterion, expected: Expectation) -> Check:
     quantity = DECISION_RULES[criterion.kind].quantity
     return Check(
-        _name_command(criterion),
+        name_command(criterion),
         "script",
         ("bash", "-c", expected.script),
         parser="any",  # it describes: the exit code decides
@@ -65,7 +65,8 @@ def _make_check(criterion: Criterion, expected: Expectation) -> Check:
     )
 
 
-def _name_command(criterion: Criterion) -> str:
+def name_command(criterion: Criterion) -> str:
+    """Return what a criterion's command is called among the checks."""
     return f"criterion-{criterion.number}"
 
 
@@ -78,7 +79,7 @@ def judge_by_results(
     def judge(criterion: Criterion) -> Verdict:
         number = criterion.number
         if criterion.kind in COMMAND_KINDS:
-            return _judge_command(criterion, ran[_name_command(criterion)])
+            return _judge_command(criterion, ran[name_command(criterion)])
         if criterion.kind == "check":
             return _judge_check(job, criterion, findings)
         if decision := find_decision(job.decisions, criterion, content):
@@ -96,7 +97,7 @@ def judge_by_results(
 
 def judge_by_command(criteria: Sequence[Criterion], check: Check, result: Result) -> Verdict | None:
     """Return the verdict on the criterion whose command `check` is; None for a check of the project's own."""
-    found = next((c for c in criteria if check.source == CRITERION and _name_command(c) == check.name), None)
+    found = next((c for c in criteria if check.source == CRITERION and name_command(c) == check.name), None)
     return _judge_command(found, result) if found else None
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import time
 from collections.abc import Generator, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,15 +18,17 @@ from aigon.job.world import World
 from aigon.journal.events import CheckFinished, CheckStarted, Event, Notice
 from aigon.journal.state import State
 from aigon.model.checks import Check, Finding
+from aigon.model.criteria import COMMAND_KINDS, Criterion, find_bound_checks
 from aigon.observation.observer import Observer
 from aigon.observation.reads import Observation, read_observation
-from aigon.proof import frozen
+from aigon.proof import criteria, frozen
 from aigon.proof.base_tests import find_lost_tests
 from aigon.proof.bench import find_failure, list_deciding, make_bench, name_for_people, name_in_record
 from aigon.proof.frozen import Frozen, Tested
-from aigon.proof.vacuity import results_of
+from aigon.proof.vacuity import criterion_key
 
 TITLE = "Clean-room dry run"
+BASE_TITLE = "Criteria on the base"
 HINT = (
     "The checks need something that git does not hold. Commit it; or say in .aigon/config.json how it gets there, "
     '"proof": {"setup": "COMMAND"}; or let programs of your home count, "proof": {"home": "real"}; variables by '
@@ -34,15 +36,55 @@ HINT = (
 )
 
 
-def record_base(job: Job, world: World, look: Assessment) -> None:
-    """Write down, before the first turn, which tests the base has, which criteria pass, what lies beside its tree."""
+def record_base(job: Job, world: World, look: Assessment, passed: Mapping[str, bool]) -> None:
+    """Write down, before the first turn, which tests the base has, what lies beside its tree, which criteria pass."""
     assert world.frozen is not None
     known = frozen.load(world.frozen)
     if known is None:
         return
     tested = {name_in_record(check): Tested(result.tests, result.reported) for check, result in look.ran}
-    passed = results_of(job.spec.criteria, look.verdicts) if look.complete and look.adds_nothing else {}
     frozen.save(world.frozen, frozen.with_base(known, tested, _list_folders(job, world), passed))
+
+
+def try_criteria_on_base(
+    job: Job, world: World, number: int, look: Assessment, record: Frozen
+) -> Generator[Event, State, dict[str, bool]]:
+    """Return by key whether the criteria that pass now passed before the branch's commits, too.
+
+    Only commands and checks are tried, in a clean room. What cannot be carried out there did not pass.
+    """
+    met = {verdict.criterion for verdict in look.verdicts if verdict.status == "met"}
+    asked = [c for c in job.spec.criteria if c.number in met and c.kind in ("check", *COMMAND_KINDS)]
+    if not asked or world.stop.now:
+        return {}
+    if job.proof.mode != "clean-room":
+        said = "the branch has commits, and without a clean room nobody knows which criteria passed before them"
+        yield Notice(world.now(), said, "warning")
+        return {}
+    yield CheckStarted(world.now(), number, "proof", BASE_TITLE)
+    roles = {check.name: check.role for check in job.checks}
+    deciding = {name for criterion in asked for name in _name_deciding(criterion, roles)}
+    checks = [check for check in (*job.checks, *criteria.list_commands(asked)) if check.name in deciding]
+    begun, folder = time.monotonic(), world.iteration_folder(0) / "base"
+    ran: dict[str, Result] = {}
+    with suppress(AigonError):
+        tree = world.workspace.trusted.run("rev-parse", f"{job.base_commit}^{{tree}}").decode().strip()
+        ran = make_bench(job, world, record, tree, folder, look.findings).run(tree, checks, "base")
+    world.sweep()
+    failed = {check.name for check in checks if check.name not in ran or find_failure(job, check, ran[check.name])}
+    passed = {criterion_key(c): not failed.intersection(_name_deciding(c, roles)) for c in asked}
+    summary = f"{sum(passed.values())} of {len(asked)} criteria that pass now passed before the branch's commits"
+    seconds = time.monotonic() - begun
+    finding = Finding("proof", "proof", BASE_TITLE, "pass", summary, duration=seconds, log=str(folder))
+    yield CheckFinished(world.now(), number, finding)
+    return {} if world.stop.now else passed
+
+
+def _name_deciding(criterion: Criterion, roles: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the names of the checks, or of the command, that decide a criterion."""
+    if criterion.kind == "check":
+        return find_bound_checks(criterion.command or "", roles)
+    return (criteria.name_command(criterion),)
 
 
 def _list_folders(job: Job, world: World) -> dict[str, str]:

@@ -22,10 +22,10 @@ from aigon.model.checks import Finding, Problem
 from aigon.model.criteria import COMMAND_KINDS, Criterion, Verdict, find_bound_checks
 from aigon.proof.baseline import compare_with_baseline
 from aigon.proof.clean_room import ProofResult, run_proof
-from aigon.proof.dry_run import make_refusal, record_base, run_clean_room_dry_run
+from aigon.proof.dry_run import make_refusal, record_base, run_clean_room_dry_run, try_criteria_on_base
 from aigon.proof.findings import Changed, apply_decisions, find_concerns, list_changed, make_finding
 from aigon.proof.frozen import Frozen, load
-from aigon.proof.vacuity import describe_passing
+from aigon.proof.vacuity import criterion_key, describe_passing, results_of
 from aigon.proof.watch import Watch
 from aigon.secrets.leaks import HOW_TO_ALLOW, is_secret_name
 from aigon.text.fingerprints import fingerprint
@@ -45,7 +45,12 @@ def prove(
     whole = look.complete and (state.base is None or proven is not None)
     look = compare_with_baseline(job, world.workspace.trusted, snapshot, look, state, whole=whole)
     if first:
-        record_base(job, world, look)
+        passed = results_of(job.spec.criteria, look.verdicts) if look.complete and look.adds_nothing else {}
+        if look.complete and not (look.adds_nothing or job.base_results):
+            passed = yield from try_criteria_on_base(job, world, snapshot.number, look, frozen_of(job, world))
+            known = (c.number for c in job.spec.criteria if passed.get(criterion_key(c)))
+            look = replace(look, passed_at_base=tuple(known))
+        record_base(job, world, look, passed)
     if not look.complete:
         return look
     if first:
@@ -53,7 +58,8 @@ def prove(
     if first and not job.base_results:  # otherwise it was said when the run was opened
         for text in describe_passing(job.spec.criteria, look.passed_at_base):
             yield Notice(world.now(), text, "warning")
-    if proven and is_hollow(job.demand, look) and not job.demand.accept_passing:
+    hollow = is_hollow(job.demand, look, worked=state.used > 0)
+    if proven and hollow and not job.demand.accept_passing:
         return look  # nothing was built, so there is nothing to prove
     if proven:
         look = yield from _prove_snapshot(job, world, snapshot, look)

@@ -18,9 +18,9 @@ from aigon.job.world import World
 from aigon.journal.decisions import find_human_ticks
 from aigon.journal.durations import load_durations
 from aigon.journal.events import IterationFinished
-from aigon.journal.records import Origin, find_candidate_at, locate_records
+from aigon.journal.records import Origin, Records, find_candidate_at, locate_records
 from aigon.journal.sinks import Observer
-from aigon.journal.state import State
+from aigon.journal.state import State, replay
 from aigon.loop import decide
 from aigon.loop.assess import assess
 from aigon.loop.drive import Recorder
@@ -73,8 +73,9 @@ def validate(
     with tempfile.TemporaryDirectory(prefix="aigon-validate-") as folder, Stop(patient=False).handling() as stop:
         world, job, snapshot = _open_world(checkout, prepared, options, Path(folder), stop)
         try:
-            assessment = assess_once(job, world, snapshot, Recorder((), observers))
-            outcome = _decide_outcome(job, assessment, world)
+            used = _count_turns(checkout, prepared)
+            assessment = assess_once(job, world, snapshot, Recorder((), observers), used)
+            outcome = _decide_outcome(job, assessment, world, used)
             record = frozen_of(job, world)
         finally:
             world.close()
@@ -86,9 +87,7 @@ def validate(
 def _open_world(
     checkout: Checkout, prepared: Prepared, options: Options, folder: Path, stop: Stop
 ) -> tuple[World, Job, Snapshot]:
-    home = find_home(checkout.common_dir)
-    seat = find_candidate_at(home, checkout.root)
-    records = locate_records(home, prepared.feature.name_for_people, seat.label if seat else "") if home else None
+    home, records = find_home(checkout.common_dir), _find_records(checkout, prepared)
     world = make_world(
         "validate",
         checkout,
@@ -114,6 +113,20 @@ def _open_world(
     return world, job, Snapshot(0, Tip(commit, commit), workspace, commit, job.own_files, complaints)
 
 
+def _find_records(checkout: Checkout, prepared: Prepared) -> Records | None:
+    home = find_home(checkout.common_dir)
+    seat = find_candidate_at(home, checkout.root)
+    return locate_records(home, prepared.feature.name_for_people, seat.label if seat else "") if home else None
+
+
+def _count_turns(checkout: Checkout, prepared: Prepared) -> int:
+    """Return how many turns agents had in the feature's run; one if a person accepted that all passes without any."""
+    records = _find_records(checkout, prepared)
+    past = replay(records.each()) if records else State()
+    accepted = past.started and past.started.choices and past.started.choices.accept_passing
+    return past.used or int(bool(accepted))
+
+
 def _find_baseline(checkout: Checkout, workspace: Workspace, prepared: Prepared, origin: Origin | None) -> str | None:
     """Return the commit that the feature began with, or will begin with; None if nothing tells."""
     if origin and checkout.commit_of(origin.commit):
@@ -123,14 +136,17 @@ def _find_baseline(checkout: Checkout, workspace: Workspace, prepared: Prepared,
     return checkout.head if prepared.feature.stage in ("inbox", "backlog") else None
 
 
-def assess_once(job: Job, world: World, snapshot: Snapshot, recorder: Recorder) -> Assessment:
-    """Assess a snapshot and, if every criterion passed, run the proof. `recorder` shows their events."""
-    state = State(human_ticks=find_human_ticks(job.spec.criteria, job.decisions))
+def assess_once(job: Job, world: World, snapshot: Snapshot, recorder: Recorder, used: int = 0) -> Assessment:
+    """Assess a snapshot after `used` turns and, if every criterion passed, run the proof.
+
+    `recorder` shows their events.
+    """
+    state = State(human_ticks=find_human_ticks(job.spec.criteria, job.decisions), used=used)
     assessment = run_to_end(assess(job, world, snapshot, state), state, recorder.show)
     return run_to_end(prove(job, world, snapshot, assessment, state), state, recorder.show)
 
 
-def _decide_outcome(job: Job, assessment: Assessment, world: World) -> Outcome:
+def _decide_outcome(job: Job, assessment: Assessment, world: World, used: int) -> Outcome:
     finished = IterationFinished(
         at=world.now(),
         number=1,
@@ -151,7 +167,7 @@ def _decide_outcome(job: Job, assessment: Assessment, world: World) -> Outcome:
     if stopped := decide.interrupted(job.limits, state, world.probe()):
         return stopped
     proven = find_proof(job.demand, assessment.findings, assessment.verdicts)
-    if proven and is_hollow(job.demand, finished) and not job.demand.accept_passing:
-        return describe_nothing_built(job.demand)
+    if proven and not job.demand.accept_passing and is_hollow(job.demand, finished, worked=used > 0):
+        return describe_nothing_built(job.demand, finished)
     waiting = unavailable(job.limits, state, world.probe()) or decide.needs_human(job.demand, state, patient=False)
     return proven or waiting or Stopped("iterations", "criteria or checks are open", Exit.STOPPED)

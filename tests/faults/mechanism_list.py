@@ -391,7 +391,7 @@ ROOM = (
 BUILT = (
     Mechanism(
         "every criterion passes at the base", "what passes without a change is not met", "aigon/loop/decide.py",
-        "    if look and proven and not is_hollow(demand, look):\n", "    if look and proven:\n",
+        "    if look and proven and not is_hollow(demand, look, worked=state.used > 0):\n", "    if look and proven:\n",
         "tests/loop/test_decide.py::test_what_passed_at_the_base_and_changed_nothing_is_for_a_person[limits0]",
     ),
 )  # fmt: skip

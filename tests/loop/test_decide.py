@@ -82,7 +82,10 @@ def test_what_passed_at_the_base_and_changed_nothing_is_for_a_person(limits: Lim
 
 
 def test_a_change_or_one_criterion_that_failed_at_the_base_makes_it_proven() -> None:
-    assert ended(replace(BASE, last=replace(PASSED, adds_nothing=False))) == "Met"
+    committed = replace(PASSED, adds_nothing=False)
+    assert ended(replace(BASE, last=committed, used=1)) == "Met"
+    assert ended(replace(BASE, last=committed)) == "NeedsHuman", "only people have committed, to whatever end"
+    assert ended(replace(BASE, last=committed), wanted=REFACTORING) == "Met"
     assert ended(replace(BASE, last=replace(PASSED, passed_at_base=()))) == "Met"
 
 

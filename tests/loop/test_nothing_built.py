@@ -64,15 +64,41 @@ def test_a_turn_that_changes_nothing_builds_nothing(passing: Lab) -> None:
     assert "the agent failed 3 turns in a row" in failed.out
 
 
+def commit_by_hand(lab: Lab, name: str) -> None:
+    """A commit on the feature's branch, before aigon knows the branch."""
+    lab.commit("the spec")
+    lab.git("switch", "-qc", BRANCH)
+    lab.write(name, "")
+    lab.commit("by hand")
+
+
 def test_what_a_person_built_on_the_branch_counts(passing: Lab) -> None:
-    passing.commit("the spec")
-    passing.git("switch", "-qc", BRANCH)
-    passing.write("done.txt", "")
-    passing.commit("by hand")  # before aigon knew the branch
+    passing.config(proof="clean-room")
+    passing.spec(*PASSING, f"done <!-- verify: {DONE_WHEN} -->")
+    commit_by_hand(passing, "done.txt")
     ran = passing.aigon("feature-implement", "42", "--loop")
     assert ran.code == 0, ran.out + ran.err
+    assert "Criteria 1 and 2 only run `test -f README.md`, which already pass" in " ".join(ran.out.split())
     assert not passing.path("turns.txt").exists()
     passing.sound()
+
+
+def test_commits_that_no_criterion_is_about_prove_nothing(passing: Lab) -> None:
+    passing.config(proof="clean-room")
+    commit_by_hand(passing, "typo.txt")
+    first = passing.aigon("feature-implement", "42", "--loop")
+    passing.write("another.txt", "")
+    passing.commit("by hand, between two runs")
+    again = passing.aigon("feature-implement", "42", "--resume")
+    assert [each.code for each in (first, again)] == [4, 4], first.out + again.out
+    reason = "no agent has worked, and criteria 1 and 2 passed before the commits on this branch as well"
+    assert all(reason in " ".join(each.out.split()) for each in (first, again)), first.out
+    assert passing.aigon("feature-validate", "42").code == 4
+    assert passing.aigon("feature-done", "42", "--into", "main").code == 3
+    assert not passing.path("turns.txt").exists()
+    accepted = passing.aigon("feature-implement", "42", "--resume", "--accept-passing")
+    assert accepted.code == 0 and "--accept-passing accepted" in accepted.out, accepted.out
+    assert passing.aigon("feature-done", "42", "--into", "main").code == 0
 
 
 def test_a_command_that_begins_to_pass_without_a_change_of_files_is_proof(lab: Lab) -> None:
