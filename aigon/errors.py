@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """Process exit codes. Documented in README.md; scripts rely on them."""
+    """Process exit codes. Documented in docs/exit-codes.md; scripts rely on them."""
 
     MET = 0
     INTERNAL = 1

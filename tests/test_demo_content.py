@@ -10,13 +10,11 @@ import tomllib
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from aigon.checks.project import ProjectOnDisk
 from aigon.config.loading import parse_configuration
-from aigon.config.models import Config
 from aigon.errors import AigonError
 from aigon.files.resources import read_profiles
 from aigon.model.criteria import Criterion
@@ -180,33 +178,6 @@ def test_examples_of_the_feature_template_become_criteria_outside_their_fence() 
     raw = (ROOT / "templates/specs/feature.md").read_bytes()
     spec = parse_spec(re.sub(rb"(?m)^```.*\n", b"", raw))
     assert [c.kind for c in spec.criteria] == ["verify", "prints", "metric", "check", "human", "check"]
-
-
-def configuration_keys() -> set[str]:
-    """Every key that a project may write, as `ralph.enabled` or `agents.NAME.model`."""
-    schema = Config.model_json_schema(by_alias=True)
-    sections = {name: set(section.get("properties", ())) for name, section in schema["$defs"].items()}
-    return set().union(*(_keys(name, value, sections) for name, value in schema["properties"].items()))
-
-
-def _keys(name: str, value: dict[str, Any], sections: dict[str, set[str]]) -> set[str]:
-    found = re.search(r'#/\$defs/(\w+)"', json.dumps(value))
-    if found is None or "array" in (value.get("type"), *(each.get("type") for each in value.get("anyOf", ()))):
-        return {name}
-    prefix = f"{name}.NAME" if value.get("type") == "object" else name
-    return {f"{prefix}.{key}" for key in sections[found[1]]}
-
-
-def test_every_key_of_the_configuration_is_explained() -> None:
-    explained = set(re.findall(r"`([^`]+)`", (EXAMPLE / "README.md").read_text()))
-    keys = configuration_keys()
-    assert {"profile", "ladder", "env.pass", "agents.NAME.model", "judge.backend"} <= keys
-    assert keys - explained == set()
-
-
-def test_no_key_is_explained_that_the_configuration_does_not_know() -> None:
-    rows = re.findall(r"^\| `([a-zA-Z]+(?:\.\w+)*)` \|.*\|.*\|$", (EXAMPLE / "README.md").read_text(), re.MULTILINE)
-    assert set(rows) - configuration_keys() == {"judge", "paths"}
 
 
 def test_the_sample_configuration_is_accepted() -> None:

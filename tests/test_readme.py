@@ -1,8 +1,10 @@
 """What the pages say is true: commands, exit codes, options, links and paths."""
 
+import ast
 import os
 import re
 import textwrap
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
@@ -15,34 +17,17 @@ from aigon.commands.root import root
 from aigon.errors import Exit
 
 ROOT = Path(__file__).parents[1]
-PAGES = (
-    "README.md",
-    "ARCHITECTURE.md",
-    "CONTRIBUTING.md",
-    "CHANGELOG.md",
-    "SECURITY.md",
-    "docs/proof.md",
-    "docs/agents.md",
-    "docs/api-agent.md",
-    "docs/api.md",
-    "docs/costs.md",
-    "docs/hooks.md",
-    "docs/endpoints.md",
-    "docs/profiles.md",
-    "docs/parsers.md",
-    "docs/run-folder.md",
-    "docs/arena.md",
-    "docs/promises.md",
-    "docs/sandbox.md",
-    "docs/judges.md",
-    "docs/speed.md",
-    ".aigon.example/README.md",
-    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs/design").glob("*.md")),
-    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs/decisions").glob("*.md")),
+PAGES = tuple(
+    sorted(
+        str(path.relative_to(ROOT))
+        for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / ".aigon.example" / "README.md")
+    )
 )
 DEMO = "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/aigon demo"
 TESTS = "python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' && .venv/bin/pytest -n 3"
-_FENCED = re.compile(r"(?ms)^```.*?^```$")
+_FENCED = re.compile(r"(?ms)^(`{3,})[^`\n]*\n.*?^\1$")
+_HEADING = re.compile(r"(?m)^#{1,6} (.+)$")
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _PATH = re.compile(r"`((?:aigon|tests|profiles|templates|benchmarks|\.ci|\.aigon\.example)/[\w./-]*)`")
 
 
@@ -82,51 +67,100 @@ def test_the_contributing_page_names_the_same_commands() -> None:
     assert ".ci/run" in page("CONTRIBUTING.md")
 
 
+def test_the_readme_is_read_within_a_few_minutes() -> None:
+    assert (ROOT / "README.md").stat().st_size <= 9_000
+
+
 def test_the_table_of_exit_codes_is_complete() -> None:
-    rows = re.findall(r"(?m)^\| (\d+) \|", page("README.md"))
+    rows = re.findall(r"(?m)^\| (\d+) \|", page("docs/exit-codes.md"))
     assert [int(row) for row in rows] == sorted(Exit)
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_link_to_a_file_leads_to_one(name: str) -> None:
-    links = re.findall(r"\]\((?!https?://|#)([^)#]+)", page(name))
-    assert [link for link in links if not (ROOT / name).parent.joinpath(link).exists()] == []
+def test_every_link_within_the_pages_leads_somewhere(name: str) -> None:
+    lost = []
+    for file, anchor in re.findall(r"\]\((?!https?://)([^)#\s]*)(?:#([^)\s]*))?\)", _without_code(page(name))):
+        target = (ROOT / name).parent / file if file else ROOT / name
+        if not target.exists() or (anchor and anchor not in list_anchors(target.read_text(encoding="utf-8"))):
+            lost.append(f"{file}#{anchor}")
+    assert lost == []
+
+
+def list_anchors(text: str) -> set[str]:
+    """The anchors of a page, by GitHub's rule for headings; no heading occurs twice."""
+    headings = [_LINK.sub(r"\1", found) for found in _HEADING.findall(_without_code(text))]
+    slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return slugs | set(re.findall(r'<a id="([^"]+)">', text))
+
+
+def test_the_index_names_every_page_of_the_documentation() -> None:
+    linked = set(re.findall(r"\]\(([\w-]+\.md)\)", page("docs/index.md")))
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} - linked == {"index.md"}
+
+
+def test_every_error_that_troubleshooting_explains_is_one_of_aigons() -> None:
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "aigon").rglob("*.py")]
+    constants = [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    texts = "\0".join(text for text in constants if isinstance(text, str))
+    cells = re.findall(r"(?m)^\| (`.*?) \| ", page("docs/troubleshooting.md"))
+    messages = [text for cell in cells for text in re.findall(r"`([^`]+)`", cell)]
+    parts = [part.strip(" ,") for text in messages for part in text.split("...")]
+    assert len(parts) > 50
+    assert [part for part in parts if part not in texts] == []
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_path_of_the_project_that_a_page_names_is_there(name: str) -> None:
-    named = set(_PATH.findall(_built(page(name))))
+    named = set(_PATH.findall(_without_code(page(name))))
     assert sorted(path for path in named if not (ROOT / path).exists() and "NAME" not in path) == []
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_verb_that_a_page_names_is_one(name: str) -> None:
-    said = set(re.findall(r"`aigon ([a-z][a-z-]+)", _built(page(name))))
-    assert sorted(said - {*VERBS, *ALIASES, "help"}) == []
+def test_every_command_line_of_a_page_is_one(name: str) -> None:
+    known = {verb: options_of(command) for verb, command in commands().items()}
+    wrong = []
+    for words in command_lines(page(name)):
+        verb = ALIASES.get(words[0], words[0])
+        verb = " ".join(words[:2]) if " ".join(words[:2]) in known else verb
+        options = {word.partition("=")[0] for word in words if word.startswith("--")}
+        if verb not in {*known, "help"} or options - known.get(verb, set()) - {"--help"}:
+            wrong.append(" ".join(words))
+    assert wrong == []
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_every_option_that_a_page_names_is_one(name: str) -> None:
-    parameters = [each for command in commands().values() for each in command.params]
-    known = {option for each in parameters for option in (*each.opts, *each.secondary_opts)}
-    said = set(re.findall(r"`aigon [^`]*?(--[a-z][a-z-]*)|`(--[a-z][a-z-]*)", _built(page(name))))
-    foreign = {
-        "--help",
-        "--version",
-        "--no-ff",
-        "--growth",
-        "--project",
-        "--dangerously-skip-permissions",
-        "--max-budget-usd",
-    }
+    known = set().union(*map(options_of, commands().values()))
+    named = set(re.findall(r"`(--[a-z][a-z-]*)", _without_code(page(name))))
+    foreign = {"--help", "--version", "--no-ff", "--growth", "--project", "--dangerously-skip-permissions"}
+    foreign |= {"--max-budget-usd"}
     # What can stand in `agents.NAME.args` of the agent that is built in.
     built_in = {f"--{option.name.replace('_', '-')}" for option in fields(Settings)}
-    assert sorted({one or other for one, other in said} - known - foreign - built_in) == []
+    assert sorted(named - known - foreign - built_in) == []
 
 
-def test_the_readme_names_every_verb_of_the_way_of_a_feature() -> None:
-    text = page("README.md")
-    assert [verb for verb in VERBS if f"aigon {verb}" not in text] == []
+def command_lines(text: str) -> Iterator[list[str]]:
+    """The words after `aigon` of each command line in code spans and blocks."""
+    spans = re.findall(r"`aigon ([a-z][^`]*)`", _without_code(text))
+    blocks = [found[0] for found in _FENCED.finditer(text)]
+    prompts = {"```sh": "", "```console": r"\$ "}
+    lines = [
+        line
+        for block in blocks
+        if (prompt := prompts.get(block.partition("\n")[0])) is not None
+        for line in re.findall(rf"(?m)^{prompt}aigon ([a-z].*)", block)
+    ]
+    for line in (*spans, *lines):
+        yield re.split(r"\s*[|&;#\n]", line)[0].split()
+
+
+def options_of(command: click.Command) -> set[str]:
+    return {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
+
+
+def test_the_pages_name_every_verb() -> None:
+    text = "\n".join(map(page, PAGES))
+    assert [verb for verb in VERBS if f"`aigon {verb}" not in text] == []
 
 
 def test_architecture_shows_the_loop_as_it_is() -> None:
@@ -135,13 +169,13 @@ def test_architecture_shows_the_loop_as_it_is() -> None:
 
 
 def test_architecture_names_files_that_are_there() -> None:
-    named = re.findall(r"`((?!refs/)[a-z_]+/[\w/]*\w\.py|(?!refs/)[a-z_]+/[\w/]*/)`", _built(page("ARCHITECTURE.md")))
+    named = re.findall(
+        r"`((?!refs/)[a-z_]+/[\w/]*\w\.py|(?!refs/)[a-z_]+/[\w/]*/)`", _without_code(page("ARCHITECTURE.md"))
+    )
     assert len(named) > 15
     missing = [name for name in named if not any((ROOT / base / name).exists() for base in ("aigon", "."))]
     assert [name for name in missing if "NAME" not in name and "VERB" not in name] == []
 
 
-def _built(text: str) -> str:
-    """The page without its code blocks, and without what it says is not built yet."""
-    text = re.sub(r"(?ms)^## Not built yet\n.*?(?=^## |\Z)", "", text)
+def _without_code(text: str) -> str:
     return _FENCED.sub("", text)

@@ -1,9 +1,11 @@
-"""The tour in README.md is a transcript: it is run here, and what comes back is what README.md shows.
+"""The tour in docs/getting-started.md is a transcript: it is run here, and what comes back is what the page shows.
 
-`AIGON_UPDATE_TRANSCRIPTS=1 pytest tests/test_tour.py` writes README.md anew after a change that is meant.
+README.md shows excerpts of the same run. `AIGON_UPDATE_TRANSCRIPTS=1 pytest tests/test_tour.py` writes the page anew
+after a change that is meant; the excerpts are changed by hand.
 """
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,11 @@ from aigon.cli import VERBS
 from tests import transcript
 from tests.lab import scrubbed
 
-README = Path(__file__).parents[1] / "README.md"
-TOUR = "Use it on your repository"
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = ROOT / "docs" / "getting-started.md"
+SAMPLE, TOUR = "A small project", "From a spec to a merge"
+STEPS = "Your repository, in five steps"
 WAY = (
     "init",
     "feature-create",
@@ -33,26 +38,39 @@ def person(tmp_path: Path) -> dict[str, str]:
     return scrubbed(home, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")  # twice as quick
 
 
-def test_the_tour_in_the_readme_is_what_really_happens(tmp_path: Path, person: dict[str, str]) -> None:
-    page = README.read_text(encoding="utf-8")
-    section = transcript.section(page, TOUR)
-    (sample,) = transcript.scripts(section)
+def test_the_tour_is_what_really_happens_and_the_readme_shows_parts_of_it(
+    tmp_path: Path, person: dict[str, str]
+) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    (sample,) = transcript.scripts(transcript.section(page, SAMPLE))
     transcript.run([transcript.Step(sample, "")], tmp_path, person)
+    section = transcript.section(page, TOUR)
     tour = transcript.steps(section)
     happened = transcript.run(tour, tmp_path / "greeter", person)
     if os.environ.get("AIGON_UPDATE_TRANSCRIPTS"):
-        README.write_text(page.replace(section, transcript.rewritten(section, happened)), encoding="utf-8")
-        return
-    for told, real in zip(tour, happened, strict=True):
-        assert transcript.normalised(str(told)) == transcript.normalised(str(real))
+        PAGE.write_text(page.replace(section, transcript.rewritten(section, happened)), encoding="utf-8")
+    else:
+        for told, real in zip(tour, happened, strict=True):
+            assert transcript.normalised(str(told)) == transcript.normalised(str(real))
+    for told in transcript.steps(transcript.section(README, STEPS)):
+        (real,) = [step for step in happened if step.command.startswith(told.command)]
+        assert transcript.missing_lines(told.output, real.output) == []
 
 
 def test_the_tour_goes_the_whole_way_of_a_feature_without_a_git_command_by_hand() -> None:
-    tour = transcript.steps(transcript.section(README.read_text(encoding="utf-8"), TOUR))
+    tour = transcript.steps(transcript.section(PAGE.read_text(encoding="utf-8"), TOUR))
     verbs = [step.command.split()[1] for step in tour if step.command.startswith("aigon ")]
     assert list(dict.fromkeys(verbs)) == list(WAY)
     assert set(verbs) <= set(VERBS)
     assert not [step.command for step in tour if "git " in step.command.replace(".gitignore", "")]
+
+
+def test_the_readme_has_five_steps_and_their_criteria_are_those_of_the_tour() -> None:
+    section = transcript.section(README, STEPS)
+    assert re.findall(r"(?m)^\*\*(\d)\.", section) == list("12345")
+    (criteria,) = re.findall(r"(?ms)^```markdown\n(.*?)^```$", section)
+    written = [step.command for step in transcript.steps(PAGE.read_text(encoding="utf-8"))]
+    assert len([command for command in written if criteria in command]) == 1
 
 
 def test_a_transcript_that_says_something_else_is_noticed() -> None:

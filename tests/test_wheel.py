@@ -115,9 +115,7 @@ def _shown_in_order(said: str) -> None:
     """Every line of the excerpt in README.md occurs, one after the other; `...` stands for lines left out."""
     section = transcript.section((ROOT / "README.md").read_text(encoding="utf-8"), "See it work")
     (excerpt,) = re.findall(r"(?ms)^```text\n(.*?)^```$", section)
-    left = iter(transcript.normalised(said))
-    missing = [line for line in transcript.normalised(excerpt) if line != "..." and line not in left]
-    assert missing == []
+    assert transcript.missing_lines(excerpt, said) == []
 
 
 def _boxes(folder: Path, env: dict[str, str]) -> str:

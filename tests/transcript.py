@@ -82,6 +82,12 @@ def normalised(text: str) -> list[str]:
     return ordered + sorted(waiting)
 
 
+def missing_lines(excerpt: str, output: str) -> list[str]:
+    """The lines of an excerpt that the output does not have in that order; `...` stands for lines left out."""
+    left = iter(normalised(output))
+    return [line for line in normalised(excerpt) if line != "..." and line not in left]
+
+
 def _steps(block: str) -> Iterator[Step]:
     for part in re.split(r"(?m)^(?=\$ )", block):
         if not part.startswith("$ "):

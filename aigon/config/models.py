@@ -20,9 +20,7 @@ HookPoint = Literal[
     "after_iteration", "after_loop", "needs_human",
 ]  # fmt: skip
 Duration = Annotated[str | float, AfterValidator(amounts.parse_duration)]
-PassedVariables = Annotated[
-    list[str], Field(alias="pass", description="Variables that it sees although they look like credentials")
-]
+PassedVariables = Annotated[list[str], Field(alias="pass")]
 
 
 class Ralph(Section):
@@ -44,10 +42,10 @@ class ProfileOverride(Section):
 class EscalationStepConfig(Section):
     """One escalation step: for so many turns of a feature (0: all that follow)."""
 
-    turns: int = Field(default=0, ge=0, description="Turns of the feature that it lasts for; 0: for all that follow")
-    model: str = Field(default="", description="The model that is asked for; the agent's own where it is empty")
-    effort: str = Field(default="", description="How hard the model is asked to think")
-    digest: Literal["short", "full"] = Field(default="short", description="How much the agent is told of what is wrong")
+    turns: int = Field(default=0, ge=0)
+    model: str = ""
+    effort: str = ""
+    digest: Literal["short", "full"] = "short"
 
 
 class AgentConfig(Section):
@@ -61,9 +59,7 @@ class AgentConfig(Section):
     env: dict[str, str] = Field(default_factory=dict)
     recording: str = ""
     ladder: list[EscalationStepConfig] | None = None
-    home: list[str] = Field(
-        default_factory=list, description="Files and folders of its own, which a sandbox lets it write"
-    )
+    home: list[str] = Field(default_factory=list)
     pass_: PassedVariables = Field(default_factory=list)
 
 
@@ -145,8 +141,8 @@ class CheckOverride(Section):
 class PathConfig(Section):
     """A project in a folder of the repository: its profile, which is detected where none is named, and its server."""
 
-    profile: str | None = Field(default=None, description="Its profile; detected where none is named")
-    endpoints: Endpoints | None = Field(default=None, description="Its server, and what that has to answer")
+    profile: str | None = None
+    endpoints: Endpoints | None = None
 
 
 class Guards(Section):
@@ -176,26 +172,13 @@ class Env(Section):
 class SandboxConfig(Section):
     """What agents may reach beside the workspace, and whether there is a network."""
 
-    mode: Literal["auto", "bwrap", "namespaces", "landlock", "none"] = Field(
-        default="auto", description="How agents are kept in; the first that works here with `auto`"
-    )
-    write: list[str] = Field(
-        default_factory=list, description="More paths that agents may write; `~/`, `$NAME`, or from the main checkout"
-    )
-    read: list[str] = Field(default_factory=list, description="More paths that agents may read, likewise")
-    network: Literal["open", "closed"] = Field(default="open", description="The network of agents")
-    checks_network: Literal["open", "closed"] = Field(
-        default="open", description="The network of checks in the clean room; closed leaves loopback"
-    )
-    checks: Literal["auto", "none"] = Field(
-        default="auto",
-        description="Whether checks run in a sandbox, where one works",
-    )
-    allow: dict[str, list[str]] = Field(
-        default_factory=dict,
-        description="What one check may reach besides, by its name (`criteria`: their commands): sockets, folders and "
-        "files to write, hosts, or `*` for no sandbox",
-    )
+    mode: Literal["auto", "bwrap", "namespaces", "landlock", "none"] = "auto"
+    write: list[str] = Field(default_factory=list)
+    read: list[str] = Field(default_factory=list)
+    network: Literal["open", "closed"] = "open"
+    checks_network: Literal["open", "closed"] = "open"
+    checks: Literal["auto", "none"] = "auto"
+    allow: dict[str, list[str]] = Field(default_factory=dict)
 
 
 class Secrets(Section):
@@ -208,49 +191,28 @@ class Secrets(Section):
 class WorktreeConfig(Section):
     """Worktrees that aigon makes: where they are, and what they need beside the files that git has."""
 
-    root: str | None = Field(
-        default=None,
-        description="The folder they are made in; relative to the main checkout. Default: ../<repo>-worktrees",
-    )
-    copy_: list[str] = Field(
-        default_factory=list,
-        alias="copy",
-        description="Ignored files of the main checkout that each gets a copy of; globs",
-    )
-    link: list[str] = Field(
-        default_factory=list, description="Ignored files and folders of the main checkout that each gets a link to"
-    )
-    setup: str | list[str] | None = Field(
-        default=None, description="The command that makes a new worktree ready, such as npm ci"
-    )
-    setup_timeout: Duration = Field(default=1800.0, description="The longest that the set-up may take")
-    sparse: list[str] = Field(
-        default_factory=list,
-        description="Folders that are checked out of a large repository (a cone); all, where empty",
-    )
-    port_base: int = Field(
-        default=20000,
-        ge=1024,
-        le=60000,
-        description="The first port; a worktree's AIGON_PORT_BASE is this and its slot times `ports`",
-    )
-    ports: int = Field(default=20, ge=1, le=1000, description="Ports from one slot to the next")
+    root: str | None = None
+    copy_: list[str] = Field(default_factory=list, alias="copy")
+    link: list[str] = Field(default_factory=list)
+    setup: str | list[str] | None = None
+    setup_timeout: Duration = 1800.0
+    sparse: list[str] = Field(default_factory=list)
+    port_base: int = Field(default=20000, ge=1024, le=60000)
+    ports: int = Field(default=20, ge=1, le=1000)
 
 
 class ArenaConfig(Section):
     """Several agents on one feature side by side."""
 
-    parallel: int | None = Field(default=None, ge=1, description="Loops at a time; as many as memory and cores allow")
-    check_slots: int | None = Field(default=None, ge=1, description="Checks at a time over all loops; one per core")
+    parallel: int | None = Field(default=None, ge=1)
+    check_slots: int | None = Field(default=None, ge=1)
 
 
 class EvaluationConfig(Section):
     """How the candidates of an arena are compared."""
 
-    cross_checks: bool = Field(default=True, description="Run each candidate's new tests against the others (advisory)")
-    expected_paths: list[str] = Field(
-        default_factory=list, description="Where changes are expected; globs. Others are counted as outside"
-    )
+    cross_checks: bool = True
+    expected_paths: list[str] = Field(default_factory=list)
 
 
 class Config(Section):
@@ -268,7 +230,7 @@ class Config(Section):
         str, Annotated[PathConfig, BeforeValidator(accept_text("profile"), json_schema_input_type=PathConfig | str)]
     ] = Field(default_factory=dict)
     checks: dict[str, CheckOverride] = Field(default_factory=dict)
-    endpoints: Endpoints | None = Field(default=None, description="The root's server, and what that has to answer")
+    endpoints: Endpoints | None = None
     guards: Guards = Guards()
     env: Env = Env()
     secrets: Secrets = Secrets()
