@@ -15,6 +15,7 @@ from aigon.job import branch
 from aigon.job.escalation import AgentStep
 from aigon.job.job import Job
 from aigon.job.options import Options
+from aigon.job.seat import open_main_checkout
 from aigon.job.spec_locations import require_open_feature
 from aigon.journal.records import locate_records
 from aigon.journal.spending import estimate_cost_range
@@ -26,6 +27,7 @@ from aigon.proof.vacuity import list_warnings
 from aigon.run.choices import continue_choices
 from aigon.run.feature_stages import render_worktree_command, require_feature
 from aigon.run.prepare import Prepared, build_job, prepare_ready
+from aigon.run.seating import prefer_worktree
 from aigon.spec import files
 from aigon.spec.features import Feature, parse_feature_path
 from aigon.text.amounts import estimate_tokens, format_cost_range
@@ -72,6 +74,9 @@ def plan_run(checkout: Checkout, options: Options) -> tuple[dict[str, object], s
         require_feature(checkout, options.feature, write=False)
     require_open_feature(checkout.root, checkout.common_dir, options.feature)
     options = _continue_options(checkout, options)
+    moved: list[str] = []
+    with open_main_checkout(checkout) as (main, here):
+        options = options if here else prefer_worktree(main, options, moved.append)
     prepared = prepare_ready(checkout, options)
     branch.require_sound(checkout)
     if not options.worktree:
@@ -88,7 +93,7 @@ def plan_run(checkout: Checkout, options: Options) -> tuple[dict[str, object], s
         "protection": protection.document(job.protection, tracked),
     }
     grants = "" if box == "none" else _describe_grants(prepared, checkout)
-    return document, _render_plan(prepared, job, prompt, tracked, judge, f"{box}{grants}")
+    return document, _render_plan(prepared, job, prompt, tracked, judge, f"{box}{'; '.join([grants, *moved])}")
 
 
 def _continue_options(checkout: Checkout, options: Options) -> Options:

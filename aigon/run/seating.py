@@ -1,22 +1,27 @@
 """Who works on a feature, and where: the checkout at hand, one agent's worktree, or those of an arena."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 from aigon.agents.configured import resolve_agents
 from aigon.config.loading import load_configuration, open_work_tree
-from aigon.errors import usage
+from aigon.config.models import Config
+from aigon.errors import AigonError, usage
 from aigon.files.home import find_home
 from aigon.git.person import Checkout
 from aigon.job.options import Options
 from aigon.job.seat import Seat, list_known_candidates, open_main_checkout
-from aigon.job.spec_locations import require_open_feature
+from aigon.job.spec_locations import find_feature_to_begin, require_open_feature
 from aigon.journal import records
 from aigon.journal.records import locate_records
 from aigon.model.candidates import Candidate, find_candidate
 from aigon.run.feature_stages import require_feature
+from aigon.spec.features import ROOT
+
+_LANDLOCK_ALONE = "Landlock cannot keep agents out of .git in this checkout"
 
 
 def spell_out_agent(main: Checkout, options: Options) -> Options:
@@ -110,6 +115,45 @@ def resolve_candidate(main: Checkout, here: Candidate | None, wanted: str, agent
     return ran[0] if ran else None
 
 
+def prefer_worktree(main: Checkout, options: Options, say: Callable[[str], None]) -> Options:
+    """Return the options with a worktree wanted where a run in the main checkout could not keep an agent out of `.git`.
+
+    That is where only Landlock works. A run stays in the main checkout if a person says so, if the feature was begun
+    there, or if a worktree would lack something that this checkout has.
+    """
+    known = list_known_candidates(main, options.feature)
+    if options.worktree is not None or options.resume or known or len(options.agents) > 1:
+        return options
+    from aigon.isolation.machine_paths import is_repository_lent  # a status needs none of it
+    from aigon.isolation.sandbox import choose_mechanism
+
+    with suppress(AigonError):  # what is wrong is said by whoever needs it
+        config = load_configuration(open_work_tree(main.root))
+        mechanism = choose_mechanism(options.sandbox or config.sandbox.mode, config.sandbox.network)
+        if mechanism != "landlock" or is_repository_lent(main.root, mechanism):
+            return options
+        feature = find_feature_to_begin(main.root, main.common_dir, options.feature)
+        is_begun = main.commit_of(f"refs/heads/{feature.name}") is not None
+        if feature.id and feature.path.startswith(f"{ROOT}/") and not is_begun and _is_worktree_complete(main, config):
+            say(f"{_LANDLOCK_ALONE}: the run gets a worktree (--no-worktree: here)")
+            return replace(options, worktree=True)
+    return options
+
+
+def _is_worktree_complete(main: Checkout, config: Config) -> bool:
+    """Return whether a worktree has the dependencies that the main checkout has: git does not bring them."""
+    if config.worktree.setup or config.worktree.link or config.worktree.copy_:
+        return True
+    from aigon.checks.interpreters import find_editable_installs
+    from aigon.config.loading import build_tool_path
+    from aigon.proof.protection import proof_of
+
+    made = [setup.makes for setup in proof_of(main.root, config).setups if setup.makes]
+    if any((main.root / name).is_dir() for name in made):
+        return False
+    return not find_editable_installs(main.root, {**os.environ, "PATH": build_tool_path(main.root)})
+
+
 @contextmanager
 def take_seat(checkout: Checkout, options: Options, say: Callable[[str], None]) -> Iterator[tuple[Seat, Options]]:
     """Yield the seat of the one agent that is to work, and the options with its name and model spelled out.
@@ -119,6 +163,7 @@ def take_seat(checkout: Checkout, options: Options, say: Callable[[str], None]) 
     with open_main_checkout(checkout) as (main, here):
         if not options.resume:
             require_feature(main, options.feature, write=True)
+        options = options if here else prefer_worktree(main, options, say)
         names = choose_agents(main, options, here)
         if not names:
             if here is not None:

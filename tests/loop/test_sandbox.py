@@ -63,7 +63,7 @@ def test_a_program_whose_own_sandbox_cannot_start_in_landlock_is_refused_by_name
     lab.env |= {"PATH": f"{codex.parent}:{lab.env['PATH']}", "CODEX_API_KEY": "nobodys"}
     lab.spec(f"done <!-- verify: {DONE_WHEN} -->")
     lab.config(agents={"careful": {"adapter": "codex", "args": ["-s", "workspace-write"]}}, proof="in-place")
-    command = ("feature-implement", "42", "--loop", "--sandbox")
+    command = ("feature-implement", "42", "--loop", "--no-worktree", "--sandbox")
     refused = lab.aigon(*command, "landlock")
     assert refused.code == 7, refused.out + refused.err
     assert "Codex CLI cannot start its own sandbox inside of Landlock" in refused.err
@@ -99,7 +99,7 @@ class Box:
 
     def run(self, *more: str) -> str:
         """Run it to its end, as proven; what aigon said."""
-        done = self.lab.aigon("feature-implement", "42", "--loop", *more, env=self.env)
+        done = self.lab.aigon("feature-implement", "42", "--loop", "--no-worktree", *more, env=self.env)
         assert done.code == 0, f"{done.out}{done.err}{self.said()}"
         return done.out
 
@@ -205,7 +205,7 @@ def test_what_a_project_grants_can_be_reached_and_a_closed_network_cannot(tmp_pa
 def test_a_killed_aigon_leaves_no_agent_behind(mechanism: Mechanism, tmp_path: Path) -> None:
     marker = f"sandbox-marker-{os.getpid()}"
     box = Box(tmp_path, f"setsid bash -c 'exec -a {marker} sleep 60' &\ntouch up\nexec -a {marker} sleep 60", mechanism)
-    running = box.lab.start("feature-implement", "42", "--loop", env=box.env)
+    running = box.lab.start("feature-implement", "42", "--loop", "--no-worktree", env=box.env)
     until(lambda: (box.lab.root / "up").exists() and len(alive(marker)) >= 2)
     running.send_signal(signal.SIGKILL)
     running.communicate()
@@ -213,9 +213,9 @@ def test_a_killed_aigon_leaves_no_agent_behind(mechanism: Mechanism, tmp_path: P
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("place", [(), ("--worktree",)], ids=["main", "worktree"])
+@pytest.mark.parametrize("place", ["--no-worktree", "--worktree"])
 def test_what_was_committed_before_a_kill_is_taken_over_by_the_resume(
-    mechanism: Mechanism, place: tuple[str, ...], tmp_path: Path
+    mechanism: Mechanism, place: str, tmp_path: Path
 ) -> None:
     script = """
     [ -e up ] && { printf 'text\n' > done.txt; exit; }
@@ -224,8 +224,8 @@ def test_what_was_committed_before_a_kill_is_taken_over_by_the_resume(
     box = Box(tmp_path, script, mechanism)
     box.lab.write(".gitignore", "up\n")
     box.lab.commit("ignored")
-    running = box.lab.start("feature-implement", "42", "--loop", *place, env=box.env)
-    there = tmp_path / "repo-worktrees" / "feature-42-mine-dark-mode" if place else box.lab.root
+    running = box.lab.start("feature-implement", "42", "--loop", place, env=box.env)
+    there = tmp_path / "repo-worktrees" / "feature-42-mine-dark-mode" if place == "--worktree" else box.lab.root
     until((there / "up").exists, 60)
     running.send_signal(signal.SIGKILL)
     running.communicate()
@@ -246,7 +246,7 @@ def test_the_first_ctrl_c_never_reaches_the_agent(mechanism: Mechanism, tmp_path
     printf 'text\\n' > done.txt
     """
     box = Box(tmp_path, script, mechanism)
-    running = box.lab.start("feature-implement", "42", "--loop", env=box.env)
+    running = box.lab.start("feature-implement", "42", "--loop", "--no-worktree", env=box.env)
     until((box.lab.root / "up").exists)
     running.send_signal(signal.SIGINT)
     (box.lab.root / "go").write_text("")
@@ -283,7 +283,7 @@ def test_aigon_itself_writes_through_no_link_that_an_agent_made(mechanism: Mecha
     key = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5v\n-----END OPENSSH PRIVATE KEY-----\n"
     box.file("~/.ssh/id_x").write_text(key)
     box.before["~/.ssh/id_x"] = key
-    done = box.lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "4", env=box.env)
+    done = box.lab.aigon("feature-implement", "42", "--loop", "--no-worktree", "--max-iterations", "4", env=box.env)
     assert done.code == 0, done.out + done.err
     box.untouched()
     assert [file.name for file in box.file("~/.ssh").iterdir()] == ["id_x"]
