@@ -14,8 +14,9 @@ from tempfile import TemporaryDirectory
 from typing import get_args
 
 from aigon.config.models import Config, HookConfig, HookPoint
+from aigon.isolation.check_sandbox import ANYTHING, CheckSandbox
 from aigon.job.job import Job
-from aigon.job.world import World
+from aigon.job.world import CheckStart, World
 from aigon.journal.codec import SCHEMA_VERSION, to_ndjson
 from aigon.journal.events import Event, HookRan, HookStatus
 from aigon.model.turns import ProgramExit
@@ -175,7 +176,7 @@ class HookContext:
     `root` is the main checkout, `folder` the run folder, `about` what every hook is told beside the event. Of `env` a
     hook sees no credentials but those in `allowed` and its own. `kept` are files as they were before any agent worked,
     `touched` names those that changed since; `begun` gets the process of each hook, `settled` is called when all of its
-    processes are gone.
+    processes are gone. `box` is the sandbox that hooks run in, None for none.
     """
 
     root: Path
@@ -189,6 +190,7 @@ class HookContext:
     begun: Callable[[int], None] = field(default=lambda _pid: None)
     settled: Callable[[], None] = field(default=lambda: None)
     allowed: Sequence[str] = ()
+    box: CheckSandbox | None = None
 
     @property
     def hurried(self) -> bool:
@@ -219,6 +221,7 @@ def make_hook_context(config: Config, job: Job, world: World) -> HookContext:
         begun=world.guardian.begun,
         settled=settle,
         allowed=config.env.pass_,
+        box=world.find(CheckSandbox),
     )
 
 
@@ -277,6 +280,9 @@ def _build_command(
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{len(list(folder.glob('*.json'))) + 1:03d}-{hook.point}.json"
     file.write_bytes(text)
+    if context.box:
+        start = CheckStart(hook.point, reads=(str(context.folder),))
+        argv = context.box.wrap_command(argv, context.root, start)
     return run.Command(
         argv,
         cwd=context.root,
@@ -304,6 +310,16 @@ def list_changed_files(hook: Hook, context: HookContext) -> list[str]:
     folder = f"{HOOKS_FOLDER}/"
     shares_folder = any(path.startswith(folder) for path in hook.files)
     return [p for p in context.touched() if p in hook.files or (shares_folder and p.startswith(folder))]
+
+
+def explain_block(hook: Hook, context: HookContext, result: HookRan) -> str:
+    """Return what to grant if the sandbox may be why a hook failed, as a program is shown no reason; "" if not."""
+    box = context.box
+    if result.status != "failed" or not box or not box.confines(hook.point):
+        return ""
+    grant = box.describe_grant(hook.point, box.list_refused(result.output) or [ANYTHING])
+    said = f"hook {hook.point} ({hook.name}) ran in the sandbox of checks"
+    return f"{said}. If that keeps it from its work, add {grant} to .aigon/config.json"
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from aigon.hooks.hook import (
     Hook,
     HookContext,
     describe_hook_problems,
+    explain_block,
     list_changed_files,
     list_hooks,
     make_hook_context,
@@ -182,3 +183,5 @@ def _run_one(run: HookedRun, hook: Hook, text: bytes) -> Iterator[HookRan | Noti
         reason = "took too long" if result.status == "timed_out" else lines[-1] if lines else "failed"
         stop.veto(f"{result.point} ({result.name}) does not let it go on: {reason}")
     yield replace(result, veto=vetoed)
+    if blocked := explain_block(hook, context, result):
+        yield Notice(World.now(), blocked, "warning")

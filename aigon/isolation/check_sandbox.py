@@ -28,7 +28,7 @@ from aigon.isolation.machine_paths import (
     load_sandbox_data,
     strip_made,
 )
-from aigon.isolation.mechanisms import find_flaw
+from aigon.isolation.mechanisms import PRIVATE, can_overlay, find_mount_flaw
 from aigon.isolation.mounts import Mount, list_mounts
 from aigon.isolation.run_sandbox import REFUSALS, list_hidden, list_real, list_temporary
 from aigon.job.job import ProofPlan
@@ -44,8 +44,6 @@ CRITERIA = "criteria"
 SIGNALS = (13, 25)
 """SIGPIPE and SIGXFSZ, which Python ignores and a shell does not."""
 _PATH = re.compile(r"(?<![\w.~-])~?/[\w.@+~-]+(?:/[\w.@+~-]+)*")
-PRIVATE = "private"
-"""The folder of aigon's records where changes of private folders go."""
 _NAMED = 50
 """Paths of a failed check's output that are looked at."""
 
@@ -214,36 +212,4 @@ def explain_no_check_sandbox(folder: Path) -> str:
     if can_overlay(folder):
         return ""
 
-    def probe(place: Path) -> tuple[Sequence[str], list[bytes]]:
-        return _make_probe(place, [("ro-bind", "/", "/"), ("bind", str(place), str(place))])
-
-    return find_flaw("namespaces", probe, "it shows something else")
-
-
-@functools.cache
-def can_overlay(folder: Path) -> bool:
-    """Whether changes of private folders can be kept in `folder`: not every file system can."""
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        changes = Path(tempfile.mkdtemp(prefix="probe-", dir=folder))
-    except OSError:
-        return False
-
-    def probe(place: Path) -> tuple[Sequence[str], list[bytes]]:
-        (place / "seen").mkdir()
-        for name in ("changes", "work", "view"):
-            (changes / name).mkdir()
-        return _make_probe(place, [("overlay", str(place / "seen"), str(changes), str(place / "seen"))])
-
-    try:
-        return not find_flaw("namespaces", probe, "it shows something else")
-    finally:
-        remove_tree(changes)
-
-
-def _make_probe(place: Path, mounts: Sequence[Mount]) -> tuple[Sequence[str], list[bytes]]:
-    plan: dict[str, object] = {"place": "the sandbox of checks", "enter": "namespaces", "cwd": str(place)}
-    plan |= {"unset": (), "signals": (), "mounts": [*mounts], "closed": False, "scoped": True}
-    argv = ["/bin/sh", "-c", "mkdir -p seen/made && ls -d seen/made"]
-    return [*make_launcher_command(plan), *argv], [b"seen/made"]
+    return find_mount_flaw(lambda place: [("ro-bind", "/", "/"), ("bind", str(place), str(place))])

@@ -10,8 +10,10 @@ from typing import Literal
 
 from aigon.config.grants import Network
 from aigon.errors import environment
-from aigon.isolation.enclosure import Enclosure, explain_no_bubblewrap, find_bubblewrap
+from aigon.isolation.clean_room import remove_tree
+from aigon.isolation.enclosure import Enclosure, explain_no_bubblewrap, find_bubblewrap, make_launcher_command
 from aigon.isolation.enclosure import Isolation as Isolation
+from aigon.isolation.mounts import Mount
 from aigon.process import run
 
 Wanted = Literal["auto", "bwrap", "namespaces", "landlock", "none"]
@@ -27,6 +29,8 @@ LACKING = {
     " kernel.apparmor_restrict_unprivileged_userns; in a container its seccomp profile)",
     "landlock": "It takes Linux 5.13 or later with landlock among the modules in /sys/kernel/security/lsm",
 }
+PRIVATE = "private"
+"""The folder of aigon's records where changes of private folders go."""
 PROBE = 'cat "$1/token"; ls -A "$2/$3"'
 """Shows a file of the export, then what is seen of the workspace: nothing, or the export. The workspace's path comes in
 two parts, or it would be translated."""
@@ -93,3 +97,35 @@ def find_flaw(mechanism: str, probe: Callable[[Path], tuple[Sequence[str], list[
     if out.split() == expected:
         return ""
     return err.decode(errors="replace").strip().removeprefix("aigon: ") or leak
+
+
+def find_mount_flaw(make_table: Callable[[Path], Sequence[Mount]]) -> str:
+    """Return what goes wrong if a program is run with mounts that aigon makes, which `make_table` returns for a folder.
+
+    The program has to be able to make a folder in `seen`, which is in that folder.
+    """
+
+    def probe(place: Path) -> tuple[Sequence[str], list[bytes]]:
+        (place / "seen").mkdir()
+        plan: dict[str, object] = {"place": "the sandbox", "enter": "namespaces", "cwd": str(place), "scoped": True}
+        plan |= {"unset": (), "signals": (), "mounts": [*make_table(place)], "closed": False}
+        argv = ["/bin/sh", "-c", "mkdir -p seen/made && ls -d seen/made"]
+        return [*make_launcher_command(plan), *argv], [b"seen/made"]
+
+    return find_flaw("namespaces", probe, "it shows something else")
+
+
+@functools.cache
+def can_overlay(folder: Path) -> bool:
+    """Whether changes of private folders can be kept in `folder`: not every file system can."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        changes = Path(tempfile.mkdtemp(prefix="probe-", dir=folder))
+    except OSError:
+        return False
+    try:
+        for name in ("changes", "work", "view"):
+            (changes / name).mkdir()
+        return not find_mount_flaw(lambda place: [("overlay", str(place / "seen"), str(changes), str(place / "seen"))])
+    finally:
+        remove_tree(changes)

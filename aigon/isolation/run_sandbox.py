@@ -21,6 +21,7 @@ from aigon.isolation.machine_paths import (
     load_sandbox_data,
     strip_made,
 )
+from aigon.isolation.mechanisms import can_overlay
 from aigon.job.seat import Seat
 from aigon.job.world import Attendant
 from aigon.journal.events import Notice
@@ -81,9 +82,18 @@ class RunSandbox(Attendant):
 
 
 def make_run_sandbox(
-    seat: Seat, config: Config, wanted: WantedMechanism | None, env: Mapping[str, str], folder: Path, note: Path
+    seat: Seat,
+    config: Config,
+    wanted: WantedMechanism | None,
+    env: Mapping[str, str],
+    folder: Path,
+    note: Path,
+    private: Path,
 ) -> RunSandbox:
-    """Make the sandbox of a run with its files in `folder`. Raises AigonError (exit 7) if it cannot be as wanted."""
+    """Make the sandbox of a run with its files in `folder`. Raises AigonError (exit 7) if it cannot be as wanted.
+
+    `private` is the folder of aigon's records for changes of private folders.
+    """
     mode, network = wanted or config.sandbox.mode, config.sandbox.network
     mechanism = sandbox.choose_mechanism(mode, network)
     if mechanism == "none":
@@ -91,22 +101,34 @@ def make_run_sandbox(
     # What a worktree shares with the main checkout by links, by the configuration: an agent could make other links.
     patterns = config.worktree.link if seat.candidate else ()
     linked = [os.path.realpath(seat.main / path) for pattern in patterns for path in find_matches(seat.main, pattern)]
-    grants = _make_grants(seat, config, env, folder, linked, mechanism)
-    return RunSandbox(mode, sandbox.make_sandbox(mechanism, grants, note), frozenset(_list_unreachable(grants, env)))
+    has_copies = mechanism == "namespaces" and can_overlay(private)
+    grants = _make_grants(seat, config, env, folder, linked, mechanism, has_copies=has_copies)
+    changes = private / f"{note.name}-agents" if has_copies else None
+    box = sandbox.make_sandbox(mechanism, grants, note, changes)
+    return RunSandbox(mode, box, frozenset(_list_unreachable(grants, env)))
 
 
 def _make_grants(
-    seat: Seat, config: Config, env: Mapping[str, str], folder: Path, linked: Sequence[str], mechanism: Mechanism
+    seat: Seat,
+    config: Config,
+    env: Mapping[str, str],
+    folder: Path,
+    linked: Sequence[str],
+    mechanism: Mechanism,
+    *,
+    has_copies: bool,
 ) -> Grants:
     data = load_sandbox_data()
     rivals = [str(Path(seat.candidate.path).parent)] if seat.candidate else []
     hidden, own = list_hidden(seat.checkout.root, env, data.never, rivals), list_temporary(env)
     granted, readable = config.sandbox.write, strip_made(config.sandbox.read)
-    write = (*expand_existing(data.write, env), *expand_existing(granted, env, seat.main), *linked)
+    caches = expand_existing(data.write, env)
+    write = (*(() if has_copies else caches), *expand_existing(granted, env, seat.main), *linked)
     read = (*expand_existing(data.read, env), *expand_existing(readable, env, seat.main))
     grants = Grants(
         write=(str(seat.checkout.root), *write),
         read=(str(folder), *read, *list_program_folders(env.get("PATH", ""), (*hidden, *own))),
+        private=caches if has_copies else (),
         hidden=hidden,
         own=own,
         network=config.sandbox.network,

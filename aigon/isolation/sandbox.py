@@ -24,6 +24,7 @@ from aigon.config.grants import (
 )
 from aigon.errors import environment
 from aigon.isolation import landlock
+from aigon.isolation.clean_room import remove_tree
 from aigon.isolation.enclosure import find_bubblewrap, make_launcher_command
 from aigon.isolation.mechanisms import LACKING, find_flaw
 from aigon.isolation.mounts import list_bwrap_options, list_mounts
@@ -33,8 +34,9 @@ from aigon.process import run
 _ISOLATING_OPTIONS = (
     "--unshare-user", "--cap-drop", "CAP_SYS_ADMIN", "--unshare-pid", "--unshare-ipc", "--die-with-parent",
 )  # fmt: skip
-IN_ORDER: tuple[Mechanism, ...] = ("bwrap", "namespaces", "landlock")
-"""Best first: Landlock neither gives an agent process numbers of its own nor hides sockets."""
+IN_ORDER: tuple[Mechanism, ...] = ("namespaces", "bwrap", "landlock")
+"""Best first: bubblewrap gives an agent no private copies of caches. Landlock neither gives it its own process numbers
+nor hides sockets."""
 CLOSES_NETWORK = 4
 """The version of Landlock's interface that began to refuse TCP."""
 _DEAF = 'trap "" HUP INT QUIT TERM; exec "$@"'
@@ -48,11 +50,15 @@ PREFIX = "aigon-agent-"
 
 @dataclass(frozen=True, slots=True)
 class Sandbox:
-    """A mechanism and what it grants. `folder` is where the agent's own home and temporary files really lie."""
+    """A mechanism and what it grants. `folder` is where the agent's own home and temporary files really lie.
+
+    What it writes in private folders goes to `changes`.
+    """
 
     mechanism: Mechanism
     grants: Grants
     folder: Path
+    changes: Path | None = None
 
     def command(self, argv: Sequence[str], cwd: Path, more: Grants | None = None) -> list[str]:
         """Return the command line that runs `argv` in `cwd`, with the grants of this turn, else those of the run."""
@@ -69,7 +75,7 @@ class Sandbox:
                 "closed": closed,
             }
         elif self.mechanism == "namespaces":
-            mounts, numbers = list_mounts(grants, self.folder), has_process_numbers()
+            mounts, numbers = list_mounts(grants, self.folder, self.changes), has_process_numbers()
             plan |= {"enter": "namespaces", "cwd": str(cwd), "mounts": mounts, "closed": closed, "numbers": numbers}
             plan["scoped"] = True
         inner = [*make_launcher_command(plan), *argv]
@@ -88,14 +94,21 @@ class Sandbox:
 
     def close(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
+        if self.changes:
+            remove_tree(self.changes)
 
 
 def _resolve_all(paths: Iterable[str]) -> list[str]:
     return sorted({os.path.realpath(path) for path in paths})
 
 
-def make_sandbox(mechanism: Mechanism, grants: Grants, note: Path) -> Sandbox:
-    """Make a sandbox with its own folder. The file `note` names it, so that the next aigon removes what a kill left."""
+def make_sandbox(mechanism: Mechanism, grants: Grants, note: Path, changes: Path | None = None) -> Sandbox:
+    """Make a sandbox with its own folder, and one for `changes` if it has private folders.
+
+    The file `note` names its own folder, so that the next aigon removes what a kill left.
+    """
+    if changes:
+        remove_tree(changes)
     with contextlib.suppress(OSError, ValueError):
         old = Path(note.read_text())
         # Anybody could have written the note: only a folder of this name is aigon's to remove.
@@ -104,7 +117,7 @@ def make_sandbox(mechanism: Mechanism, grants: Grants, note: Path) -> Sandbox:
     folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=PREFIX)))
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_text(str(folder))
-    return Sandbox(mechanism, grants, folder)
+    return Sandbox(mechanism, grants, folder, changes)
 
 
 def choose_mechanism(wanted: WantedMechanism = "auto", network: Network = "open") -> Mechanism:

@@ -10,6 +10,7 @@ from aigon.files.system_errors import find_volumes
 from aigon.git import secret_files
 from aigon.git.refs import Rivals
 from aigon.isolation.check_sandbox import CheckSandbox, make_check_sandbox, wants_check_sandbox
+from aigon.isolation.mechanisms import PRIVATE
 from aigon.isolation.run_sandbox import RunSandbox, make_run_sandbox
 from aigon.job import branch
 from aigon.job.job import Job
@@ -42,9 +43,9 @@ def make_run_world(opening: Opening, opened: OpenedRun, job: Job, record: Frozen
     left = sorted({line for agent in prepared.agents if agent.kind for line in agent.kind.leaves})
     branch.exclude_from_git(opening.checkout, left, "what coding agents leave for themselves")
     workspace.trusted.keep_out((*list_exclude_lines((*job.protection.allow, *job.protection.secrets)), *left))
-    note = world.home / "sandboxes" / job.name
+    note, private = world.home / "sandboxes" / job.name, world.home / PRIVATE
     wanted = opened.options.sandbox
-    world.attend(make_run_sandbox(seat, prepared.config, wanted, world.agent_env, world.folder, note))
+    world.attend(make_run_sandbox(seat, prepared.config, wanted, world.agent_env, world.folder, note, private))
     config, env = prepared.config, world.check_env
     if wants_check_sandbox(config, wanted):
         box = make_check_sandbox(opening.checkout, seat.main, config, job.proof, env, world.home, job.name)

@@ -14,7 +14,8 @@ import pytest
 from aigon.config.models import Config
 from aigon.errors import AigonError
 from aigon.git.person import Checkout
-from aigon.isolation.check_sandbox import CheckSandbox, can_overlay, explain_no_check_sandbox, make_check_sandbox
+from aigon.isolation.check_sandbox import CheckSandbox, explain_no_check_sandbox, make_check_sandbox
+from aigon.isolation.mechanisms import can_overlay
 from aigon.job.job import ProofPlan
 from aigon.job.world import World
 from aigon.loop.judging import _ask, _require_same_outside

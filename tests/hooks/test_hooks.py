@@ -12,10 +12,22 @@ import pytest
 
 from aigon.agents.adapters import find_adapter
 from aigon.config.loading import parse_configuration
-from aigon.config.models import HookConfig, HookPoint
+from aigon.config.models import Config, HookConfig, HookPoint
 from aigon.errors import AigonError, environment
-from aigon.hooks.hook import HOOK_POINTS, HOOKS_FOLDER, Hook, HookContext, describe_hook_problems, list_hooks, run_hook
+from aigon.git.person import Checkout
+from aigon.hooks.hook import (
+    HOOK_POINTS,
+    HOOKS_FOLDER,
+    Hook,
+    HookContext,
+    describe_hook_problems,
+    explain_block,
+    list_hooks,
+    run_hook,
+)
 from aigon.hooks.hooked_loop import wrap_loop
+from aigon.isolation.check_sandbox import explain_no_check_sandbox, make_check_sandbox
+from aigon.job.job import ProofPlan
 from aigon.journal.events import (
     CheckStarted,
     CommitIntended,
@@ -35,7 +47,7 @@ from aigon.process.run import Command, run
 from aigon.process.stop import Stop
 from aigon.proof.frozen import Guarded
 from aigon.proof.protection import started
-from tests.lab import alive, until
+from tests.lab import Lab, alive, until
 
 ENV = {"PATH": os.environ.get("PATH", os.defpath), "LANG": "C.UTF-8"}
 STARTED = RunStarted("", "r1", "42", "dark", "", "a", "solo", "b", "0", "0", "spec.md", "5", 1, 5)
@@ -386,3 +398,24 @@ def test_what_was_stopped_before_it_began_is_not_started_at_all(tmp_path: Path) 
         for ended in (0.0, 1.0)
     ]
     assert costs == [0.0, None], "one that ran may have cost something"
+
+
+def test_a_hook_reaches_what_a_check_reaches_and_says_what_to_grant(lab: Lab) -> None:
+    if why := explain_no_check_sandbox(lab.home / "private"):
+        pytest.skip(f"checks have no sandbox here: {why}")
+    harm = "echo bad >> $(HOME)/.profile; echo bad > .git/hooks/post-commit; cat $(HOME)/key"
+    lab.write("Makefile", f"deploy:\n\t{harm}\n")
+    (lab.home / "key").write_text("secret")
+    allowed = {"before_loop": [str(lab.home / "key")]}
+    with Checkout.open(lab.root) as checkout:
+        config = Config.model_validate({"sandbox": {"allow": allowed}})
+        box = make_check_sandbox(checkout, lab.root, config, ProofPlan(), lab.env, lab.home / "state", "one")
+    bench = Bench(lab.root)
+    stage = bench.stage(box=box)
+    stage = replace(stage, env={**stage.env, "HOME": str(lab.home)})
+    hooks = [bench.hook(point, "make -s deploy", line=True) for point in ("before_loop", "after_loop")]
+    ran = {hook.point: run_hook(hook, stage, b"{}", 1) for hook in hooks}
+    assert ran["before_loop"].output.endswith("secret") and ran["after_loop"].exit_code, ran
+    assert not (lab.home / ".profile").exists() and not lab.path(".git/hooks/post-commit").exists()
+    assert '"sandbox": {"allow": {"after_loop": [' in explain_block(hooks[1], stage, ran["after_loop"])
+    assert not explain_block(hooks[0], stage, replace(ran["before_loop"], status="ok"))

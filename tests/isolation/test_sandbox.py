@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -238,6 +239,22 @@ def test_a_closed_network_is_closed_and_an_open_one_is_open(mechanism: Mechanism
         argv = script(tmp_path, f"import socket; socket.create_connection(('127.0.0.1', {port}), 2)")
         assert run(boxed(mechanism, tmp_path), argv).exit_code == 0
         assert run(boxed(mechanism, tmp_path, "closed"), argv).exit_code == 1
+
+
+def test_what_an_agent_writes_in_a_cache_lasts_for_the_run_and_stays_its_own(tmp_path: Path) -> None:
+    usable("namespaces")
+    if not mechanisms.can_overlay(tmp_path / "private"):
+        pytest.skip("no overlay works on this file system")
+    cache = tmp_path / "home" / "cache"
+    cache.mkdir(parents=True)
+    (cache / "wheel").write_text("mine")
+    box = boxed("namespaces", tmp_path, private=(str(cache),), own=(str(tmp_path / "home"),))
+    box = replace(box, changes=tmp_path / "private" / "one")
+    assert run(box, ["sh", "-c", f"echo bad > {cache}/wheel; echo new > {cache}/new"]).exit_code == 0
+    assert run(box, ["cat", f"{cache}/wheel", f"{cache}/new"]).stdout == b"bad\nnew\n"
+    assert [file.name for file in cache.iterdir()] == ["wheel"] and (cache / "wheel").read_text() == "mine"
+    box.close()
+    assert not (tmp_path / "private" / "one").exists()
 
 
 def test_a_mechanism_that_was_asked_for_and_does_not_work_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from aigon.config.grants import Mechanism
 from aigon.isolation import sandbox
+from aigon.isolation.mechanisms import can_overlay
 from tests.lab import BRANCH, DONE_WHEN, Lab, alive, until
 
 HONEST = r"""
@@ -133,7 +134,8 @@ def test_an_honest_agent_works_as_before_and_a_curious_one_finds_nothing(mechani
     assert {name for name, end in said.items() if end == "open"} == {"hooks", "config"}
     assert len(said) == 12
     box.untouched()
-    assert box.file("~/.cache/tool/entry").read_text() == "kept\n"
+    has_copy = mechanism == "namespaces" and can_overlay(tmp_path / "private")
+    assert box.file("~/.cache/tool/entry").exists() != has_copy
     assert {"the work", "the draft"} <= set(box.lab.git("log", "--format=%s", BRANCH).splitlines())
     assert not (box.lab.root / ".git/hooks/pre-commit").exists() and not box.lab.git("config", "core.hooksPath", code=1)
     box.lab.git("fsck", "--strict")
