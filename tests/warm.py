@@ -180,7 +180,8 @@ def _connection(start: AtStart) -> Iterator[socket.socket]:
 def _started(start: AtStart) -> tuple["subprocess.Popen[bytes]", socket.socket]:
     ours, theirs = socket.socketpair()
     command = [sys.executable, "-m", "tests.warm", str(theirs.fileno()), "-" * ROOM]
-    env = {**dict(start), "ROOM": "-" * ROOM}
+    measured = {name: os.environ[name] for name in ("COVERAGE_PROCESS_CONFIG",) if name in os.environ}
+    env = {**dict(start), **measured, "ROOM": "-" * ROOM}
     process = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
     theirs.close()
     atexit.register(process.wait)

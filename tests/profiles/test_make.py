@@ -175,7 +175,7 @@ def test_make_agrees_on_what_is_a_rule(tmp_path: Path) -> None:
         pytest.skip("make is not installed")
     rules = {"a/Makefile": "x test y:\n\t@echo ran\n", "b/Makefile": "test: A := 1\nall:\n\t@true\n"}
     files(tmp_path, rules)
-    env = {"PATH": os.environ["PATH"]}  # below `make quick` it would say which folder it enters
+    env = {"PATH": os.environ["PATH"]}  # below a make it would say which folder it enters
     said = [
         subprocess.run([make, "test"], cwd=tmp_path / name, env=env, capture_output=True, text=True).stdout
         for name in ("a", "b")

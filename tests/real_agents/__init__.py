@@ -1,1 +1,1 @@
-"""The real programs, installed privately, against a scripted server on loopback: `make real-agents`."""
+"""The real programs, installed privately, against a scripted server on loopback: `nox -s real-agents`."""
