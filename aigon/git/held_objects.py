@@ -1,14 +1,15 @@
-"""A second name for every object of the repository, outside of it: what an agent or a check deletes is put back.
+"""The objects of the repository once more, outside of it: what an agent or a check deletes or overwrites is put back.
 
-It is for where nothing keeps them from deleting: agents without a repository of their own, and checks without a
-sandbox, which run the agent's code. Names cost no space and hardly any time; an object that is overwritten in place is
-damaged under both.
+It is for where nothing keeps them from that: agents without a repository of their own, and checks without a sandbox,
+which run the agent's code. Packs and the first loose objects are copied; the other ones get a second name, which costs
+neither space nor time, but an object that is overwritten in place is damaged under both.
 """
 
-import errno
+import hashlib
 import os
 import shutil
 import time
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,7 +21,10 @@ from aigon.git.trusted import TrustedGit
 KEPT = (".pack", ".idx", ".rev")
 """What makes a pack; git makes the rest again."""
 LARGEST_COPY = 256 << 20
-"""Bytes of a file that is copied where the folder is on another file system; a larger one is not held."""
+"""Bytes of a file that is copied; a larger one gets a second name, if that can be."""
+MOST_COPIES = 1000
+"""Files that are copied, some 80 microseconds each, and looked at before and after each turn, 6 each."""
+_PIECE = 1 << 20
 
 
 @dataclass(slots=True)
@@ -32,9 +36,11 @@ class HeldObjects:
     _held: set[str] | None = None
     _seen: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
     """What was in each folder of objects, and when that had changed last."""
+    _copied: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    """The objects that are copied, each as it was when it was known to be right."""
 
     def hold(self, tips: Iterable[str], *, believe: bool = False) -> tuple[str, ...]:
-        """Put back what was deleted, and hold what is new; return a sentence if anything was deleted.
+        """Put back what was deleted or overwritten, and hold what is new; return a sentence for what was done.
 
         What a person's git has packed or pruned is let go: all is well as long as everything is there that refs and
         `tips` lead to. That is not asked with `believe`. While nothing is deleted, no program is started.
@@ -42,16 +48,47 @@ class HeldObjects:
         objects = self.git.common_dir / "objects"
         if self._held is None:
             self._held = set(_list_objects(self.folder, {}))
+            self._copied = {name: () for name in self._held if not _is_same(self.folder / name, objects / name)}
         there = set(_list_objects(objects, self._seen))
+        mended = self._mend(objects)
         gone, new = self._held - there, there - self._held
         deleted = bool(gone) and not believe and not self._is_whole(tips)
-        back = [_add_name(self.folder / name, objects / name) for name in sorted(gone) if deleted]
+        back = [_add(self.folder / name, objects / name) for name in sorted(gone) if deleted]
         for name in gone if not deleted else ():
             (self.folder / name).unlink(missing_ok=True)
-        for name in sorted(new):
-            _add_name(objects / name, self.folder / name)
+            self._copied.pop(name, None)
+        for name in sorted(new, key=lambda name: (not name.startswith("pack/"), name)):
+            if _add(objects / name, self.folder / name, link=len(self._copied) >= MOST_COPIES):
+                self._note(name, objects / name)
         self._held = self._held | there if deleted else there
-        return (f"{sum(back)} files with git's objects were deleted; they were put back",) if any(back) else ()
+        said = f"{sum(back)} files with git's objects were deleted; they were put back"
+        return ((said,) if any(back) else ()) + mended
+
+    def _mend(self, objects: Path) -> tuple[str, ...]:
+        """Put back what was overwritten in place; return a sentence if anything was."""
+        back = lost = 0
+        for name, known in tuple(self._copied.items()):
+            source, copy = objects / name, self.folder / name
+            now = _describe(source)
+            if not now or now == known or (not known and now[:2] == _describe(copy)[:2]):
+                self._copied[name] = now or known
+            elif _is_sound(source):
+                copy.unlink(missing_ok=True)
+                _add(source, copy)
+                self._note(name, source)
+            elif _is_sound(copy):
+                source.unlink(missing_ok=True)
+                back += _add(copy, source)
+                self._note(name, source)
+            else:
+                lost += 1
+        said = f"{back} files with git's objects were overwritten; they were put back"
+        damaged = f"{lost} files with git's objects were overwritten, and their copies are damaged: see git fsck"
+        return ((said,) if back else ()) + ((damaged,) if lost else ())
+
+    def _note(self, name: str, source: Path) -> None:
+        if not _is_same(source, self.folder / name):
+            self._copied[name] = _describe(source)
 
     def _is_whole(self, tips: Iterable[str]) -> bool:
         asked = ("-c", "core.commitGraph=false", "rev-list", "--objects", "--quiet", "--all", *tips)
@@ -75,15 +112,55 @@ def _list_objects(objects: Path, seen: dict[str, tuple[int, list[str]]]) -> Iter
                 yield from names
 
 
-def _add_name(source: Path, target: Path) -> bool:
-    """Give a file a second name; return whether that worked: it may have gone meanwhile, or be too large to be held."""
+def _add(source: Path, target: Path, *, link: bool = False) -> bool:
+    """Copy a file, or `link` it; return whether that worked: it may have gone meanwhile, or be too large."""
     with suppress(OSError):
         target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            os.link(source, target, follow_symlinks=False)
-        except OSError as error:
-            if error.errno != errno.EXDEV or source.stat().st_size > LARGEST_COPY:
-                return False
-            shutil.copyfile(source, target)
-        return True
+        is_large = source.stat().st_size > LARGEST_COPY
+        if link or is_large:
+            with suppress(OSError):  # on another file system there are no second names
+                os.link(source, target, follow_symlinks=False)
+                return True
+        if not is_large:
+            draft = target.with_name(f"tmp_{target.name}")  # git passes over files of such names
+            shutil.copy2(source, draft, follow_symlinks=False)
+            draft.replace(target)
+            return True
     return False
+
+
+def _describe(file: Path) -> tuple[int, ...]:
+    """Return size, times and number of a file; nothing if it is not there. Nobody can set the last but one of them."""
+    try:
+        state = file.lstat()
+    except OSError:
+        return ()
+    return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino
+
+
+def _is_same(file: Path, other: Path) -> bool:
+    """Return whether both are names of one file."""
+    with suppress(OSError):
+        return file.samefile(other)
+    return False
+
+
+def _is_sound(file: Path) -> bool:
+    """Return whether a file is what its name or its own checksum says."""
+    digits = len(file.stem.removeprefix("pack-")) + (0 if file.suffix else 2)
+    digest = hashlib.sha256() if digits == 64 else hashlib.sha1()
+    size = digest.digest_size
+    try:
+        with file.open("rb") as content:
+            if not file.suffix:
+                reader = zlib.decompressobj()
+                while piece := content.read(_PIECE):
+                    digest.update(reader.decompress(piece))
+                return reader.eof and digest.hexdigest() == file.parent.name + file.name
+            left = file.stat().st_size - size
+            while left > 0 and (piece := content.read(min(_PIECE, left))):
+                digest.update(piece)
+                left -= len(piece)
+            return content.read() == digest.digest()
+    except (OSError, zlib.error):
+        return False

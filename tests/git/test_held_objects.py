@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from aigon.git import held_objects
 from aigon.git.held_objects import HeldObjects
 from aigon.git.person import LOCAL_VARIABLES, Checkout
 from aigon.git.trusted import TrustedGit
@@ -57,15 +58,51 @@ def test_what_a_person_packs_is_let_go_and_new_commits_are_held(lab: Lab, held: 
     assert (held.folder / tip[:2] / tip[2:]).is_file()
 
 
-def test_on_another_file_system_small_files_are_copied(
-    lab: Lab, held: HeldObjects, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def fail(*_arguments: object, **_options: object) -> None:
-        raise OSError(18, "Invalid cross-device link")
+def overwrite(file: Path, data: bytes) -> None:
+    """Write into a file in place, and give it the times that it had."""
+    state = file.stat()
+    file.chmod(0o644)
+    with file.open("r+b") as opened:
+        opened.write(data)
+    os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
 
-    monkeypatch.setattr(os, "link", fail)
-    other = HeldObjects(held.git, tmp_path / "other")
+
+@pytest.mark.parametrize("harm", ["objects/??/*", "objects/pack/*"])
+def test_what_is_overwritten_in_place_is_put_back_and_said(lab: Lab, held: HeldObjects, harm: str) -> None:
+    for path in lab.path(".git").glob(harm):
+        overwrite(path, b"forged")
+    (said,) = held.hold(())
+    assert said.endswith("were overwritten; they were put back")
+    lab.git("fsck", "--full", "--strict")
+    assert held.hold(()) == ()
+
+
+def test_what_was_overwritten_in_a_turn_that_was_killed_is_found_by_the_next_aigon(lab: Lab, held: HeldObjects) -> None:
+    for path in lab.path(".git").glob("objects/??/*"):
+        path.chmod(0o644)
+        path.write_bytes(b"forged")
+    (said,) = HeldObjects(held.git, held.folder).hold(())
+    assert said.endswith("were overwritten; they were put back")
+    lab.git("fsck", "--full", "--strict")
+
+
+def test_a_copy_that_was_overwritten_too_is_said_and_never_put_in_place(lab: Lab, held: HeldObjects) -> None:
+    loose = next(lab.path(".git").glob("objects/??/*"))
+    name = loose.relative_to(lab.path(".git/objects"))
+    overwrite(loose, b"one")
+    overwrite(held.folder / name, b"two")
+    (said,) = held.hold(())
+    assert "their copies are damaged" in said and loose.read_bytes().startswith(b"one")
+
+
+def test_more_than_can_be_copied_gets_a_second_name(
+    lab: Lab, held: HeldObjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held_objects, "MOST_COPIES", 0)
+    other = HeldObjects(held.git, lab.home / "other")
     other.hold(())
+    files = [path for path in other.folder.rglob("*") if path.is_file()]
+    assert files and all(path.stat().st_nlink > 1 for path in files)
     shutil.rmtree(lab.path(".git/objects"))
     assert len(other.hold(())) == 1
     lab.git("fsck", "--full", "--strict")
