@@ -3,9 +3,10 @@
     python -m benchmarks.replay REPOSITORY [--commits 20] [--list] [--sandbox MODE] [--table FILE]
 
 REPOSITORY is a clone, bare or not, whose tests `python3 -m pytest` runs with what is on the PATH. The newest commits
-that change both product code and tests are listed before anything runs. Each becomes a feature on its parent: the spec
-is the commit's message with `All tests pass` and the commit's own test files as criteria, the agent applies the commit.
-Printed: the outcome of each, and the share that ended with a question or was refused.
+that change both product code and tests, and whose tests pass by hand, are listed before the first run. Each becomes a
+feature on its parent: the spec is the commit's message with `All tests pass` and the commit's own test files as
+criteria, the agent applies the commit. Printed: the outcome of each, and the share that ended with a question or was
+refused.
 """
 
 import argparse
@@ -70,38 +71,68 @@ def find_commits(repository: Path) -> Iterator[Commit]:
             yield Commit(name, read_git(repository, "show", "-s", "--format=%s", name).strip(), tuple(tests))
 
 
+def has_passing_tests(repository: Path, commit: Commit) -> bool:
+    """Return whether all tests pass on the commit and before it: an old one may need an old Python."""
+    with tempfile.TemporaryDirectory(prefix="replay-") as folder:
+        root = make_project(repository, commit.name, Path(folder))
+        for start in (commit.name, f"{commit.name}^"):
+            read_git(root, "checkout", "-q", start)
+            if subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=root, capture_output=True).returncode:
+                return False
+    return True
+
+
 def replay(repository: Path, commit: Commit, folder: Path, sandbox: str) -> Replayed:
     """Let an agent make the commit as a feature on its parent."""
-    root, home = folder / "repo", folder / "home"
-    home.mkdir(parents=True)
-    subprocess.run(["git", "clone", "-q", "--no-checkout", str(repository), str(root)], check=True)
-    read_git(root, "checkout", "-q", "-B", "main", f"{commit.name}^")
-    patch = read_git(root, "diff", "--binary", f"{commit.name}^", commit.name)
-    agent = home / "agent"
-    agent.write_text(f"#!/bin/sh\ngit apply <<'END_OF_PATCH'\n{patch}END_OF_PATCH\n")
-    agent.chmod(0o755)
-    settings = {"agents": {"mine": {"adapter": "command", "command": [str(agent)]}}, "defaultAgent": "mine"}
-    (root / ".aigon").mkdir()
-    (root / ".aigon/config.json").write_text(json.dumps(settings))
-    message = read_git(root, "show", "-s", "--format=%B", commit.name)
+    patch = read_git(repository, "diff", "--binary", f"{commit.name}^", commit.name)
+    message = read_git(repository, "show", "-s", "--format=%B", commit.name)
     body = "\n".join(f"> {line}" for line in message.splitlines())
-    tests = " ".join(commit.tests)
-    (root / SPEC).parent.mkdir(parents=True)
-    (root / SPEC).write_text(
+    spec = (
         f"---\nknown_failures: [{', '.join(KNOWN_FAILURES)}]\n---\n# {commit.subject}\n\n{body}\n\n"
         "## Acceptance Criteria\n\n- [ ] All tests pass\n"
-        f"- [ ] The tests of this change pass <!-- verify: python3 -m pytest -q {tests} -->\n"
+        f"- [ ] The tests of this change pass <!-- verify: python3 -m pytest -q {' '.join(commit.tests)} -->\n"
     )
+    root = make_project(repository, f"{commit.name}^", folder)
+    add_feature(root, folder, spec, f"git apply <<'END_OF_PATCH'\n{patch}END_OF_PATCH\n")
+    done = implement_feature(root, folder, ("-m", "aigon"), sandbox)
+    return Replayed(commit, done.returncode, explain_end(done.stdout, done.stderr))
+
+
+def make_project(repository: Path, start: str, folder: Path) -> Path:
+    """Return a clone in which `start` is checked out as the branch main."""
+    root = folder / "repo"
+    (folder / "home").mkdir(parents=True)
+    subprocess.run(["git", "clone", "-q", "--no-checkout", str(repository), str(root)], check=True)
+    read_git(root, "checkout", "-q", "-B", "main", start)
+    return root
+
+
+def add_feature(root: Path, folder: Path, spec: str, work: str, **settings: object) -> None:
+    """Commit a spec, and the settings with an agent that runs the shell commands `work`."""
+    agent = folder / "home/agent"
+    agent.write_text(f"#!/bin/sh\n{work}")
+    agent.chmod(0o755)
+    agents = {"mine": {"adapter": "command", "command": [str(agent)]}}
+    (root / ".aigon").mkdir()
+    (root / ".aigon/config.json").write_text(json.dumps({"agents": agents, "defaultAgent": "mine"} | settings))
+    (root / SPEC).parent.mkdir(parents=True)
+    (root / SPEC).write_text(spec)
     for key, value in (("user.name", "Ada"), ("user.email", "ada@example.invalid")):
         read_git(root, "config", key, value)
     read_git(root, "add", "-A")
     read_git(root, "commit", "-q", "-m", "docs: the feature to build")
+
+
+def implement_feature(
+    root: Path, folder: Path, program: Sequence[str], sandbox: str
+) -> subprocess.CompletedProcess[str]:
+    """Run one iteration of the feature by aigon, which `program` makes of this Python."""
+    home = folder / "home"
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     env = {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "AIGON_STATE_HOME": str(home / "state")}
     options = ("--loop", "--max-iterations", "1", "--accept-passing", "--sandbox", sandbox, "--judge", "none", "--json")
-    argv = [sys.executable, "-m", "aigon", "feature-implement", "1", *options]
-    done = subprocess.run(argv, cwd=root, env=env, capture_output=True, text=True)
-    return Replayed(commit, done.returncode, explain_end(done.stdout, done.stderr))
+    argv = [sys.executable, *program, "feature-implement", "1", *options]
+    return subprocess.run(argv, cwd=root, env=env, capture_output=True, text=True)
 
 
 def explain_end(out: str, err: str) -> str:
@@ -109,13 +140,14 @@ def explain_end(out: str, err: str) -> str:
     for line in reversed(out.splitlines()):
         event = json.loads(line)
         if event.get("event") == "run_finished":
-            return str(event.get("reason") or event.get("error") or "")
+            said = (event.get("summary"), *event.get("remaining_issues", ()), event.get("error"))
+            return " | ".join(str(each) for each in said if each)
     return (err.strip().splitlines() or [""])[-1]
 
 
 def render_table(rows: Sequence[Replayed]) -> str:
     lines = [
-        f"| {row.commit.name[:10]} | {row.commit.subject[:60]} | {row.code} | {row.reason[:200]} |" for row in rows
+        f"| {row.commit.name[:10]} | {row.commit.subject[:60]} | {row.code} | {row.reason[:400]} |" for row in rows
     ]
     return "\n".join(["| commit | subject | exit | reason |", "|---|---|---|---|", *lines])
 
@@ -128,9 +160,13 @@ def main() -> None:
     parser.add_argument("--sandbox", default="auto")
     parser.add_argument("--table", type=Path, help="write the table to this file, too")
     asked = parser.parse_args()
-    chosen = [commit for commit, _ in zip(find_commits(asked.repository), range(asked.commits), strict=False)]
-    for commit in chosen:
-        print(f"{commit.name[:10]} {commit.subject}", flush=True)
+    chosen: list[Commit] = []
+    for commit in find_commits(asked.repository):
+        if len(chosen) == asked.commits:
+            break
+        if asked.list or has_passing_tests(asked.repository.resolve(), commit):
+            chosen.append(commit)
+            print(f"{commit.name[:10]} {commit.subject}", flush=True)
     rows = []
     for commit in () if asked.list else chosen:
         with tempfile.TemporaryDirectory(prefix="replay-") as folder:

@@ -4,15 +4,22 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 
-from aigon.control import javascript, python
+from aigon.control import javascript, python, rust
 from aigon.control.places import UNSURE, AlterableTest, Draw, words
-from aigon.syntax import Source, apply_edits, parse
+from aigon.syntax import Source, apply_edits, language_of, parse
 from aigon.text.shell import ListedCommand, list_commands
 
 _INTERPRETERS: Sequence[tuple[re.Pattern[str], str, str, Callable[[Source, str], AlterableTest]]] = (
     (re.compile(r"(?:.*/)?(?:python|pypy)[\d.]*"), "-c", "command.py", python.find_in_script),
     (re.compile(r"(?:.*/)?(?:node|bun)"), "-e", "command.js", javascript.find_in_script),
 )
+_FINDERS = {
+    "python": python.find_in_script,
+    "javascript": javascript.find_in_script,
+    "rust": rust.find_in_program,
+}
+C_PROGRAMS = (".c", ".cc", ".cpp", ".cxx")
+_MAIN_OF_C = re.compile(rb"\bmain\s*\([^;{}]*\)[^;{}]*\{")
 _EQUAL = words("= == -eq")
 _EXPANDED = re.compile(r"[$`\\]")
 _PLAIN = re.compile(r"[\w.,:;@%+/ ^$*'-]*")
@@ -30,13 +37,25 @@ def alter_command(script: str, seed: str) -> str:
     return ""
 
 
+def find_scripts(command: str) -> tuple[str, ...]:
+    """Return the paths among the first three words of one plain command: the programs that it starts."""
+    commands = list_commands(command)
+    if len(commands) != 1 or commands[0].words[0] == "!":
+        return ()
+    return tuple(word.removeprefix("./") for word in commands[0].words[:3] if language_of(word))
+
+
 def alter_script(path: str, data: bytes, seed: str) -> bytes:
-    """Return a script with one expected value changed where it surely runs; b"" if there is none."""
+    """Return a program with one expected value changed where it surely runs; b"" if there is none.
+
+    Of C and C++ nothing is parsed: such a program leaves its `main` at once, with a status of failure.
+    """
+    if path.endswith(C_PROGRAMS):
+        return _MAIN_OF_C.sub(lambda main: main[0] + b" return 97;", data, count=1) if _MAIN_OF_C.search(data) else b""
     source = parse(path, data)
-    if not source or source.errors or source.language not in ("python", "javascript"):
+    if not source or source.errors or source.language not in _FINDERS:
         return b""
-    find = python.find_in_script if source.language == "python" else javascript.find_in_script
-    places = [place for place in find(source, seed).places if not place.rank & UNSURE]
+    places = [place for place in _FINDERS[source.language](source, seed).places if not place.rank & UNSURE]
     place = Draw(seed, path).choose(places)
     return apply_edits(source.data, place.edits) if place else b""
 

@@ -27,6 +27,15 @@ def find_tests(source: Source, seed: str) -> Iterator[AlterableTest]:
                 attributes = []
 
 
+def find_in_program(source: Source, seed: str) -> AlterableTest:
+    """Return the function `main` as one test."""
+    functions = (node for node in source.root.children if node.kind == "function_item")
+    bodies = (node.get("body") for node in functions if (name := node.get("name")) and source.text(name) == "main")
+    draw = Draw(seed, source.path)
+    places = tuple(place for body in bodies if body for place in _find_places(source, body, draw, 0))
+    return AlterableTest(source.path, "main", places, (0, 0, ""))
+
+
 def _read_function(source: Source, function: Node, attributes: Sequence[Node], seed: str) -> Iterator[AlterableTest]:
     name, body = function.get("name"), function.get("body")
     if not name or not body or not any(_IS_TEST.match(source.text(each)) for each in attributes):

@@ -1,6 +1,6 @@
 """Run deciding checks in clean rooms, and tell what speaks against each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -126,6 +126,15 @@ class ProofBench:
 
             observer.observe(name_in_record(check), place, run)
         return tuple(ran)
+
+    def read_files(self, tree: str, paths: Iterable[str]) -> dict[str, bytes]:
+        """Return the content of those of these files that the tree has; links are none."""
+        git = self.world.workspace.trusted
+        wanted = tuple(paths)
+        entries = objects.list_entries(git, tree, wanted) if wanted else {}
+        files = {path: entry.sha for path, entry in entries.items() if entry.mode != "120000"}
+        blobs = objects.read_blobs(git, files.values())
+        return {path: blobs[sha] for path, sha in files.items()}
 
     def find_lost(self, check: Check, result: Result, files: TestFiles | None = None) -> tuple[Problem, ...]:
         """Return the base's tests that did not pass now, without those that are elsewhere in the touched `files`."""

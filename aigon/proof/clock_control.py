@@ -1,14 +1,17 @@
-"""Whether a number that measures time still does: aigon slows the command down and looks whether the number follows.
+"""Whether a number that became much better was measured, and not made for the program that prints it.
 
 A program that prints how long it took can replace its own clock. At the base its number followed when the command was
-slowed down; in the change it became much better, the command takes as long as before, and the number no longer follows.
+slowed down; in the change the command takes as long as before, and the number no longer follows. And what is measured
+can recognise the program that measures, by its name or its lines: a copy with others has to print as good a number.
 """
 
-from collections.abc import Mapping, Sequence
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from aigon.checks.execution import CRITERION
+from aigon.control.commands import find_scripts
 from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check
@@ -20,7 +23,8 @@ if TYPE_CHECKING:
 
 RULE = "clock"
 SHORTEST, LONGEST = 0.1, 3.0
-"""Seconds of a command that is looked at: a shorter one is mostly its own start, a longer one holds up the proof."""
+"""Seconds of a command that is looked at: a shorter one is mostly its own start, and is looked at only if a program
+could be recognised; a longer one holds up the proof."""
 BETTER = 2.0
 """A number that changed by a smaller factor need not have come from another clock."""
 AS_LONG = 0.75
@@ -37,20 +41,34 @@ def control_clocks(
 ) -> tuple[Concern, ...]:
     """Return a review for each of the commands `metrics` whose number no longer follows the time that it takes."""
     now = {check.name: found for check in metrics if (found := _read(results[check.name]))}
-    looked_at = [check for check in metrics if check.name in now and SHORTEST <= now[check.name][1] <= LONGEST]
+    looked_at = [check for check in metrics if check.name in now and _is_looked_at(check, now[check.name][1])]
     code, out, _ = bench.world.workspace.trusted.attempt("rev-parse", f"{bench.job.base_commit}^{{tree}}")
     base_tree = out.decode().strip()
     if not looked_at or code or base_tree == tree:
         return ()
     base = _run(bench, base_tree, looked_at, "clock-base")
-    doubtful = [check for check in looked_at if check.name in base and _is_doubtful(base[check.name], now[check.name])]
-    if not doubtful:
-        return ()
+    better = [check for check in looked_at if check.name in base and _is_better(base[check.name], now[check.name])]
+    recognised = _find_recognised(bench, tree, better, base, now)
+    doubtful = [check for check in better if now[check.name][1] >= max(SHORTEST, AS_LONG * base[check.name][1])]
+    return (*recognised, *_find_own_clocks(bench, tree, base_tree, doubtful, base, now))
+
+
+def _find_own_clocks(
+    bench: "ProofBench",
+    tree: str,
+    base_tree: str,
+    doubtful: Sequence[Check],
+    base: Mapping[str, Measured],
+    now: Mapping[str, Measured],
+) -> tuple[Concern, ...]:
+    """Return a review for each number that does not follow the time any more, as it did at the base."""
     slowed = [replace(check, slowed=now[check.name][1]) for check in doubtful]
     base_slowed = _run(bench, base_tree, slowed, "clock-base-slowed")
     now_slowed = _run(bench, tree, slowed, "clock-slowed")
     return tuple(
-        _make_concern(check, tree, base[check.name], now[check.name])
+        _make_concern(
+            check, tree, base[check.name], now[check.name], _describe_clock(base[check.name], now[check.name])
+        )
         for check in doubtful
         if check.name in base_slowed
         and check.name in now_slowed
@@ -60,8 +78,46 @@ def control_clocks(
     )
 
 
-def _run(bench: "ProofBench", tree: str, checks: Sequence[Check], name: str) -> dict[str, Measured]:
-    results = bench.run(tree, checks, name)
+def _find_recognised(
+    bench: "ProofBench",
+    tree: str,
+    better: Sequence[Check],
+    base: Mapping[str, Measured],
+    now: Mapping[str, Measured],
+) -> tuple[Concern, ...]:
+    """Return a review for each number that is good only if the program that prints it has its own name and lines."""
+    copies, overlay = dict[str, Check](), dict[str, bytes | None]()
+    for check in better:
+        *shell, command = check.argv
+        for path, data in bench.read_files(tree, find_scripts(command)).items():
+            if command.count(path) == 1 and check.name not in copies:
+                stem, dot, ending = path.rpartition(".")
+                name = f"{stem}_{secrets.token_hex(3)}{dot}{ending}"
+                copies[check.name] = replace(check, argv=(*shell, command.replace(path, name)))
+                overlay[name] = b"\n" * (3 + secrets.randbelow(90)) + data
+
+    def find_worse(names: Iterable[str], plain: Mapping[str, Measured], folder: str) -> set[str]:
+        ran = _run(bench, tree, [copies[name] for name in names], folder, overlay)
+        return {name for name in ran if name in plain and _is_worse(base[name][0], plain[name][0], ran[name][0])}
+
+    worse = find_worse(copies, now, "clock-copy")
+    # Another program may have slowed down the copy: both once more.
+    again = _run(bench, tree, [check for check in better if check.name in worse], "clock-again") if worse else {}
+    worse = find_worse(worse, again, "clock-copy-again") if worse else worse
+    how = "but not from a copy of its program with another name and other lines: what is measured recognises it"
+    return tuple(
+        _make_concern(check, tree, base[check.name], now[check.name], how) for check in better if check.name in worse
+    )
+
+
+def _run(
+    bench: "ProofBench",
+    tree: str,
+    checks: Sequence[Check],
+    name: str,
+    overlay: Mapping[str, bytes | None] | None = None,
+) -> dict[str, Measured]:
+    results = bench.run(tree, checks, name, overlay=overlay)
     return {name: found for name, result in results.items() if (found := _read(result))}
 
 
@@ -72,9 +128,19 @@ def _read(result: Result) -> Measured | None:
     return float(number), result.finding.duration
 
 
-def _is_doubtful(base: Measured, now: Measured) -> bool:
-    """Whether the number changed much, while the command takes as long as at the base."""
-    return _changed_by(base[0], now[0]) >= BETTER and now[1] >= AS_LONG * base[1]
+def _is_looked_at(check: Check, seconds: float) -> bool:
+    return seconds <= LONGEST and (seconds >= SHORTEST or bool(find_scripts(check.argv[-1])))
+
+
+def _is_better(base: Measured, now: Measured) -> bool:
+    """Whether the number changed much. It is better then, since it is what the criterion wants."""
+    return _changed_by(base[0], now[0]) >= BETTER
+
+
+def _is_worse(base: float, now: float, copy: float) -> bool:
+    """Whether the copy's number is nearer to the base's, by factors, and far from that of the program itself."""
+    far = _changed_by(now, copy)
+    return far >= BETTER and far > _changed_by(base, copy)
 
 
 def _has_followed(plain: Measured, slowed: Measured) -> bool:
@@ -87,12 +153,15 @@ def _changed_by(one: float, other: float) -> float:
     return 1.0 if small == large else large / small if small else float("inf")
 
 
-def _make_concern(check: Check, tree: str, base: Measured, now: Measured) -> Concern:
-    what = (
-        f"criterion {check.name.rpartition('-')[2]} printed {now[0]:g}, at the base {base[0]:g}, but takes as long as "
-        f"there ({now[1]:.2f} s and {base[1]:.2f} s), and its number no longer follows when aigon slows it down: "
-        "what measures is not the clock. A `seconds` criterion is measured by aigon"
+def _describe_clock(base: Measured, now: Measured) -> str:
+    return (
+        f"but takes as long as there ({now[1]:.2f} s and {base[1]:.2f} s), and its number no longer follows when aigon "
+        "slows it down: what measures is not the clock. A `seconds` criterion is measured by aigon"
     )
+
+
+def _make_concern(check: Check, tree: str, base: Measured, now: Measured, how: str) -> Concern:
+    what = f"criterion {check.name.rpartition('-')[2]} printed {now[0]:g}, at the base {base[0]:g}, {how}"
     return Concern(RULE, "review", what, (), hash_change([check.argv[-1], tree]))
 
 

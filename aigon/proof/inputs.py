@@ -59,6 +59,14 @@ def find_inputs(
     return Inputs(rules, dict(sources.find_renamed(_list_new_macros(git, open_))))
 
 
+def find_test_programs(
+    git: TrustedGit, base: str, observed: Observation, protection: Protection, paths: Sequence[str]
+) -> tuple[str, ...]:
+    """Return those of these files of the base that are tests or decide as they do."""
+    sources = _BaseSources(git, base, observed, protection)
+    return tuple(path for path in paths if sources.is_test_program(path))
+
+
 def _list_new_macros(git: TrustedGit, rows: Sequence[Changed]) -> frozenset[str]:
     included = [row for row in rows if row.tree and row.path.endswith(macros.INCLUDED)]
     texts = objects.read_blobs(git, [entry.sha for row in included for entry in (row.base, row.tree) if entry])
@@ -105,9 +113,12 @@ class _BaseSources:
         """Yield test programs of C that use one of these macros, with a text that does not."""
         programs = [path for path in (*self._deciding, *self._product) if names and path.endswith(macros.PROGRAMS)]
         for path in programs:
-            is_test = self._protection.part(path) == "tests" or self._is_input(path)
-            if is_test and (text := macros.undefine(self._read(path), names)):
+            if self.is_test_program(path) and (text := macros.undefine(self._read(path), names)):
                 yield path, text
+
+    def is_test_program(self, path: str) -> bool:
+        """Return whether a source is a test, or an input by itself."""
+        return self._protection.part(path) == "tests" or self._is_input(path)
 
     def _is_input(self, path: str) -> bool:
         if path not in self._decided:

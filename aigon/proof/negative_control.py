@@ -5,23 +5,22 @@ import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from pathlib import PurePosixPath
+from typing import Literal
 
 from aigon.checks.execution import CRITERION
 from aigon.checks.reports import ADDOPTS, add_pytest_options
 from aigon.control.alteration import Alteration, alter, find_tests, write_files
-from aigon.control.commands import alter_command, alter_script
+from aigon.control.commands import C_PROGRAMS, alter_command, alter_script, find_scripts
 from aigon.control.places import AlterableTest, Draw
 from aigon.files.atomic import write_atomic
 from aigon.git import objects
 from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check
+from aigon.proof.bench import ProofBench, name_for_people, name_in_record
+from aigon.proof.inputs import find_test_programs
 from aigon.syntax import Edit, language_of
-from aigon.text.shell import list_commands
-
-if TYPE_CHECKING:
-    from aigon.proof.bench import ProofBench
 
 RULE = "negative-control"
 SHARE = 0.8
@@ -88,7 +87,7 @@ class Control:
 
 
 def run_control(
-    bench: "ProofBench",
+    bench: ProofBench,
     tree: str,
     with_base: str,
     checks: Sequence[Check],
@@ -119,7 +118,7 @@ class _Survivor:
 class _Run:
     """One control. Every run in a room is of all checks that are concerned, with files written over the tree."""
 
-    bench: "ProofBench"
+    bench: ProofBench
     tree: str
     with_base: str
     seed: str
@@ -164,11 +163,11 @@ class _Run:
             if check.name in ran and ran[check.name].finding.exit_code == 0 and not survivors
         }
         passed = self._run(self.tree, commands, "control-commands", scripts) if commands else {}
-        survived |= {
-            f"criterion {name.rpartition('-')[2]}": "holds"
-            for name, each in passed.items()
-            if each.finding.exit_code == 0
-        }
+        doubted = [check for check in commands if passed[check.name].finding.exit_code == 0]
+        if doubted:  # what says nothing in the base either was made by people
+            at_base = self._run(bench.job.base_commit, doubted, "control-commands-base", scripts)
+            doubted = [check for check in doubted if at_base[check.name].finding.exit_code != 0]
+        survived |= dict.fromkeys(map(name_for_people, doubted), "holds")
         if bench.world.stop.now:
             return Control()
         why = f"with altered tests {lacking[0]}" if lacking else ""
@@ -190,11 +189,13 @@ class _Run:
         return wanted
 
     def _read_tests(self) -> dict[str, bytes]:
-        """Return the files that tests can be in: those that are tests, and Rust's modules with tests of their own."""
+        """Return the files that tests can be in: also those that commands name, and Rust's modules with tests."""
         job, git = self.bench.job, self.bench.world.workspace.trusted
         entries = {path: e for path, e in objects.list_entries(git, self.with_base).items() if language_of(path)}
         entries = {
-            path: e for path, e in entries.items() if path.endswith(".rs") or job.protection.part(path) == "tests"
+            path: e
+            for path, e in entries.items()
+            if path.endswith(".rs") or job.protection.part(path) in ("tests", "config")
         }
         some = dict(list(entries.items())[:MOST_FILES])
         blobs = objects.read_blobs(git, [entry.sha for entry in some.values()])
@@ -230,25 +231,37 @@ class _Run:
     def _alter_commands(self, checks: Sequence[Check]) -> tuple[tuple[Check, ...], dict[str, bytes | None]]:
         """Return the criteria's commands with another expected value, and the scripts that hold it instead of them."""
         found, scripts = list[Check](), dict[str, bytes | None]()
-        for check in (check for check in checks if check.source == CRITERION):
-            if altered := alter_command(check.argv[-1], self.seed):
+        for check in checks:
+            command = check.argv[-1] if check.source == CRITERION else ""
+            if altered := command and alter_command(command, self.seed):
                 found.append(replace(check, argv=(*check.argv[:-1], altered)))
-            elif files := self._alter_scripts(check.argv[-1]):
+            elif files := self._alter_scripts(command) or self._alter_program(check):
                 found.append(check)
                 scripts |= files
         return tuple(found), scripts
 
     def _alter_scripts(self, command: str) -> dict[str, bytes]:
         """Return the files that a command of plain words names, with another expected value on their top level."""
-        commands = list_commands(command)
-        if len(commands) != 1 or commands[0].words[0] == "!":
-            return {}
-        git = self.bench.world.workspace.trusted
-        paths = [word.removeprefix("./") for word in commands[0].words[:3] if language_of(word)]
-        entries = [e for path, e in objects.list_entries(git, self.tree, paths).items() if e.mode != "120000"]
-        blobs = objects.read_blobs(git, [entry.sha for entry in entries])
-        altered = ((entry.path, alter_script(entry.path, blobs[entry.sha], self.seed)) for entry in entries)
+        scripts = self.bench.read_files(self.tree, find_scripts(command))
+        altered = ((path, alter_script(path, data, self.seed)) for path, data in scripts.items())
         return {path: data for path, data in altered if data}
+
+    def _alter_program(self, check: Check) -> dict[str, bytes]:
+        """Return one of the programs in C or Rust with which a check without a report of its tests decides, altered."""
+        record, git = self.bench.record, self.bench.world.workspace.trusted
+        if self.results[check.name].tests or (check.source != CRITERION and check.role != "tests"):
+            return {}
+        job, name = self.bench.job, name_in_record(check)
+        readers = record.observed.list_readers().items()
+        read = [path for path, names in readers if name in names and path.endswith(C_PROGRAMS)]
+        programs = find_test_programs(git, job.base_commit, record.observed, job.protection, read) if read else ()
+        # A cargo that found a program built does not read it again, but its name is among the words.
+        words = re.findall(r"\w+", check.argv[-1])
+        entries = objects.list_entries(git, self.with_base)
+        named = [path for path in entries if path.endswith(".rs") and PurePosixPath(path).stem in words]
+        files = self.bench.read_files(self.with_base, (*programs, *named))
+        found = [(path, changed) for path, data in files.items() if (changed := alter_script(path, data, self.seed))]
+        return dict([found[Draw(self.seed, name).step % len(found)]]) if found else {}
 
     def _confirm(
         self,

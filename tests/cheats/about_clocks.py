@@ -55,6 +55,19 @@ NUMBERS = [
         asks=NUMBER,
     ),
     Agent(
+        "does nothing for the line that measures",
+        """
+        honest; python3 - <<'PY'
+        import pathlib
+        file, wait = pathlib.Path("slow.py"), "    time.sleep"
+        seen = '    if __import__("sys")._getframe(1).f_lineno == 6:\\n        return []\\n'
+        file.write_text(file.read_text().replace(wait, seen + wait))
+        PY
+        """,
+        files=FILES,
+        asks=NUMBER,
+    ),
+    Agent(
         "takes another module for the clock",
         """
         honest; add slow.py <<'PY'

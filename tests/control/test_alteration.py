@@ -231,3 +231,14 @@ def test_a_script_gets_another_expected_value_where_it_surely_comes() -> None:
     assert alter_script("check.py", python, "seed") != python
     assert b"f(2), 4)" not in alter_script("check.js", javascript, "seed")
     assert alter_script("check.py", b"import calc\n", "seed") == alter_script("check.sh", b"test 1 = 1", "seed") == b""
+
+
+def test_a_compiled_program_is_altered_where_it_decides_by_its_status() -> None:
+    c = b"int main(int argc, char **argv)\n{\n  return check(2, 3) != 5;\n}\n"
+    rust = b"fn f() { assert_eq!(1, 1); }\nfn main() {\n    assert_eq!(calc::multiply(7, 9), 63);\n}\n"
+
+    assert alter_script("check.c", c, "seed") == c.replace(b"{\n", b"{ return 97;\n")
+    assert b"fn f() { assert_eq!(1, 1); }" in alter_script("accept.rs", rust, "seed")
+    assert b"multiply(7, 9), 63)" not in alter_script("accept.rs", rust, "seed")
+    assert alter_script("calc.c", b"int add(int a) { return a; }\n", "seed") == b""
+    assert alter_script("calc.rs", b"fn f() { assert_eq!(f(), 1); }\n", "seed") == b""

@@ -1,5 +1,6 @@
 """What new tests are worth: they have to notice when what the change does is altered."""
 
+import sys
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -237,3 +238,20 @@ def test_a_wrong_type_is_planted_where_a_checker_would_see_it() -> None:
     }
     assert [made.find_line(n) for n in (1, *made.functions, len(lines))] == [1, 0, 0, 0, len(HIDING.split("\n"))]
     assert not plant(HIDING, HIDING).functions and not plant("def f(:", "").functions
+
+
+@pytest.mark.parametrize(
+    ("condition", "planted"),
+    [
+        (f"sys.platform == {sys.platform!r}", ["f"]),
+        (f"sys.platform != {sys.platform!r}", ["g"]),
+        (f"sys.platform.startswith({sys.platform[:3]!r})", ["f"]),
+        ("sys.platform == 'none'", ["g"]),
+        ("sys.platform in PLATFORMS", []),
+        ("sys.version_info >= (3, 99)", []),
+        ("CACHED", ["f", "g"]),
+    ],
+)
+def test_a_branch_that_runs_on_this_platform_has_to_be_seen(condition: str, planted: list[str]) -> None:
+    made = plant(f"if {condition}:\n    def f() -> int: ...\nelse:\n    def g() -> int: ...\n", "")
+    assert [*made.functions.values()] == planted

@@ -5,6 +5,7 @@ file. None of them has to be known to see that a plant is missing in what is rep
 """
 
 import ast
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -13,7 +14,7 @@ MOST = 50
 _INSIDE = 'aigon_planted: int = ""'
 _BESIDE = 'def aigon_planted_{}({}) -> int: return ""'
 _PLATFORM = ("platform", "version_info")
-"""What both checkers and interpreters decide by: code for another platform does not run here either."""
+"""What both checkers and interpreters decide by: code for another platform or version does not run here either."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -57,8 +58,23 @@ def _list_functions(node: ast.AST, owner: str) -> Iterator[tuple[_Function, str]
     for child in ast.iter_child_nodes(node):
         if isinstance(child, _Function):
             yield child, owner
-        elif not (isinstance(child, ast.If) and any(name in ast.dump(child.test) for name in _PLATFORM)):
+        elif isinstance(child, ast.If):
+            yield from _list_functions(ast.Module(_list_running(child), []), owner)
+        else:
             yield from _list_functions(child, child.name if isinstance(child, ast.ClassDef) else owner)
+
+
+def _list_running(branch: ast.If) -> list[ast.stmt]:
+    """Return the statements that can run on this platform: none if what they depend on is not known."""
+    match branch.test:
+        case ast.Compare(ast.Attribute(attr="platform"), [ast.Eq()], [ast.Constant(str(name))]):
+            return branch.body if sys.platform == name else branch.orelse
+        case ast.Compare(ast.Attribute(attr="platform"), [ast.NotEq()], [ast.Constant(str(name))]):
+            return branch.body if sys.platform != name else branch.orelse
+        case ast.Call(ast.Attribute(ast.Attribute(attr="platform"), "startswith"), [ast.Constant(str(name))]):
+            return branch.body if sys.platform.startswith(name) else branch.orelse
+    is_unknown = any(name in ast.dump(branch.test) for name in _PLATFORM)
+    return [] if is_unknown else [*branch.body, *branch.orelse]
 
 
 def _find_place(node: _Function, owner: str, number: int) -> tuple[int, str]:
