@@ -3,66 +3,119 @@
 `--version` and `--help` are answered before anything heavy is imported: start-up time is a feature.
 """
 
+import os
 import sys
 
-VERBS = {
-    "demo": ("demo", "See it work in a minute, in a temporary repository."),
-    "init": ("init", "Set up aigon in this repository."),
-    "doctor": ("doctor", "Say which agents can work here, and what is missing."),
-    "install-commands": ("install_commands", "Write aigon's commands where agents read theirs."),
-    "feature-create": ("feature.create", "Write a new feature spec into the inbox."),
-    "feature-prioritise": ("feature.prioritise", "Give a feature its ID and move it to the backlog."),
-    "feature-setup": ("feature.setup", "Start a feature: its branch, or a worktree for each agent."),
-    "feature-implement": ("feature.implement", "Let an agent work until every criterion is proven (--loop)."),
-    "arena": ("arena", "Let several agents do the same feature side by side."),
-    "feature-validate": ("feature.validate", "Run checks and criteria once: no agent, no writes."),
-    "stop": ("stop", "Ask a running loop to finish its iteration and stop."),
-    "feature-status": ("feature.status", "Say where the features stand."),
-    "board": ("board", "Show all features by stage: what is proven, and who works on it."),
-    "feature-eval": ("feature.evaluate", "Compare what the agents of an arena made, on the same evidence."),
-    "report": ("report", "Write one page on a feature: what is proven, by what, at what cost."),
-    "feature-done": ("feature.done", "Merge a proven feature into its base branch."),
-    "cancel": ("cancel", "Put a feature away that will not be built."),
-    "reopen": ("reopen", "Take up a feature again that is cancelled or done."),
-    "worktrees": ("worktrees", "List the worktrees that aigon made."),
-    "cleanup": ("cleanup", "Remove a feature's worktrees, where nothing is lost by it."),
-    "config": ("config", "Show the configuration, and where each value comes from."),
-    "spec-show": ("spec_show", "List a spec's criteria and how each is decided."),
-    "spec-compile": ("spec_compile", "Propose how open criteria can be decided by running something."),
-    "judge-eval": ("judge_eval", "Measure a judge's accuracy on labelled changes."),
-    "approve": ("approve", "Decide as a person that criteria are met."),
-    "reject": ("reject", "Decide as a person that criteria are not met, and why."),
-    "parked": ("parked", "List what was parked, or bring it back."),
+PROGRAM = "aigon"
+COMPLETE_VARIABLE = "_AIGON_COMPLETE"
+"""Set by a shell that wants completions."""
+
+SECTIONS = {
+    "Start": {
+        "init": ("init", "Set up aigon in this repository."),
+        "demo": ("demo", "See it work in a minute, in a temporary repository."),
+        "doctor": ("doctor", "See which agents can work here, and what is missing."),
+        "feature-create": ("feature.create", "Write a new feature spec into the inbox."),
+        "feature-prioritise": ("feature.prioritise", "Give a feature its ID, move it to the backlog."),
+        "feature-setup": ("feature.setup", "Start a feature: a branch, or worktrees for agents."),
+    },
+    "Work": {
+        "feature-implement": ("feature.implement", "Have an agent build a feature until it is proven."),
+        "arena": ("arena", "Have several agents build it side by side."),
+        "stop": ("stop", "Stop a running loop after its iteration."),
+    },
+    "Look": {
+        "feature-status": ("feature.status", "See where each feature stands."),
+        "board": ("board", "See all features by stage, and who works on them."),
+        "report": ("report", "Get a page on a feature: what is proven, at what cost."),
+        "feature-validate": ("feature.validate", "Run checks and criteria once: no agent, no writes."),
+        "spec-show": ("spec_show", "List a spec's criteria and how each is decided."),
+    },
+    "Decide": {
+        "feature-done": ("feature.done", "Merge a proven feature into its base branch."),
+        "approve": ("approve", "Decide as a person that criteria are met."),
+        "reject": ("reject", "Decide as a person that they are not, and why."),
+        "feature-eval": ("feature.evaluate", "Compare the agents of an arena on the same evidence."),
+        "spec-compile": ("spec_compile", "Find something to run that decides each criterion."),
+        "cancel": ("cancel", "Put away a feature that will not be built."),
+        "reopen": ("reopen", "Take up a feature that is cancelled or done."),
+    },
+    "Clean up": {
+        "worktrees": ("worktrees", "List the worktrees that aigon made."),
+        "cleanup": ("cleanup", "Remove a feature's worktrees if nothing is lost."),
+        "parked": ("parked", "List what was saved aside, or bring it back."),
+    },
+    "Set up": {
+        "config": ("config", "See every setting and where it comes from."),
+        "completion": ("completion", "Complete commands with Tab in bash, zsh or fish."),
+        "install-commands": ("install_commands", "Give agents commands such as /feature-implement."),
+        "judge-eval": ("judge_eval", "Measure a judge's accuracy on labelled changes."),
+    },
 }
-"""Every verb: its module in `aigon.commands`, and its line in the help."""
+"""What a person does, and for each verb its module in `aigon.commands` and its line in the help."""
+
+VERBS = {verb: about for verbs in SECTIONS.values() for verb, about in verbs.items()}
 
 ALIASES = {"feature-prioritize": "feature-prioritise"}
 """Other spellings of a verb. They work and are not listed."""
 
 
-ABOUT = """\
-Usage: aigon COMMAND [OPTIONS]
-
-  Run a coding agent in a loop until every acceptance criterion of a feature is proven.
-
-  aigon runs your project's own checks after every turn, ticks exactly the criteria they prove, commits, and tells
-  the agent what is still wrong. What the agent says is never evidence.
-
-  Start with `aigon demo`, then `aigon init` in your repository.
-"""
+ABOUT = (
+    "Run a coding agent in a loop until every acceptance criterion of a feature is proven.",
+    "aigon runs your project's own checks after every turn, ticks exactly the criteria they prove, commits, and tells "
+    "the agent what is still wrong. What the agent says is never evidence.",
+    "New here? Try `aigon demo`, then `aigon init` in your repository.",
+)
+WIDEST = 80
+"""Columns of the help at most."""
 
 
 def help_text() -> str:
-    """What `aigon --help` prints."""
-    width = max(map(len, VERBS)) + 2
-    rows = "".join(f"  {verb:<{width}}{line}\n" for verb, (_, line) in VERBS.items())
-    about_help = "Show this, or a command's own help (also: aigon help COMMAND)."
-    options = f"  {'--version':<{width}}Show the version.\n  {'-h, --help':<{width}}{about_help}\n"
-    return f"{ABOUT}\nCommands:\n{rows}\nOptions:\n{options}"
+    """What `aigon --help` prints, as wide as the terminal."""
+    width = min(_terminal_width(), WIDEST)
+    about = "\n\n".join(_fill(paragraph, "  ", width) for paragraph in ABOUT)
+    sections = "\n".join(_section(title, {verb: line for verb, (_, line) in verbs.items()}, width)
+                         for title, verbs in SECTIONS.items())  # fmt: skip
+    options = {
+        "COMMAND --help": "Show the help of a command (or: aigon help COMMAND).",
+        "--version": "Show the version.",
+    }
+    return f"Usage: aigon COMMAND [OPTIONS]\n\n{about}\n\n{sections}\n{_section('Help', options, width)}"
+
+
+def _section(title: str, rows: dict[str, str], width: int) -> str:
+    column = max(map(len, VERBS)) + 4
+    lines = (_fill(text, f"  {name}".ljust(column), width) for name, text in rows.items())
+    return f"{title}:\n{chr(10).join(lines)}\n"
+
+
+def _fill(text: str, head: str, width: int) -> str:
+    """Return `head` and `text` in lines of at most `width` columns. `textwrap` would take longer to import."""
+    lines = [head]
+    for word in text.split():
+        space = "" if lines[-1].endswith(" ") else " "
+        if len(lines[-1]) + len(space) + len(word) > width:
+            lines.append(" " * len(head))
+            space = ""
+        lines[-1] += space + word
+    return "\n".join(lines)
+
+
+def _terminal_width() -> int:
+    """Return the columns of the terminal, as `shutil.get_terminal_size` does, which is not imported yet."""
+    try:
+        return max(40, int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(1).columns)
+    except (ValueError, OSError):
+        return WIDEST
 
 
 def main() -> None:
     """The entry point of the `aigon` script."""
+    if COMPLETE_VARIABLE in os.environ:
+        from aigon.commands.completion import complete
+
+        complete()
+        return
     match sys.argv[1:]:
         case ["--version"]:
             from aigon import __version__

@@ -32,6 +32,7 @@ def test_the_help_lists_every_verb_with_what_it_is_for(arguments: list[str], tmp
     assert (done.returncode, done.stderr) == (0, "")
     lines = [line.split(maxsplit=1) for line in done.stdout.splitlines()]
     assert [verb for verb, (_, text) in VERBS.items() if [verb, text] not in lines] == []
+    assert [line for line in done.stdout.splitlines() if len(line) > 80] == []
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -75,10 +76,14 @@ def test_the_version_is_said_however_it_is_asked_for(arguments: list[str], tmp_p
         (["feature-status", "--nonsense"], "No such option '--nonsense'", "aigon feature-status --help"),
         (["feature-implement", "1", "--lop"], "No such option '--lop'", "Did you mean '--loop'?"),
         (["feature-implement"], "Missing argument 'ID'", "aigon board lists the features."),
-        (["reject", "1", "1"], "Missing option '--why'", "Write --why TEXT (What is missing: the agent is told)."),
+        (["reject", "1", "1"], "Missing option '--why'", "Write --why TEXT (Tell the agent what is missing)."),
         (["feature-implement", "1", "--max-cost"], "'--max-cost' requires an argument", "Write --max-cost USD."),
         (["feature-implement", "1", "--max-cost", "--loop"], "'--loop' is not a valid amount", "--help"),
-        (["feature-implement", "1", "--max-iterations", "zero"], "'zero'", "Write --max-iterations INTEGER (1 to 20;"),
+        (
+            ["feature-implement", "1", "--max-iterations", "zero"],
+            "'zero'",
+            "Write --max-iterations N (Stop after",
+        ),
         (["feature-implement", "1", "--max-time", "soon"], "'soon'", "aigon feature-implement --help"),
         (["feature-implement", "1", "--on-partial", "nonsense"], "'rollback'", "aigon feature-implement --help"),
     ],

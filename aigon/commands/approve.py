@@ -6,23 +6,30 @@ from typing import Literal
 import click
 
 from aigon.commands.common import answer, confirm, here, json_option, yes_option
+from aigon.commands.completers import complete_agents, complete_open_features
 from aigon.errors import Exit
 
 
 @click.command("approve")
-@click.argument("feature", metavar="ID")
+@click.argument("feature", metavar="ID", shell_complete=complete_open_features)
 @click.argument("what", nargs=-1, metavar="CRITERION|RULE...")
-@click.option("--why", default="", help="A word for the log.")
-@click.option("--agent", help="Whose work, where several agents did the feature.")
+@click.option("--why", default="", metavar="TEXT", help="Add a reason to the log.")
+@click.option(
+    "--agent",
+    shell_complete=complete_agents,
+    metavar="NAME",
+    help="Name whose work, if several agents did the feature.",
+)
 @json_option
 @yes_option
 def command(feature: str, what: tuple[str, ...], why: str, agent: str | None, as_json: bool, yes: bool) -> int:
-    """Decide that criteria of feature ID (by number, see `aigon spec-show ID`) are met by the last iteration commit, or
-    that
-    an integrity finding (by its rule, as the summary of the run names it) is all right.
+    """Decide as a person that criteria of feature ID are met, or that an integrity finding is all right.
 
-    It shows what is known and asks; --yes does not ask. The decision holds for the code as it is there: when that
-    changes afterwards, the criterion or finding is open again.
+    Name a criterion by its number (see `aigon spec-show ID`) and a finding by its rule, as the summary of the run names
+    it. Both are decided for the last iteration commit.
+
+    It shows what is known and asks; with --yes it does not ask. The decision holds for the code as it is now: when that
+    changes, the criterion or finding is open again.
 
     Exit codes: 0 decided, 2 there is no such criterion, 4 nobody said yes.
     """

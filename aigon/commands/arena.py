@@ -1,12 +1,15 @@
 """`aigon arena`: let several agents do the same feature side by side."""
 
 import sys
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from aigon.commands.common import from_environment, here
+from aigon.commands.completers import complete_agents
 from aigon.commands.feature import implement
+from aigon.commands.help import Command, Option
 from aigon.errors import AigonError, explained, usage
 from aigon.job.options import Options
 
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 
 _LEFT_OUT = ("loop", "agents", "model", "worktree", "dry_run", "as_json")
 """Options of feature-implement that go without saying here, or that are others."""
+_OFTEN = ("parallel", "first_proven")
+"""Options of feature-implement that are rare there, and not here."""
 
 
 def _names(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
@@ -22,26 +27,29 @@ def _names(_context: click.Context, _option: click.Parameter, given: tuple[str, 
     return tuple(name.strip() for text in given for name in text.split(",") if name.strip())
 
 
-AGENTS = click.Option(
+AGENTS = Option(
     ["--agents", "--agent", "agents"],
     multiple=True,
     callback=_names,
     metavar="A,B",
-    help="Two or more, such as claude:opus,codex.  [default: those whose worktrees are there]",
+    shell_complete=complete_agents,
+    group="Agents",
+    help="Name two or more, such as claude:opus,codex.  [default: those whose worktrees are there]",
 )
 
-AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="One JSON event per line, with the agent's label.")
+AS_JSON = Option(["--json", "as_json"], is_flag=True, group="Output",
+                 help="Print one JSON event per line, with the agent's label.")  # fmt: skip
 
 
 def run(
     agents: tuple[str, ...], as_json: bool, parallel: int | None, first_proven: bool, resume: bool, **given: Any
 ) -> int:
-    """Let several agents do feature ID side by side, each in a worktree and a loop of its own.
+    """Have several agents build feature ID side by side, each in a worktree and a loop of its own.
 
-    Limits on time and money are for all of them together. It is the same as feature-implement ID --loop with --agent
-    twice or more.
+    Limits on time and money hold for all of them together. `aigon feature-implement ID --loop` does the same if --agent
+    is given twice or more.
 
-    Exit codes: 0 where one is proven; else the first of 130, 143, 7, 2, 1, 6, 5, 4, 3 that one of them ended with.
+    Exit codes: 0 if one is proven; else the first of 130, 143, 7, 2, 1, 6, 5, 4, 3 that one of them ended with.
     """
     options = Options(agents=agents, loop=True, resume=resume, worktree=True, sources=from_environment(), **given)
     if options.accept_spec:
@@ -108,5 +116,13 @@ def _observer() -> "ArenaObserver":
     return ArenaLines(sys.stdout)
 
 
-_SHARED = [each for each in implement.command.params if each.name not in _LEFT_OUT]
-command = click.Command("arena", callback=run, params=[*_SHARED[:1], AGENTS, *_SHARED[1:], AS_JSON], help=run.__doc__)
+def _share(option: click.Parameter) -> click.Parameter:
+    """Return an option of feature-implement; here the help lists those about several agents first of all."""
+    option = copy(option)
+    if option.name in _OFTEN and isinstance(option, Option):
+        option.rare = False
+    return option
+
+
+_SHARED = [_share(each) for each in implement.command.params if each.name not in _LEFT_OUT]
+command = Command("arena", callback=run, params=[*_SHARED[:1], AGENTS, *_SHARED[1:], AS_JSON], help=run.__doc__)

@@ -12,11 +12,11 @@ from aigon.commands.common import answer, json_option
 @click.option("--all", "everything", is_flag=True, help="Show every feature that is done, not just the newest.")
 @json_option
 def command(everything: bool, as_json: bool) -> int:
-    """Show the features as cards in columns by stage: criteria passed, running loops, how the last run ended.
+    """See the features as cards in columns by stage: criteria passed, running loops, how the last run ended.
 
-    Each feature is shown by the branch that it is worked on, whichever branch is checked out. Proven is what aigon saw
-    at its last look; ticked, where no run has looked, is what boxes claim. A loop that is running does not notice; in a
-    linked worktree it shows the main checkout's.
+    Each feature is shown by the branch that it is worked on, whichever branch is checked out. Passed is what aigon
+    saw at its last look; ticked, if no run has looked, is what boxes claim. A loop that is running is not disturbed.
+    A linked worktree shows the main checkout's board.
     """
     from aigon.api import open_project
     from aigon.commands.leftovers import offer_around

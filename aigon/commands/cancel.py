@@ -3,15 +3,16 @@
 import click
 
 from aigon.commands.common import answer, commit_option, committing, here, json_option, verify_option
+from aigon.commands.completers import complete_open_features
 
 
 @click.command("cancel")
-@click.argument("feature", metavar="ID")
+@click.argument("feature", metavar="ID", shell_complete=complete_open_features)
 @commit_option
 @verify_option
 @json_option
 def command(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
-    """Move the spec of feature ID to docs/specs/features/07-cancelled, commit that, and remove its worktrees.
+    """Put away feature ID: move its spec to docs/specs/features/07-cancelled, commit that, remove its worktrees.
 
     Work in them that no commit holds is saved aside. Branches and records stay; `aigon reopen ID` takes it up again.
 

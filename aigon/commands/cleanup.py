@@ -5,18 +5,21 @@ import sys
 import click
 
 from aigon.commands.common import answer, here, json_option
+from aigon.commands.completers import complete_agents, complete_features
 from aigon.errors import Exit
 
 
 @click.command("cleanup")
-@click.argument("feature", metavar="ID")
-@click.argument("agents", metavar="[AGENT]...", nargs=-1)
-@click.option("--park", is_flag=True, help="Park uncommitted work under refs/aigon/parked/, then remove its worktree.")
+@click.argument("feature", metavar="ID", shell_complete=complete_features)
+@click.argument("agents", metavar="[AGENT]...", nargs=-1, shell_complete=complete_agents)
+@click.option(
+    "--park", is_flag=True, help="Save uncommitted work aside under refs/aigon/parked/, then remove its worktree."
+)
 @json_option
 def command(feature: str, agents: tuple[str, ...], park: bool, as_json: bool) -> int:
     """Remove the worktrees of feature ID, or those of the agents named; branches and records stay.
 
-    A worktree stays, and the exit code is 7, while a loop runs there and while it holds what is in no commit.
+    A worktree stays, and the exit code is 7, while a loop runs there or while it holds work that is in no commit.
     """
     from aigon.job.seat import open_main_checkout
     from aigon.worktrees.cleanup import clean_up_feature

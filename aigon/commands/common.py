@@ -10,26 +10,20 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from aigon.git.person import Checkout, forget_inherited_repository
-from aigon.job.options import Source
+from aigon.commands.help import option
 from aigon.text import amounts
 
 if TYPE_CHECKING:
+    from aigon.git.person import Checkout
     from aigon.job.bookkeeping import Committing
+    from aigon.job.options import Source
 
-json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
-verify_option = click.option(
-    "--no-verify", "verify", is_flag=True, flag_value=False, default=True, help="Skip your git hooks that may refuse."
-)
-commit_option = click.option(
-    "--no-commit",
-    "commit",
-    is_flag=True,
-    flag_value=False,
-    default=True,
-    help="Write the files, and leave the commit to you.",
-)
-yes_option = click.option("--yes", "-y", is_flag=True, help="Answer every question with yes.")
+json_option = option("--json", "as_json", is_flag=True, group="Output", help="Print one JSON document.")
+verify_option = option("--no-verify", "verify", is_flag=True, flag_value=False, default=True, group="Safety",
+                       help="Skip those of your git hooks that can refuse.")  # fmt: skip
+commit_option = option("--no-commit", "commit", is_flag=True, flag_value=False, default=True, group="Safety",
+                       help="Write the files, and leave the commit to you.")  # fmt: skip
+yes_option = option("--yes", "-y", is_flag=True, group="Safety", help="Answer every question with yes.")
 
 
 class Duration(click.ParamType[float]):
@@ -50,19 +44,27 @@ class Duration(click.ParamType[float]):
             self.fail(str(error), param, ctx)
 
 
-class Dollars(click.FloatRange):
+class Dollars(click.ParamType[float]):
     """An amount above zero, in US dollars."""
 
     name = "amount in dollars"
 
-    def __init__(self) -> None:
-        super().__init__(min=0, min_open=True)
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Dollars."""
+        try:
+            dollars = float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a valid {self.name}", param, ctx)
+        if not 0 < dollars < float("inf"):
+            self.fail(f"{value!r} is not above zero", param, ctx)
+        return dollars
 
 
 @contextmanager
-def here() -> Iterator[Checkout]:
+def here() -> Iterator["Checkout"]:
     """The checkout around the current folder, after a look for what a killed aigon left running there."""
     from aigon.commands.leftovers import offer_to_end
+    from aigon.git.person import Checkout, forget_inherited_repository
 
     forget_inherited_repository()
     with Checkout.open(Path.cwd()) as checkout:
@@ -78,7 +80,7 @@ def answer(document: Mapping[str, object], text: str, as_json: bool) -> None:
         print(text)
 
 
-def from_environment() -> dict[str, Source]:
+def from_environment() -> "dict[str, Source]":
     """The options of the current command that variables set, by name."""
     context = click.get_current_context()
     set_by = ((name, context.get_parameter_source(name)) for name in context.params)

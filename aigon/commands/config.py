@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from aigon.run.config_origin import Given
 
 
-origin_option = click.option("--origin", is_flag=True, help="Say where each value comes from.")
+origin_option = click.option("--origin", is_flag=True, help="Show where each value comes from.")
 
 
 @click.group("config", invoke_without_command=True)
@@ -22,7 +22,7 @@ origin_option = click.option("--origin", is_flag=True, help="Say where each valu
 @json_option
 @click.pass_context
 def command(context: click.Context, origin: bool, as_json: bool) -> int:
-    """Show the configuration as it holds here, where its files are, and the schemas that editors check them by.
+    """See the configuration as it holds here, its files, and the schemas by which editors check them.
 
     Without a verb it shows the values, as `aigon config show` does.
     """

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aigon.commands.common import json_option
+from aigon.commands.completers import complete_agents
 from aigon.job.options import Options
 
 if TYPE_CHECKING:
@@ -15,13 +16,24 @@ if TYPE_CHECKING:
 
 
 @click.command("demo")
-@click.option("--dir", "folder", type=click.Path(file_okay=False), help="Where to make it.  [default: temporary]")
-@click.option("--agent", help="A real agent in place of the recorded one, e.g. claude.")
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Make it in this folder.  [default: a temporary one]",
+)
+@click.option(
+    "--agent",
+    metavar="NAME",
+    shell_complete=complete_agents,
+    help="Use a real agent in place of the recorded one, such as claude.",
+)
 @json_option
 def command(folder: str | None, agent: str | None, as_json: bool) -> int:
     """Make a small repository with a feature to build, and run the real loop on it.
 
-    Git, pytest, ruff, the commits, the verdicts are real; only the agent is a recording, unless you name one.
+    Git, pytest, ruff, the commits and the assessments are real; only the agent is a recording, unless you name one.
     """
     from aigon.commands.common import answer, confirm
     from aigon.git.person import Checkout, forget_inherited_repository

@@ -6,30 +6,31 @@ from pathlib import Path
 import click
 
 from aigon.commands.common import answer, json_option
+from aigon.commands.completers import complete_features
 from aigon.errors import usage
 
 
 @click.command("doctor")
-@click.argument("feature", metavar="[ID]", required=False)
+@click.argument("feature", metavar="[ID]", required=False, shell_complete=complete_features)
 @click.option(
     "--repair",
     is_flag=True,
-    help="Keep what is damaged of aigon's own records and make it anew; with ID, of that feature alone.",
+    help="Repair aigon's own records, and keep what was damaged; with ID, those of that feature alone.",
 )
 @json_option
 def command(feature: str | None, repair: bool, as_json: bool) -> int:
-    """Say which agents can work here, and what is missing: programs, versions, logins, git, isolation, a sandbox.
+    """See which agents can work here, and what is missing: programs, versions, logins, git, isolation, a sandbox.
 
-    An agent's version is what its installer noted, else its program is asked; no model is asked, nothing is changed.
-    Of credentials it looks only whether they are there, and whether a file can hold a login that has not expired.
-    Works outside of a repository too; inside of one it says which of aigon's records are damaged.
+    An agent's version is what its installer noted, else its program is asked. No model is asked and nothing is changed.
+    aigon looks only whether credentials are there, and whether a file can hold a login that has not expired. Inside a
+    repository it also says which of aigon's records are damaged.
 
-    With --repair, what is damaged of these (journals, state files, what a run left for people) is kept as
-    NAME.corrupt and made anew. Without ID, processes and files that killed loops left are ended and removed as well.
-    A loop that runs is left alone, your files and commits are not touched.
+    With --repair, damaged records (journals, state files, what a run left for people) are kept as NAME.corrupt and made
+    anew. Without ID, processes and files that killed loops left are ended and removed as well. A loop that runs is left
+    alone; your files and commits are not touched.
 
     Exit codes: 0 at least one agent is ready and the machine is fine, 6 no agent is ready, 7 git, the machine or a
-    record is not fine, 2 the configuration is wrong. With --repair: 0, or 7 where a run cannot go on even so.
+    record is not fine, 2 the configuration is wrong. With --repair: 0, or 7 if a run cannot go on even so.
     """
     if repair:
         return _repair(feature, as_json)

@@ -5,6 +5,7 @@ import shlex
 import click
 
 from aigon.commands.common import answer, ask, committing, here, json_option, verify_option
+from aigon.commands.completers import complete_profiles
 
 
 class OwnAgent(click.ParamType[tuple[str, list[str]]]):
@@ -25,7 +26,13 @@ class OwnAgent(click.ParamType[tuple[str, list[str]]]):
 
 
 @click.command("init")
-@click.option("--profile", envvar="AIGON_PROFILE", help="The profile, where detection is not enough.")
+@click.option(
+    "--profile",
+    envvar="AIGON_PROFILE",
+    metavar="NAME",
+    shell_complete=complete_profiles,
+    help="Name the profile if detection does not find it.",
+)
 @click.option(
     "--agent",
     "agents",
@@ -34,7 +41,7 @@ class OwnAgent(click.ParamType[tuple[str, list[str]]]):
     metavar="NAME=COMMAND",
     help="Configure a program of your own as an agent.",
 )
-@click.option("--no-commands", is_flag=True, help="Write no commands such as /feature-implement for agents.")
+@click.option("--no-commands", is_flag=True, help="Give agents no commands such as /feature-implement.")
 @click.option("--commit/--no-commit", default=None, help="Commit the files, or leave that to you.  [default: ask]")
 @verify_option
 @json_option
@@ -46,10 +53,11 @@ def command(
     verify: bool,
     as_json: bool,
 ) -> int:
-    """Detect how this project is checked, write .aigon/config.json, keep runtime files out of git.
+    """Set up aigon in this repository: detect how it is checked, write .aigon/config.json, keep runtime files out of
+    git.
 
     Agents that are installed here or configured get commands such as /feature-implement, where they read them in the
-    repository. Running it again changes nothing that is there, but for such commands that nobody edited.
+    repository. Running it again changes nothing that is there, except such commands that nobody edited.
 
     What it writes belongs into a commit of the branch that features start from. In a terminal it asks whether to make
     that commit; without one, --commit makes it. Nothing else is committed, whatever is staged.

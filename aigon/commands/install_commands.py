@@ -5,15 +5,16 @@ from pathlib import Path
 import click
 
 from aigon.commands.common import answer, json_option
+from aigon.commands.completers import complete_agents
 from aigon.errors import Exit
 
 
 @click.command("install-commands")
-@click.argument("agents", metavar="AGENT...", nargs=-1)
-@click.option("--dry-run", is_flag=True, help="Say what would be written; change nothing.")
+@click.argument("agents", metavar="AGENT...", nargs=-1, shell_complete=complete_agents)
+@click.option("--dry-run", is_flag=True, help="Show what would be written; change nothing.")
 @json_option
 def command(agents: tuple[str, ...], dry_run: bool, as_json: bool) -> int:
-    """Write commands such as /feature-implement where each AGENT reads the commands of its people.
+    """Give each AGENT commands such as /feature-implement, where it reads the commands of its people.
 
     Running it again brings the files up to date. One that you edited is left as it is, with the newer version beside
     it (feature-implement.md.new); one that aigon did not write is never touched.

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from aigon.commands.common import answer, json_option
+from aigon.commands.completers import complete_judges, complete_models
 from aigon.errors import Exit
 
 ENDS = {"": Exit.MET, "SIGTERM": Exit.TERMINATED}
@@ -13,12 +14,22 @@ ENDS = {"": Exit.MET, "SIGTERM": Exit.TERMINATED}
 
 
 @click.command("judge-eval")
-@click.option("--set", "folder", metavar="PATH", help="A folder of cases of your own.  [default: the set that ships]")
-@click.option("--judge", envvar="AIGON_JUDGE", help="Who is measured: anthropic, agent, command.")
-@click.option("--model", help="Its model, in place of judge.model.")
-@click.option("--mode", type=click.Choice(["all", "each"]), help="All criteria of a change in one call, or one each.")
+@click.option("--set", "folder", metavar="PATH", help="Use the cases in this folder.  [default: the set that ships]")
+@click.option(
+    "--judge",
+    envvar="AIGON_JUDGE",
+    metavar="NAME",
+    shell_complete=complete_judges,
+    help="Choose who is measured: anthropic, agent, command.",
+)
+@click.option(
+    "--model", metavar="NAME", shell_complete=complete_models, help="Choose its model, in place of judge.model."
+)
+@click.option(
+    "--mode", type=click.Choice(["all", "each"]), help="Ask for all criteria of a change in one call, or for each."
+)
 @click.option("--repeat", type=click.IntRange(1, 100), default=1, help="Judge the whole set so many times.")
-@click.option("--verbose", is_flag=True, help="Show a line per case, and every verdict that is not the truth.")
+@click.option("--verbose", is_flag=True, help="Show a line per case, and every wrong verdict.")
 @json_option
 def command(
     folder: str | None,
@@ -29,19 +40,23 @@ def command(
     verbose: bool,
     as_json: bool,
 ) -> int:
-    """Measure a judge: let it decide labelled changes, exactly as it would in a loop.
+    """Measure how accurate a judge is: let it decide labelled changes, exactly as it would in a loop.
 
-    Counts false ticks (said to be met, and it is not), missed ticks, what was left unclear, quotes that did not stand
-    where they were said to, calls, tokens and cost. With a model that is paid for, this costs money.
+    Counts false ticks (said to be met, but not), missed ticks, what was left unclear, quotes that are not where the
+    judge said, calls, tokens and cost. With a model that is paid for, this costs money.
+
+    A set of your own (--set) is a folder with one folder per case:
 
     \b
-    A set of your own (--set) is a folder with one folder per case:
-      case.yaml     about: one line; truth: {1: met, 2: failed}, one label per
-                    criterion that a judge decides. Optional: delete: [paths];
-                    checks: [{title, summary, output}], what passed on the change
-      spec.md       a feature spec, as any other
-      before/       the files before the change; none for an empty project
-      after/        the files that are new or changed, or change.diff in its place
+    case.yaml  about: one line; truth: {1: met, 2: failed},
+               a label for each criterion of a judge;
+               if needed: delete: [paths], and what passed:
+               checks: [{title, summary, output}]
+    spec.md    a feature spec, as any other
+    before/    the files before the change, if any
+    after/     the files that are new or changed,
+               or change.diff in its place
+
     The set that ships is described in templates/judging/README.md.
     """
     from aigon.git.person import forget_inherited_repository

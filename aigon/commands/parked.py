@@ -3,14 +3,15 @@
 import click
 
 from aigon.commands.common import answer, here, json_option
+from aigon.commands.completers import complete_saved_aside
 
 
 @click.command("parked")
 @click.argument("action", type=click.Choice(["list", "restore"]), default="list")
-@click.argument("ref", required=False)
+@click.argument("ref", required=False, shell_complete=complete_saved_aside)
 @json_option
 def command(action: str, ref: str | None, as_json: bool) -> int:
-    """List what was saved aside under `refs/aigon/parked/`, or put one back as a branch of its own (`restore REF`)."""
+    """List what was saved aside under `refs/aigon/parked/`, or bring one back as a branch of its own (restore REF)."""
     from aigon.job.branch import list_saved_work, restore_saved_work
 
     with here() as checkout:

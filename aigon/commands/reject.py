@@ -4,19 +4,26 @@ import click
 
 from aigon.commands.approve import decide
 from aigon.commands.common import json_option, yes_option
+from aigon.commands.completers import complete_agents, complete_open_features
 
 
 @click.command("reject")
-@click.argument("feature", metavar="ID")
+@click.argument("feature", metavar="ID", shell_complete=complete_open_features)
 @click.argument("what", nargs=-1, metavar="CRITERION|RULE...")
-@click.option("--why", required=True, help="What is missing: the agent is told.")
-@click.option("--agent", help="Whose work, where several agents did the feature.")
+@click.option("--why", required=True, metavar="TEXT", help="Tell the agent what is missing.")
+@click.option(
+    "--agent",
+    shell_complete=complete_agents,
+    metavar="NAME",
+    help="Name whose work, if several agents did the feature.",
+)
 @json_option
 @yes_option
 def command(feature: str, what: tuple[str, ...], why: str, agent: str | None, as_json: bool, yes: bool) -> int:
-    """Decide that criteria of feature ID are not met by the last iteration commit; the next iteration is told WHY.
+    """Decide as a person that criteria of feature ID are not met, and tell the agent why.
 
-    It shows what is known and asks; --yes does not ask.
+    The decision is about the last iteration commit; the next iteration is told WHY. It shows what is known and asks;
+    with --yes it does not ask.
 
     Exit codes: 0 decided, 2 there is no such criterion, 4 nobody said yes.
     """

@@ -3,15 +3,16 @@
 import click
 
 from aigon.commands.common import answer, commit_option, committing, here, json_option, verify_option
+from aigon.commands.completers import complete_closed_features
 
 
 @click.command("reopen")
-@click.argument("feature", metavar="ID")
+@click.argument("feature", metavar="ID", shell_complete=complete_closed_features)
 @commit_option
 @verify_option
 @json_option
 def command(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
-    """Move the spec of feature ID, which is cancelled or done, back to the backlog, and commit that.
+    """Take up feature ID again, which is cancelled or done: move its spec to the backlog and commit that.
 
     A cancelled feature continues on its branch. One that was done begins anew where you stand: its merged branch is
     saved aside, and it needs a criterion that does not hold yet.

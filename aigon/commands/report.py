@@ -7,18 +7,19 @@ from pathlib import Path
 import click
 
 from aigon.commands.common import answer, here, json_option
+from aigon.commands.completers import complete_features
 
 
 @click.command("report")
-@click.argument("feature", metavar="ID")
+@click.argument("feature", metavar="ID", shell_complete=complete_features)
 @click.option("--format", "form", type=click.Choice(["html", "md"]), default="html", show_default=True,
-              help="A page for a browser, or Markdown for a pull request.")  # fmt: skip
+              help="Choose a page for a browser, or Markdown for a pull request.")  # fmt: skip
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="Where to write it.  [default: .aigon/reports/feature-ID.html; md to standard output]")  # fmt: skip
+              help="Write it there.  [default: .aigon/reports/feature-ID.html; md to standard output]")  # fmt: skip
 @click.option("--open", "opened", is_flag=True, help="Show the page in a browser.")
 @json_option
 def command(feature: str, form: str, output: Path | None, opened: bool, as_json: bool) -> int:
-    """Write what is known of feature ID: outcome, criteria with their evidence, checks, cost, changes.
+    """Get one page on feature ID: outcome, criteria with their evidence, checks, cost, changes.
 
     The page is one file that needs no network. It can be written while a loop is running.
     """

@@ -3,11 +3,15 @@
 import importlib
 import os
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from aigon.cli import ALIASES, VERBS, help_text
 from aigon.errors import AigonError, Exit, as_document, explained, usage
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 SUGGESTIONS = {
     **dict.fromkeys(("list", "ls"), "aigon board lists every feature; aigon feature-status shows where each stands"),
@@ -43,9 +47,17 @@ class LazyVerbs(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Raise AigonError (exit 2) for an unknown verb, with the nearest one."""
+        if ctx.resilient_parsing and args[0] == "help":  # a shell completes the commands again
+            return None, None, []
         if args and args[0] not in {**VERBS, **ALIASES} and not args[0].startswith("-"):
             raise usage(f"There is no command '{args[0]}'", where="aigon COMMAND", hint=_suggest_verb(args[0]))
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":  # noqa: ARG002
+        """The verbs that begin so, with their lines: none is imported for it."""
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(verb, help=line) for verb, (_, line) in VERBS.items() if verb.startswith(incomplete)]
 
     def get_help(self, ctx: click.Context) -> str:  # noqa: ARG002
         """The help that `aigon.cli` prints without click."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aigon.commands.common import Duration, answer, confirm, here, json_option
+from aigon.commands.completers import complete_judges, complete_open_features, complete_profiles
 from aigon.job.options import Options
 
 if TYPE_CHECKING:
@@ -31,13 +32,25 @@ class Numbers(click.ParamType[tuple[int, ...]]):
 
 
 @click.command("spec-compile")
-@click.argument("feature", metavar="ID")
-@click.option("--only", type=Numbers(), default=(), metavar="1,3", help="Only these criteria, by their numbers.")
-@click.option("--profile", envvar="AIGON_PROFILE", help="The profile, where detection is not enough.")
-@click.option("--judge", envvar="AIGON_JUDGE", help="Whose model proposes; none for plain rules alone, at no cost.")
-@click.option("--timeout", type=Duration(), default="60s", show_default=True, help="How long each command may take.")
-@click.option("--run-all", is_flag=True, help="Run proposed commands too that may do more than look.")
-@click.option("--yes", "-y", is_flag=True, help="Write what is sure or likely and red now, without asking.")
+@click.argument("feature", metavar="ID", shell_complete=complete_open_features)
+@click.option("--only", type=Numbers(), default=(), metavar="1,3", help="Take only these criteria, by their numbers.")
+@click.option(
+    "--profile",
+    envvar="AIGON_PROFILE",
+    metavar="NAME",
+    shell_complete=complete_profiles,
+    help="Name the profile if detection does not find it.",
+)
+@click.option(
+    "--judge",
+    envvar="AIGON_JUDGE",
+    metavar="NAME",
+    shell_complete=complete_judges,
+    help="Choose whose model proposes; none: plain rules alone, at no cost.",
+)
+@click.option("--timeout", type=Duration(), default="60s", show_default=True, help="Give each command this long.")
+@click.option("--run-all", is_flag=True, help="Run proposed commands that may do more than look, too.")
+@click.option("--yes", "-y", is_flag=True, help="Write what is sure or likely and fails now, without asking.")
 @json_option
 def command(
     feature: str,
@@ -49,18 +62,18 @@ def command(
     yes: bool,
     as_json: bool,
 ) -> int:
-    """Propose how the open criteria of feature ID can be decided by running something.
+    """Find something to run that decides each open criterion of feature ID.
 
     A criterion without an annotation is decided by a judge. This command proposes something better for each: a shell
     command (verify), a number with a bound (metric), one of the project's checks (check), a person (human), or the
-    judge after all. It asks the judge's model where one is configured, and goes by plain rules where not.
+    judge after all. It asks the judge's model if one is configured, and goes by plain rules if not.
 
     Every proposed command is run once on the files as they are. It should fail: once the feature is built it passes,
     and that shows something. What passes already proves nothing. A command that may do more than look is only shown,
     unless you say --run-all.
 
-    Nothing is written until you say so: in a terminal you are asked about each proposal, --yes takes those that are
-    sure or likely and red now (with --only also the guesses that you name), and otherwise you only see them. Only the
+    Nothing is written until you say so. In a terminal you are asked about each proposal. --yes takes those that are
+    sure or likely and fail now; with --only also the guesses that you name. Otherwise you only see them. Only the
     lines of those criteria change, and nothing is committed.
     """
     from aigon.compile.compilation import encode_compilation, render_compilation

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aigon.commands.common import answer, here, json_option
+from aigon.commands.completers import complete_features
 from aigon.errors import AigonError
 from aigon.model.criteria import Criterion, Spec
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command("spec-show")
-@click.argument("spec", metavar="SPEC")
+@click.argument("spec", metavar="SPEC", shell_complete=complete_features)
 @json_option
 def command(spec: str, as_json: bool) -> int:
     """List the criteria of SPEC (an ID, a slug or the path of a file) and how each is decided."""

@@ -3,15 +3,16 @@
 import click
 
 from aigon.commands.common import answer, here, json_option
+from aigon.commands.completers import complete_agents, complete_open_features
 
 
 @click.command("stop")
-@click.argument("feature", metavar="ID")
-@click.argument("agents", metavar="[AGENT]...", nargs=-1)
-@click.option("--now", is_flag=True, help="End the turns at once, as a second Ctrl+C does; nothing is lost.")
+@click.argument("feature", metavar="ID", shell_complete=complete_open_features)
+@click.argument("agents", metavar="[AGENT]...", nargs=-1, shell_complete=complete_agents)
+@click.option("--now", is_flag=True, help="End their turns at once, as a second Ctrl+C does; nothing is lost.")
 @json_option
 def command(feature: str, agents: tuple[str, ...], now: bool, as_json: bool) -> int:
-    """Ask the loops on feature ID, or those of the agents named, to finish their iteration and stop, as Ctrl+C does.
+    """Stop the loops on feature ID, or those of the agents named, after their iteration, as Ctrl+C does.
 
     It reaches loops in this checkout, in worktrees and in an arena, from anywhere in the repository, and does not wait
     for their end. They end as interrupted (130); --resume continues. To stop every loop of a repository, and keep new

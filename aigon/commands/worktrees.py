@@ -15,7 +15,7 @@ SAID = {
 @click.command("worktrees")
 @json_option
 def command(as_json: bool) -> int:
-    """List the worktrees that aigon made in this repository."""
+    """List the worktrees that aigon made in this repository, and how each is."""
     from dataclasses import asdict
 
     from aigon.job.seat import open_main_checkout

@@ -7,7 +7,7 @@ from aigon.commands.common import answer, commit_option, committing, here, json_
 
 @click.command("feature-create")
 @click.argument("title", nargs=-1, required=True)
-@click.option("--slug", metavar="NAME", default="", help="The feature's name, if its title does not make a good one.")
+@click.option("--slug", metavar="NAME", default="", help="Name the feature, if its title does not make a good name.")
 @commit_option
 @verify_option
 @json_option

@@ -7,26 +7,37 @@ from typing import TYPE_CHECKING
 import click
 
 from aigon.commands.common import answer, here, json_option, verify_option
+from aigon.commands.completers import complete_agents, complete_branches, complete_open_features
+from aigon.commands.help import Command, option
 
 if TYPE_CHECKING:
     from aigon.done.request import DoneRequest, DoneResult, MergeMethod, Retirement
     from aigon.git.person import Checkout
 
 
-@click.command("feature-done")
-@click.argument("feature", metavar="ID")
-@click.argument("agent", default="", metavar="[AGENT]")
-@click.option(
-    "--into", default="", metavar="BRANCH", help="The branch to merge into.  [default: where the feature began]"
+@click.command("feature-done", cls=Command)
+@click.argument("feature", metavar="ID", shell_complete=complete_open_features)
+@click.argument("agent", default="", metavar="[AGENT]", shell_complete=complete_agents)
+@option(
+    "--into",
+    default="",
+    metavar="BRANCH",
+    shell_complete=complete_branches,
+    help="Merge into this branch.  [default: where the feature began]",
 )
-@click.option("--no-ff", "how", flag_value="merge", default="merge", help="A merge commit.  [default]")
-@click.option("--squash", "how", flag_value="squash", help="One commit that says what is proven.")
-@click.option("--rebase", "how", flag_value="rebase", help="The branch's commits upon the target, without a merge.")
-@click.option("--adopt", multiple=True, metavar="AGENT:PATH",
-              help="Take a file or folder of another agent in, if everything is proven with it too.")  # fmt: skip
-@click.option("--pr", is_flag=True, help="Push the branch and open a pull request with gh, instead of merging.")
-@click.option("--keep-worktrees", is_flag=True, help="Leave every worktree and branch.")
-@click.option("--force", is_flag=True, help="Merge although it is not proven.")
+@option("--no-ff", "how", flag_value="merge", default="merge", help="Make a merge commit.  [default]")
+@option("--squash", "how", flag_value="squash", help="Make one commit that says what is proven.")
+@option("--rebase", "how", flag_value="rebase", help="Put the branch's commits on the target, without a merge.")
+@option("--pr", is_flag=True, help="Push the branch and open a pull request with gh, instead of merging.")
+@option(
+    "--adopt",
+    multiple=True,
+    metavar="AGENT:PATH",
+    group="Agents",
+    help="Take in a file or folder of another agent, if everything is proven with it too.",
+)
+@option("--keep-worktrees", is_flag=True, group="Agents", help="Leave every worktree and branch.")
+@option("--force", is_flag=True, group="Safety", help="Merge although it is not proven.")
 @verify_option
 @json_option
 def command(
@@ -41,11 +52,11 @@ def command(
     verify: bool,
     as_json: bool,
 ) -> int:
-    """Merge the proven feature ID with your own git (your hooks and signing apply), its spec to done.
+    """Merge the proven feature ID with your own git (your hooks and signing apply), and move its spec to done.
 
-    Where several agents worked on it, AGENT says whose work; nobody has to be named in that one's worktree, and where
-    only one is proven. The others' last commits are kept under refs/aigon/arena/ID/, and worktrees that hold nothing
-    else are removed. Where the branch that it is merged into has moved on, everything is run again on the result.
+    If several agents worked on it, AGENT says whose work to merge; it may be left out in that agent's worktree, and
+    if only one is proven. The others' last commits are kept under refs/aigon/arena/ID/, and worktrees that hold
+    nothing else are removed. If the target branch has moved on, everything is run again on the result.
     """
     from aigon.done.done import finish_feature
     from aigon.done.request import DoneRequest

@@ -3,26 +3,31 @@
 import click
 
 from aigon.commands.common import answer, here, json_option
+from aigon.commands.completers import complete_judges, complete_open_features
 from aigon.errors import Exit
 
 ENDS = {"winner": Exit.MET, "tie": Exit.NEEDS_HUMAN, "nobody": Exit.STOPPED}
 
 
 @click.command("feature-eval")
-@click.argument("feature", metavar="ID")
+@click.argument("feature", metavar="ID", shell_complete=complete_open_features)
 @click.option("--no-commit", is_flag=True, help="Print it only: write no file and commit nothing.")
-@click.option("--no-cross-checks", is_flag=True, help="Do not run each one's new tests on the work of the others.")
+@click.option("--no-cross-checks", is_flag=True, help="Do not run each agent's new tests on the work of the others.")
 @click.option(
-    "--judge", envvar="AIGON_JUDGE", metavar="NAME", help="Who is asked where all is equal: agent, command, none."
+    "--judge",
+    envvar="AIGON_JUDGE",
+    metavar="NAME",
+    shell_complete=complete_judges,
+    help="Choose who is asked if all is equal: agent, command, none.",
 )
 @json_option
 def command(feature: str, no_commit: bool, no_cross_checks: bool, judge: str | None, as_json: bool) -> int:
-    """Compare what several agents made of feature ID, on the same evidence, and propose one.
+    """Compare what several agents made of feature ID on the same evidence, and get one proposed.
 
-    First the gates, then one measure after the other; there is no score. Also while some still run. The result is
-    committed as docs/specs/features/evaluations/feature-ID-eval.md.
+    First the gates count, then one measure after the other; there is no score. It works while some still run. The
+    result is committed as docs/specs/features/evaluations/feature-ID-eval.md.
 
-    Exits with 0 where a winner is proposed, 4 for a tie that a person has to decide, 3 where nobody passes the gates.
+    Exit codes: 0 a winner is proposed, 4 a tie that a person has to decide, 3 nobody passes the gates.
     """
     from aigon.compare.evaluation import EvaluationRequest, evaluate_feature, open_main_checkout
     from aigon.compare.file import EvaluationFile, remember_proposal, write_evaluation

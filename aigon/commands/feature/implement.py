@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aigon.commands.common import Dollars, Duration, answer, confirm, from_environment, here, yes_option
+from aigon.commands.completers import (
+    complete_agents,
+    complete_judges,
+    complete_models,
+    complete_open_features,
+    complete_profiles,
+)
+from aigon.commands.help import Command, option
 from aigon.errors import AigonError, explained
 from aigon.job.options import Options
 
@@ -19,113 +27,200 @@ if TYPE_CHECKING:
     from aigon.run.session import Session
 
 
-@click.command("feature-implement")
-@click.argument("feature", metavar="ID")
-@click.option("--loop", "--ralph", "loop", is_flag=True, help="Iterate until proven or a guard stops it.")
-@click.option("--resume", is_flag=True, help="Continue where the last run stopped (implies --loop).")
-@click.option(
-    "--max-iterations",
-    type=int,
-    envvar="AIGON_MAX_ITERATIONS",
-    help="1 to 20; --resume gives as many again.  [default: 5]",
-)
-@click.option(
+@click.command("feature-implement", cls=Command)
+@click.argument("feature", metavar="ID", shell_complete=complete_open_features)
+@option("--loop", "--ralph", "loop", is_flag=True, help="Repeat until proven, or until a limit or a guard stops it.")
+@option("--dry-run", is_flag=True, help="Show the plan and the whole first prompt; change nothing.")
+@option(
     "--agent",
     "agents",
     multiple=True,
     envvar="AIGON_AGENT",
-    help="claude, claude:opus, ... (aigon doctor lists them), or one of your configuration; several: side by side.",
+    metavar="NAME",
+    group="Agents",
+    shell_complete=complete_agents,
+    help="Choose the agent: claude, claude:opus, ... (`aigon doctor` lists them). Repeat it for an arena.",
 )
-@click.option("--model", envvar="AIGON_MODEL", help="The model the agent uses.")
-@click.option("--judge", envvar="AIGON_JUDGE", help="Who decides open criteria: agent, anthropic, command, none.")
-@click.option("--profile", envvar="AIGON_PROFILE", help="The profile, where detection is not enough.")
-@click.option(
-    "--validation-script",
-    envvar="AIGON_VALIDATION_SCRIPT",
-    metavar="PATH",
-    help="Run this in place of the profile's checks.",
+@option(
+    "--model",
+    envvar="AIGON_MODEL",
+    metavar="NAME",
+    group="Agents",
+    rare=True,
+    shell_complete=complete_models,
+    help="Choose the agent's model.",
 )
-@click.option("--skip-validation/--no-skip-validation", default=None,
-              help="Run no checks; only the commands of criteria decide.")  # fmt: skip
-@click.option(
-    "--max-cost",
-    envvar="AIGON_MAX_COST",
-    type=Dollars(),
-    metavar="USD",
-    help="Stop when this is spent, by all agents together.",
+@option(
+    "--worktree/--no-worktree",
+    default=None,
+    group="Agents",
+    rare=True,
+    help="Work in a worktree of the agent's own, or in this checkout.",
 )
-@click.option(
-    "--max-time",
-    envvar="AIGON_MAX_TIME",
-    type=Duration(),
-    help="Stop when the run, of all agents, has taken this long, e.g. 2h.",
+@option(
+    "--parallel",
+    type=click.IntRange(min=1),
+    metavar="N",
+    group="Agents",
+    rare=True,
+    help="Run so many agents at a time.",
 )
-@click.option(
-    "--iteration-timeout",
-    envvar="AIGON_ITERATION_TIMEOUT",
-    type=Duration(),
-    help="End an agent turn after this long.  [default: 30m]",
-)
-@click.option("--idle-timeout", envvar="AIGON_IDLE_TIMEOUT", type=Duration(),
-              help="End a turn after this long without output or CPU activity.  [default: never]")  # fmt: skip
-@click.option(
-    "--max-consecutive-failures",
-    "--max-consec-fails",
-    envvar="AIGON_MAX_CONSECUTIVE_FAILURES",
-    type=int,
-    help="Failed turns in a row.  [default: 3]",
-)
-@click.option(
-    "--max-wait",
-    envvar="AIGON_MAX_WAIT",
-    type=Duration(zero=True),
-    help="Longest wait for a usage limit or an overloaded server; 0: do not wait.  [default: 6h]",
-)
-@click.option(
+@option("--first-proven", is_flag=True, group="Agents", rare=True, help="End the other agents once one is proven.")
+@option(
     "--promise",
     "promises",
     multiple=True,
     metavar="TEXT",
-    help="The phrase with which the agent says it is done; several for stages.  [default: COMPLETE]",
+    group="Agents",
+    rare=True,
+    help="Set the phrase with which the agent says it is done; repeat it for stages.  [default: COMPLETE]",
 )
-@click.option(
-    "--worktree/--no-worktree", default=None, help="Work in a worktree of the agent's own, or in this checkout."
+@option(
+    "--max-iterations",
+    type=int,
+    envvar="AIGON_MAX_ITERATIONS",
+    metavar="N",
+    group="Limits",
+    help="Stop after so many iterations, 1 to 20; --resume gives as many again.  [default: 5]",
 )
-@click.option("--parallel", type=click.IntRange(min=1), metavar="N", help="Several agents: how many at a time.")
-@click.option("--first-proven", is_flag=True, help="Several agents: end the rest once one is proven.")
-@click.option(
-    "--sandbox",
-    type=click.Choice(["auto", "bwrap", "namespaces", "landlock", "none"]),
-    envvar="AIGON_SANDBOX",
-    help="Isolate agents from the rest of your files; auto: bwrap, namespaces or landlock, else none.  [default: auto]",
+@option(
+    "--max-cost",
+    envvar="AIGON_MAX_COST",
+    type=Dollars(),
+    metavar="USD",
+    group="Limits",
+    help="Stop when all agents together have spent this much.",
 )
-@click.option(
-    "--on-partial",
-    type=click.Choice(["keep", "rollback", "ask"]),
-    help="After a run that stopped short: keep the branch, or go back to the best iteration commit.  [default: keep]",
+@option(
+    "--max-time",
+    envvar="AIGON_MAX_TIME",
+    type=Duration(),
+    group="Limits",
+    help="Stop when the run has taken this long, such as 2h.",
 )
-@click.option("--half-turn", type=click.Choice(["rollback", "keep", "ask"]), default="rollback", show_default=True,
-              help="With --resume: the files of an interrupted turn (saved aside either way).")  # fmt: skip
-@click.option(
+@option(
+    "--iteration-timeout",
+    envvar="AIGON_ITERATION_TIMEOUT",
+    type=Duration(),
+    group="Limits",
+    rare=True,
+    help="End an agent's turn after this long.  [default: 30m]",
+)
+@option(
+    "--idle-timeout",
+    envvar="AIGON_IDLE_TIMEOUT",
+    type=Duration(),
+    group="Limits",
+    rare=True,
+    help="End a turn after this long without output or CPU activity.  [default: never]",
+)
+@option(
+    "--max-consecutive-failures",
+    "--max-consec-fails",
+    envvar="AIGON_MAX_CONSECUTIVE_FAILURES",
+    type=int,
+    metavar="N",
+    group="Limits",
+    rare=True,
+    help="Stop after so many failed turns in a row.  [default: 3]",
+)
+@option(
+    "--max-wait",
+    envvar="AIGON_MAX_WAIT",
+    type=Duration(zero=True),
+    group="Limits",
+    rare=True,
+    help="Wait this long at most for a usage limit or an overloaded server; 0: do not wait.  [default: 6h]",
+)
+@option(
+    "--judge",
+    envvar="AIGON_JUDGE",
+    metavar="NAME",
+    group="Checks",
+    rare=True,
+    shell_complete=complete_judges,
+    help="Choose who decides open criteria: agent, anthropic, command, none.",
+)
+@option(
+    "--profile",
+    envvar="AIGON_PROFILE",
+    metavar="NAME",
+    group="Checks",
+    rare=True,
+    shell_complete=complete_profiles,
+    help="Name the profile if detection does not find it.",
+)
+@option(
+    "--validation-script",
+    envvar="AIGON_VALIDATION_SCRIPT",
+    metavar="PATH",
+    group="Checks",
+    rare=True,
+    help="Run this in place of the profile's checks.",
+)
+@option(
+    "--skip-validation/--no-skip-validation",
+    default=None,
+    group="Checks",
+    rare=True,
+    help="Run no checks; only the commands of criteria decide.",
+)
+@option(
+    "--accept-passing/--no-accept-passing",
+    default=None,
+    group="Checks",
+    rare=True,
+    help="For refactorings: run the agent although every criterion passes already.",
+)
+@option("--resume", is_flag=True, group="Resuming", help="Continue where the last run stopped (implies --loop).")
+@option(
+    "--half-turn",
+    type=click.Choice(["rollback", "keep", "ask"]),
+    default="rollback",
+    show_default=True,
+    group="Resuming",
+    rare=True,
+    help="Choose what becomes of an interrupted turn's files, saved aside either way.",
+)
+@option(
     "--resume-from",
     type=click.Choice(["checkpoint", "last-iteration", "best", "rerun", "ask"]),
     default="checkpoint",
     show_default=True,
-    help="With --resume: continue from the last or best iteration commit, repeat the last iteration, or rerun checks.",
+    group="Resuming",
+    rare=True,
+    help="Continue from the last or best iteration commit, repeat the last iteration, or rerun checks.",
 )
-@click.option("--accept-spec", is_flag=True, help="With --resume: take the spec as it is now.")
-@click.option("--accept-passing/--no-accept-passing", default=None,
-              help="For refactorings: run the agent although every criterion passes already.")  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Show the plan and the whole first prompt; change nothing.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON event per line; with --dry-run one document.")
+@option("--accept-spec", is_flag=True, group="Resuming", rare=True, help="Take the spec as it is now.")
+@option(
+    "--sandbox",
+    type=click.Choice(["auto", "bwrap", "namespaces", "landlock", "none"]),
+    envvar="AIGON_SANDBOX",
+    group="Safety",
+    metavar="MODE",
+    help="Isolate agents from the rest of your files: auto, bwrap, namespaces, landlock, none.  [default: auto]",
+)
+@option(
+    "--on-partial",
+    type=click.Choice(["keep", "rollback", "ask"]),
+    group="Safety",
+    rare=True,
+    help="After a run that stopped short: keep the branch, or go back to the best iteration commit.  [default: keep]",
+)
 @yes_option
+@option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    group="Output",
+    help="Print one JSON event per line; with --dry-run one document.",
+)
 def command(dry_run: bool, as_json: bool, parallel: int | None, first_proven: bool, **given: Any) -> int:
-    """Let an agent work on feature ID (an ID, a slug, a title or the path of a spec).
+    """Have an agent build feature ID until aigon has proven every acceptance criterion.
 
-    A feature of the inbox or the backlog gets its ID and its branch first. The title of a new one becomes a spec in the
-    inbox for you to fill in. Without --loop the agent takes one turn.
-
-    Several agents (--agent twice or more) work side by side, each in a worktree of its own: see `aigon arena`.
+    ID is an ID, a slug, a title or the path of a spec. A feature of the inbox or the backlog gets its ID and its branch
+    first; a new title becomes a spec in the inbox for you to fill in. Without --loop the agent takes one turn. With two
+    agents or more, each works in a worktree of its own: see `aigon arena`.
 
     Exit codes: 0 proven, 2 usage, 3 stopped by a guard, 4 needs a human, 5 time or cost spent, 6 agent or judge
     unavailable, 7 environment, 130 interrupted, 143 terminated.

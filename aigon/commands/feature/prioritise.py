@@ -3,10 +3,11 @@
 import click
 
 from aigon.commands.common import answer, commit_option, committing, here, json_option, verify_option
+from aigon.commands.completers import complete_inbox
 
 
 @click.command("feature-prioritise")
-@click.argument("feature", metavar="NAME")
+@click.argument("feature", metavar="NAME", shell_complete=complete_inbox)
 @commit_option
 @verify_option
 @json_option

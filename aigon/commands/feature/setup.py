@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aigon.commands.common import answer, commit_option, committing, here, json_option, verify_option
+from aigon.commands.completers import complete_agents, complete_open_features
 from aigon.errors import usage
 
 if TYPE_CHECKING:
@@ -13,18 +14,20 @@ if TYPE_CHECKING:
 
 
 @click.command("feature-setup")
-@click.argument("feature", metavar="ID")
-@click.argument("agents", nargs=-1, metavar="[AGENT...]")
+@click.argument("feature", metavar="ID", shell_complete=complete_open_features)
+@click.argument("agents", nargs=-1, metavar="[AGENT...]", shell_complete=complete_agents)
 @commit_option
 @verify_option
 @json_option
 def command(feature: str, agents: tuple[str, ...], commit: bool, verify: bool, as_json: bool) -> int:
-    """Start feature ID: its spec goes to in-progress, and there is a place to work on it. It gets an ID if it has none.
+    """Start feature ID: move its spec to in-progress and make a place to work on it. It gets an ID if it has none.
 
     \b
-    No agent:           its branch, made at HEAD and checked out here.
-    One agent:          a branch and a worktree for that agent.
-    Two or more:        a branch and a worktree for each: an arena. claude:opus names a model.
+    no agent     its branch, made at HEAD and checked out here
+    one agent    a branch and a worktree for that agent
+    two or more  a branch and a worktree for each: an arena
+
+    claude:opus names an agent and its model.
     """
     how = committing(commit=commit, verify=verify, as_json=as_json)
     if agents and not commit:

@@ -3,15 +3,16 @@
 import click
 
 from aigon.commands.common import answer, here, json_option
+from aigon.commands.completers import complete_features
 from aigon.errors import usage
 
 
 @click.command("feature-status")
-@click.argument("feature", metavar="[ID]", required=False)
+@click.argument("feature", metavar="[ID]", required=False, shell_complete=complete_features)
 @click.option("--failures", is_flag=True, help="List every attempt at feature ID that failed, and at what.")
 @json_option
 def command(feature: str | None, failures: bool, as_json: bool) -> int:
-    """Say where feature ID stands, or all of them; of one with several agents, where each of them stands."""
+    """See where feature ID stands, or all of them; if several agents do it, where each of them stands."""
     if failures:
         return _failures(feature, as_json)
     from aigon.api import open_project

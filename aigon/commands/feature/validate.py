@@ -6,20 +6,33 @@ import sys
 import click
 
 from aigon.commands.common import answer, here, json_option
+from aigon.commands.completers import complete_judges, complete_open_features, complete_profiles
 from aigon.errors import AigonError, as_document, explained
 from aigon.job.options import Options
 
 
 @click.command("feature-validate")
-@click.argument("feature", metavar="ID")
-@click.option("--profile", envvar="AIGON_PROFILE", help="The profile, where detection is not enough.")
+@click.argument("feature", metavar="ID", shell_complete=complete_open_features)
+@click.option(
+    "--profile",
+    envvar="AIGON_PROFILE",
+    metavar="NAME",
+    shell_complete=complete_profiles,
+    help="Name the profile if detection does not find it.",
+)
 @click.option(
     "--validation-script",
     envvar="AIGON_VALIDATION_SCRIPT",
     metavar="PATH",
     help="Run this in place of the profile's checks.",
 )
-@click.option("--judge", envvar="AIGON_JUDGE", help="Who decides open criteria: agent, anthropic, command, none.")
+@click.option(
+    "--judge",
+    envvar="AIGON_JUDGE",
+    metavar="NAME",
+    shell_complete=complete_judges,
+    help="Choose who decides open criteria: agent, anthropic, command, none.",
+)
 @click.option("--skip-validation", is_flag=True, help="Run no checks; only the commands of criteria decide.")
 @click.option(
     "--explain",
