@@ -127,7 +127,7 @@ def test_every_option_that_a_page_names_is_one(name: str) -> None:
     known = set().union(*map(options_of, commands().values()))
     named = set(re.findall(r"`(--[a-z][a-z-]*)", _without_code(page(name))))
     foreign = {"--help", "--version", "--no-ff", "--growth", "--project", "--dangerously-skip-permissions"}
-    foreign |= {"--max-budget-usd"}
+    foreign |= {"--help-all", "--max-budget-usd"}
     # What can stand in `agents.NAME.args` of the agent that is built in.
     built_in = {f"--{option.name.replace('_', '-')}" for option in fields(Settings)}
     assert sorted(named - known - foreign - built_in) == []

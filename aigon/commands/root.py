@@ -21,6 +21,12 @@ SUGGESTIONS = {
         "aigon feature-status ID shows where a run stands; .aigon/runs/ holds each turn's prompt and output",
     ),
     **dict.fromkeys(("delete", "remove", "rm"), "aigon cancel ID"),
+    **dict.fromkeys(("new", "add"), "aigon feature-create TITLE"),
+    **dict.fromkeys(("resume", "continue"), "aigon feature-implement ID --resume"),
+    **dict.fromkeys(("check", "test", "verify"), "aigon feature-validate ID"),
+    **dict.fromkeys(("abort", "kill", "pause"), "aigon stop ID"),
+    **dict.fromkeys(("agents", "version"), "aigon doctor lists agents and versions"),
+    "show": "aigon spec-show ID lists the criteria; aigon feature-status ID shows where it stands",
     "merge": "aigon feature-done ID",
     "next": "aigon board",
 }
