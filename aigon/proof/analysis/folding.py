@@ -44,7 +44,6 @@ _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
 }
-_TEXTUAL = (ast.Constant, ast.JoinedStr, ast.BinOp, ast.Call, ast.Subscript, ast.Name)
 
 Values = Mapping[str, Any]
 
@@ -60,16 +59,6 @@ def fold(node: ast.AST | None, values: Values, depth: int = 0) -> Any:
     if isinstance(value, (str, bytes, list, tuple, dict, set)):
         return value if len(value) <= LONGEST else UNKNOWN
     return UNKNOWN if isinstance(value, (int, float)) and abs(value) > _LARGEST else value
-
-
-def list_strings(node: ast.AST, values: Values) -> list[str]:
-    """Return all texts that an expression is made of, put together where it puts them together."""
-    found = []
-    for each in ast.walk(node):
-        value = fold(each, values) if isinstance(each, _TEXTUAL) else UNKNOWN
-        items = value if isinstance(value, (list, tuple)) else [value]
-        found += [decode_text(item) for item in items if isinstance(item, (str, bytes))]
-    return found
 
 
 def decode_text(value: str | bytes) -> str:

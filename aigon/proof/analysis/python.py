@@ -1,16 +1,16 @@
 """A file of Python with what its names stand for, whatever they are called there."""
 
 import ast
+import copy
+import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from aigon.model.changes import ConcernLevel
 from aigon.proof.analysis.folding import decode_text, fold
 from aigon.proof.analysis.languages import LONGEST, is_python
-from aigon.proof.analysis.sightings import Sighting
 from aigon.proof.analysis.text import line_of
 
 _STARRED = {
@@ -22,7 +22,14 @@ _STARRED = {
 _SIMPLE = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 _MOST = 20
 """Texts with code that are read of one file."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_BODIES = ("finalbody", "orelse", "handlers", "cases", "body")
 _RUNS = ("exec", "eval", "compile", "runsource", "runcode")
+
+
+Statement = tuple[int, str, bool]
+"""The line of a statement, how it is written with names resolved and texts put together, and whether it stands in a
+function, or below `if __name__ == "__main__"`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +50,9 @@ class Module:
         """Return that line."""
         return line_of(self.source, self.line(node))
 
-    def sight(self, node: ast.AST, says: str, level: ConcernLevel = "review") -> Sighting:
-        """Return what was seen at a node."""
-        return Sighting(self.line(node), self.text(node), says, level)
-
     def fold(self, node: ast.AST | None) -> Any:
         """Return the constant that an expression comes to, or UNKNOWN."""
         return fold(node, self.values)
-
-    def word(self, node: ast.AST | None) -> str:
-        """Return the text that an expression comes to; "" if it comes to anything else."""
-        value = fold(node, self.values)
-        return value if isinstance(value, str) else ""
 
     def name(self, node: ast.AST, depth: int = 0) -> str:
         """Return `os.environ` for whatever stands for it here; "" for what is no name.
@@ -175,3 +173,60 @@ def read_units(source: str, depth: int = 0) -> Iterator[Module]:
             if isinstance(inner, (str, bytes)) and len(inner) > 3:
                 inside += 1
                 yield from read_units(decode_text(inner), depth + 1)
+
+
+def list_statements(source: str) -> Iterator[Statement]:
+    """Yield each statement of a file and of the code in its texts, without the statements inside of it."""
+    for module in read_units(source):
+        todo = [(each, False) for each in reversed(module.tree.body)]
+        while todo:
+            node, inside = todo.pop()
+            is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            if isinstance(node, ast.stmt) and not is_text:
+                yield module.line(node), _write_statement(node, module), inside
+            runs_later = isinstance(node, _FUNCTIONS) or (isinstance(node, ast.If) and _is_main(node.test))
+            for name in _BODIES:
+                later = inside or (runs_later and name == "body")
+                todo += [(each, later) for each in reversed(getattr(node, name, ()))]
+
+
+def _is_main(test: ast.AST) -> bool:
+    """Whether it is `__name__ == "__main__"` and nothing that is true on import as well."""
+    is_equal = isinstance(test, ast.Compare) and [type(each) for each in test.ops] == [ast.Eq]
+    return is_equal and ast.unparse(test).replace('"', "'") in ("__name__ == '__main__'", "'__main__' == __name__")
+
+
+def _write_statement(statement: ast.stmt, module: Module) -> str:
+    if isinstance(statement, ast.Try | ast.TryStar):
+        return "try:"
+    head = copy.copy(statement)
+    for name in _BODIES:
+        if getattr(head, name, None):
+            setattr(head, name, [ast.Pass()] if name == "body" else [])
+    if isinstance(head, ast.Match) and isinstance(statement, ast.Match):
+        head.cases = [ast.match_case(each.pattern, each.guard, [ast.Pass()]) for each in statement.cases]
+    try:
+        return ast.unparse(_Plain(module).visit(copy.deepcopy(head))).replace("\n", " ")
+    except (RecursionError, ValueError, TypeError, AttributeError):
+        return module.text(statement)
+
+
+class _Plain(ast.NodeTransformer):
+    """Put texts in the place of what comes to them, and dotted names in the place of names that stand for them."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, (ast.JoinedStr, ast.BinOp, ast.Call, ast.Subscript, ast.Name)):
+            value = self.module.fold(node)
+            if isinstance(value, (str, bytes)):
+                return ast.Constant(decode_text(value)[:1000])
+        if isinstance(node, (ast.Name, ast.Call, ast.Subscript)) and not isinstance(getattr(node, "ctx", 0), ast.Store):
+            owner = node.func if isinstance(node, ast.Call) else getattr(node, "value", node)
+            name = "" if self.module.name(owner).startswith("sys.modules.") else self.module.name(node)
+            if isinstance(node, ast.Subscript) and self.module.name(owner) == "sys.modules":
+                name = ""  # what is asked for has to stay visible
+            if name and (isinstance(node, ast.Name) or re.fullmatch(r"[\w.]+", name)):
+                return ast.Name(name)
+        return self.generic_visit(node)

@@ -1,8 +1,7 @@
 """What a rule saw in a text: find it, tell whether the change brought it, and put it into words."""
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from aigon.model.changes import Concern, ConcernLevel, Edit, hash_change
@@ -11,12 +10,6 @@ from aigon.text.quoting import code_span, fold
 
 _SHOWN = 5
 """Sightings of one file that are shown. The others are counted."""
-_LONGEST_LINE = 2000
-
-Pattern = tuple[str, str, ConcernLevel]
-"""What is looked for, what it does (as in "it ... "), and how bad that is."""
-Verdict = tuple[str, ConcernLevel] | None
-"""What a piece of code does and how bad that is; None for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +31,6 @@ def sight(text: str, offset: int, says: str, level: ConcernLevel = "review") -> 
     """Return what was seen at an offset of the text."""
     line = line_at(text, offset)
     return Sighting(line, line_of(text, line), says, level)
-
-
-def scan_lines(text: str, plain: str, judge: Callable[[str], Verdict]) -> Iterator[Sighting]:
-    """Yield what `judge` says of each line of `plain`, which is `text` without its comments."""
-    for number, line in enumerate(plain.split("\n"), 1):
-        if verdict := judge(line[:_LONGEST_LINE]):
-            yield Sighting(number, line_of(text, number), *verdict)
-
-
-def match_first(patterns: Sequence[Pattern], line: str) -> Verdict:
-    """Return what the first of the patterns that is found in `line` says."""
-    return next(((says, level) for pattern, says, level in patterns if re.search(pattern, line)), None)
 
 
 Look = Callable[[str, str], Iterable[Sighting]]

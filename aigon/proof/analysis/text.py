@@ -5,6 +5,7 @@ run for minutes, and they let an apostrophe in JSX text swallow the lines after 
 not end on its line ends with it, and each that may look far consumes what it looked at: time grows only with the text.
 """
 
+import base64
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
@@ -63,6 +64,32 @@ def line_of(text: str, number: int) -> str:
         return ""
     end = starts[number] if number < len(starts) else len(text)
     return text[starts[number - 1] : end].strip()
+
+
+_GLUED = re.compile(r"(['\"`])[ \t]*\+[ \t]*(['\"`])")
+_JOINED = re.compile(r"\[([^\[\]\n]{1,300})\]\s{0,9}\.join\(\s{0,9}(?:'([^'\n]{0,9})'|\"([^\"\n]{0,9})\")\s{0,9}\)")
+_ENCODED = re.compile(r"(?:atob\(|Buffer\.from\()\s{0,9}['\"]([A-Za-z0-9+/=]{4,400})['\"]")
+_INDEXED = re.compile(r"(?<=[\w)\]])\[\s{0,5}['\"`]([A-Za-z_]\w{0,40})['\"`]\s{0,5}\]")
+
+
+def join_strings(line: str) -> str:
+    """Return a line with its strings put together as it would put them together when it runs, and `a["b"]` as `a.b`."""
+    line = _JOINED.sub(lambda m: _join(m[1], m[2] or m[3] or ""), line)
+    line = _ENCODED.sub(lambda m: f"'{_decode(m[1])}'", line)
+    line = _GLUED.sub(lambda m: "" if m[1] == m[2] else m[0], line)
+    return _INDEXED.sub(r".\1", line)
+
+
+def _join(items: str, separator: str) -> str:
+    texts = re.findall(r"'([^'\n]*)'|\"([^\"\n]*)\"", items)
+    return "'" + separator.join(a or b for a, b in texts) + "'"
+
+
+def _decode(text: str) -> str:
+    try:
+        return base64.b64decode(text).decode("utf-8", "replace")
+    except ValueError:
+        return text
 
 
 @lru_cache(maxsize=64)

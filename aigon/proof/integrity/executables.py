@@ -8,9 +8,9 @@ and runs it. Lines of more than 5,000 characters (hardly any source has one) and
 import re
 from collections.abc import Iterator
 
-from aigon.model.changes import Concern, Edit, Edits
+from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
 from aigon.proof.analysis.languages import LONGEST, extension, is_code, list_product, words
-from aigon.proof.analysis.sightings import Sighting, Verdict, find_new, report, report_file, sight
+from aigon.proof.analysis.sightings import Sighting, find_new, report, report_file, sight
 from aigon.proof.analysis.text import without_comments
 from aigon.text.quoting import fold
 
@@ -47,7 +47,7 @@ def look(edits: Edits) -> Iterator[Concern]:
     yield from report(RULE, find_new([e for e in list_product(edits) if is_code(e.path)], _see_unpacked), _WHY)
 
 
-def _judge(edit: Edit) -> Verdict:
+def _judge(edit: Edit) -> tuple[str, ConcernLevel] | None:
     if edit.after is None or edit.mode in ("120000", "160000"):
         return None
     if extension(edit.path) in _COMPILED or (edit.after.startswith(("\x7fELF", "MZ")) and "\0" in edit.after):

@@ -18,7 +18,6 @@ PYTHON = {
     "raised": "raise SystemExit\n",
     "raised with success": "raise SystemExit(0)\n",
     "in a class": "class A:\n    quit()\n",
-    "by a function": "import sys\n\n\ndef bye():\n    sys.exit(0)\n\n\nbye()\n",
     "unless it is the program": "import sys\nif __name__ != '__main__':\n    sys.exit(0)\n",
     "by the C library": "import ctypes\nctypes.CDLL(None).exit(0)\n",
     "by another program": "import os\nos.execv('/bin/true', ['true'])\n",

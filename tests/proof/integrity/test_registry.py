@@ -8,18 +8,21 @@ import pytest
 
 from aigon.model.changes import ConcernLevel, Edits
 from aigon.proof import integrity
+from aigon.proof.integrity.suspicions import read_suspicions
 from tests.proof.integrity.changes import TESTS, change, changed, new, seen
 
 RULES = """
-always-equal attributes ci dependencies early-exit executables forged ignored-source install-scripts judge-talk
-link lockfile outside special-cases submodule test-detection test-machinery
+attributes ci dependencies executables forged ignored-source install-scripts judge-talk link lockfile special-cases
+submodule suspicions
 """
+FORMS = {"always-equal", "early-exit", "outside", "test-detection", "test-machinery"}
 CHEAT = 'import sys\nif "pytest" in sys.modules:\n    sys.exit(0)\n'
 
 
 def test_every_rule_is_registered_under_its_name() -> None:
     assert set(re.findall(r"\S+", RULES)) <= set(integrity.names())
     assert list(integrity.names()) == sorted(integrity.names())
+    assert {rule.rule for rule in read_suspicions()} == FORMS
 
 
 def test_nothing_is_said_about_nothing() -> None:
