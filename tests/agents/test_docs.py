@@ -33,13 +33,13 @@ def row(of: AgentType) -> tuple[str, ...]:
 
 
 def test_the_table_says_of_every_kind_what_its_file_says() -> None:
-    lines = re.findall(r"(?m)^\| (`\w+` .*)\|$", PAGE.partition("## What was run")[0])
+    lines = re.findall(r"(?m)^\| (`\w+` .*)\|$", PAGE.partition("## What was tested")[0])
     told = {tuple(cell.strip() for cell in line.split("|")) for line in lines}
     assert sorted(told) == sorted(row(found) for found in load_types().values())
 
 
 def test_the_table_of_real_runs_names_the_versions_that_the_files_were_tested_with() -> None:
-    table = PAGE.partition("## What was run")[2].partition("## ")[0]
+    table = PAGE.partition("## What was tested")[2].partition("## ")[0]
     ran = re.findall(r"(?m)^\| `(\w+)` \| \S+ (\S+) \|", table)
     assert {name for name, _ in ran} == set(PROGRAMS)
     assert [(name, version) for name, version in ran if load_types()[name].tested != version] == []
