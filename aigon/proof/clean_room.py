@@ -1,12 +1,14 @@
 """Run everything that decides once more on a clean export of a tree, where the workspace cannot be reached."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aigon.checks.reports import ADDOPTS
+from aigon.files.atomic import write_atomic
 from aigon.git import objects
 from aigon.job.job import Job
 from aigon.job.results import Result
@@ -125,6 +127,8 @@ def _weigh_change(
     job, tree = bench.job, Tree(bench.world.workspace.trusted, name, rows, bench.job.protection.part)
     options = bench.world.check_env.get(ADDOPTS, "")
     worth = weigh_new_tests(tree, bench.run, checks, results, bench.record.tested, files, options)
+    if worth.seed:
+        write_atomic(bench.folder / "worth.json", json.dumps(asdict(worth), indent=1).encode())
     without: dict[str, Trouble] = {}
     if worth.worthless and (left := remove_tests(tree, worth)):
         counting = list_counting(checks, results)

@@ -1,7 +1,10 @@
 """New tests count only if they notice what the change does; what is hidden from checkers is seen all the same."""
 
+import json
+
 import pytest
 
+from aigon.proof.worth.values import Drawn
 from tests.lab import Lab
 
 LOOP = ("feature-implement", "42", "--loop", "--max-iterations", "1")
@@ -32,6 +35,8 @@ def test_a_count_is_not_reached_by_tests_that_assert_nothing_of_the_change(lab: 
     said = weighed_in(lab, BUILDS, CALLING, COUNTED)
     assert said.startswith("exit 4"), said
     assert "new-tests" in said and "criterion 1: it is 1, wanted >= 5" in said, said
+    record = json.loads(next(lab.root.glob(".aigon/runs/*/*/proof/worth.json")).read_text())
+    assert set(record["worthless"]) <= set(record["tests"]) and Drawn(record["seed"]).word
 
 
 @pytest.mark.slow

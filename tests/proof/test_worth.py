@@ -115,6 +115,12 @@ def test_who_asks_whether_there_is_a_value_notices_that_there_is_none(notices: s
         exec(notices, test)
 
 
+def test_the_seed_alone_says_what_is_altered() -> None:
+    again = Drawn(DRAWN.seed)
+    assert (again.name, again.word, again.number) == (DRAWN.name, DRAWN.word, DRAWN.number)
+    assert Drawn().name != DRAWN.name and 11 <= Drawn().number <= 90
+
+
 def test_code_works_as_before_where_only_tests_see_other_values() -> None:
     test = {name: value for name, value in altered().items() if name != DRAWN.name}
     test["NUMBER"] = DRAWN.number

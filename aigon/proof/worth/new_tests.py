@@ -41,11 +41,15 @@ _BROKE = re.compile(r"(?:[\w.]*\.)?(?!\w*Assert)\w*(?:Error|Exception|Exit|Inter
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """`tests` are the new ones, `worthless` those not seen to notice anything; `unknown` says why more is not known."""
+    """`tests` are the new ones, `worthless` those not seen to notice anything; `unknown` says why more is not known.
+
+    With the `seed` the same is altered again.
+    """
 
     tests: tuple[str, ...] = ()
     worthless: tuple[str, ...] = ()
     unknown: str = ""
+    seed: str = ""
 
 
 @dataclass(slots=True)
@@ -150,9 +154,9 @@ def weigh_new_tests(
     if named is not None and weighing.open and not weighing.unfit and (base := _with_code_of_base(tree)):
         weighing.open -= weighing.find_noticed(base)
     if weighing.open and not weighing.tried and not weighing.unfit:
-        return Worth(tuple(new), (), "what aigon altered could not be loaded or built")
+        return Worth(tuple(new), (), "what aigon altered could not be loaded or built", drawn.seed)
     worthless = tuple(test for test in new if test in weighing.open)
-    return Worth(tuple(new), worthless, weighing.unfit if worthless else "")
+    return Worth(tuple(new), worthless, weighing.unfit if worthless else "", drawn.seed)
 
 
 def list_counting(checks: Sequence[Check], results: Mapping[str, Result]) -> tuple[Check, ...]:

@@ -1,23 +1,37 @@
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, operator, union-attr, type-var"
 """Alter values that code gives away. The text of this function is put into every file of Python that is altered."""
 
+import hashlib
 import secrets
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What an alteration is called and made of: drawn for each proof, so that no test can know it.
+    """What an alteration is called and made of: drawn for each proof, so that no test can know it, all by one seed.
 
     A copy that is not `altering` has the same text and gives true values away. One that is `emptying` gives nothing
     away, which a test notices that only asks whether there is a value.
     """
 
-    name: str = field(default_factory=lambda: f"v{secrets.token_hex(4)}")
-    word: str = field(default_factory=lambda: secrets.token_hex(3))
-    number: int = field(default_factory=lambda: 11 + secrets.randbelow(80))
+    seed: str = field(default_factory=lambda: secrets.token_hex(8))
     altering: bool = True
     emptying: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"v{self._draw('name')[:8]}"
+
+    @property
+    def word(self) -> str:
+        return self._draw("word")[:6]
+
+    @property
+    def number(self) -> int:
+        return 11 + int(self._draw("number"), 16) % 80
+
+    def _draw(self, what: str) -> str:
+        return hashlib.sha256(f"{self.seed} {what}".encode()).hexdigest()
 
     def fill(self, text: str) -> str:
         """Return the text of a helper with what was drawn."""
