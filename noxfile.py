@@ -1,7 +1,7 @@
 """Everything that has to be green, and the long trials: `nox --list` names them, `nox -s NAME -- OPTIONS` runs one.
 
 Most sessions use the environment that nox itself is installed in, activated or not: `pip install -e '.[dev]'` brings
-what they need. `tests-3.x`, `demo`, `build`, `links` and `report-pages` make one of their own in .nox/.
+what they need. `tests-3.x`, `demo`, `build`, `constraints`, `links` and `report-pages` make one of their own in .nox/.
 """
 
 import functools
@@ -108,6 +108,14 @@ def build(session: nox.Session) -> None:
         if not re.search(rf"(?m)^## \[{re.escape(version)}\] - \d", Path("CHANGELOG.md").read_text(encoding="utf-8")):
             session.error(f"CHANGELOG.md has no dated section for {version}")
     session.run("twine", "check", "--strict", *map(str, built))
+
+
+@nox.session(default=False)
+def constraints(session: nox.Session) -> None:
+    """Write constraints.txt anew, with the newest versions that pyproject.toml allows."""
+    session.install("-q", "uv")
+    form = ("--python-version=3.11", "--no-annotate", "--no-header", "--output-file=constraints.txt")
+    session.run("uv", "pip", "compile", "-q", "--upgrade", "--all-extras", *form, "pyproject.toml")
 
 
 @here(name="real-agents", default=False)

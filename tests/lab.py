@@ -1,5 +1,6 @@
 """A laboratory: a real repository, a scrubbed environment with its own HOME, aigon as a real process."""
 
+import atexit
 import functools
 import json
 import os
@@ -45,7 +46,7 @@ class Ran:
 
 def scrubbed(home: Path, **more: str) -> dict[str, str]:
     """An environment with nothing of the person who runs the tests but PATH; this interpreter's tools first."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    path = os.pathsep.join([f"{_make_environment()}/bin", os.environ.get("PATH", os.defpath)])
     return {
         "PATH": path,
         "HOME": str(home),
@@ -57,6 +58,23 @@ def scrubbed(home: Path, **more: str) -> dict[str, str]:
         **{name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ},  # another copy's aigon
         **more,
     }
+
+
+@functools.cache
+def _make_environment() -> Path:
+    """Make an environment of the user's with the packages and programs of this one, which aigon takes out of PATH."""
+    own = Path(sys.prefix)
+    if sys.prefix == sys.base_prefix:
+        return own
+    made = Path(tempfile.mkdtemp(prefix="aigon-environment-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    (made / "pyvenv.cfg").write_bytes((own / "pyvenv.cfg").read_bytes())
+    (made / "lib").symlink_to(own / "lib")
+    (made / "bin").mkdir()
+    for program in (own / "bin").iterdir():
+        is_python = program.name.startswith("python")
+        (made / "bin" / program.name).symlink_to(program.resolve() if is_python else program)
+    return made
 
 
 class Lab:

@@ -23,7 +23,7 @@ PAGES = tuple(
         for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / ".aigon.example" / "README.md")
     )
 )
-DEMO = "python3 -m venv .venv && .venv/bin/pip install . && .venv/bin/aigon demo"
+DEMO = "python3 -m venv .venv && .venv/bin/pip install '.[demo]' && .venv/bin/aigon demo"
 TESTS = "python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' && .venv/bin/pytest -n 3"
 _FENCED = re.compile(r"(?ms)^(`{3,})[^`\n]*\n.*?^\1$")
 _HEADING = re.compile(r"(?m)^#{1,6} (.+)$")
@@ -48,10 +48,11 @@ def test_the_readme_has_two_commands_that_do_all_their_set_up() -> None:
     assert f"{TESTS}\n" in blocks
 
 
-def test_ci_runs_the_very_test_command_of_the_readme() -> None:
+def test_ci_runs_the_very_commands_of_the_readme() -> None:
     script = ROOT / ".ci" / "run"
     lines = [line.strip() for line in script.read_text(encoding="utf-8").splitlines()]
     assert TESTS in lines
+    assert DEMO in lines
     assert "set -euo pipefail" in lines
     assert os.access(script, os.X_OK)
 

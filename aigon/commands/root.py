@@ -3,12 +3,14 @@
 import importlib
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from aigon.cli import ALIASES, VERBS, help_text
 from aigon.errors import AigonError, Exit, as_document, explained, usage
+from aigon.installation import leave_environment
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -102,6 +104,7 @@ def run(arguments: list[str]) -> int:
         print("aigon: Windows itself is not supported. It runs under WSL2: https://aka.ms/wsl", file=sys.stderr)
         return Exit.USAGE
     try:
+        leave_environment(os.environ, Path.cwd())
         code = root.main(arguments, prog_name="aigon", standalone_mode=False)
         sys.stdout.flush()  # who reads may have had enough: known now, it is no error of the interpreter's last moment
         return code if isinstance(code, int) else Exit.MET

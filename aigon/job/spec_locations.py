@@ -13,7 +13,7 @@ from aigon.git.repository import read_checked_out_branch
 from aigon.model.criteria import Spec
 from aigon.spec import features
 from aigon.spec import files as specs
-from aigon.spec.document import LARGEST, TOO_MUCH, parse_spec
+from aigon.spec.document import LARGEST, TOO_MUCH, read_title
 from aigon.spec.features import FOLDERS, ROOT, Feature, parse_feature_path
 
 UNDER_WAY = ("inbox", "backlog", "in-progress", "in-evaluation")
@@ -58,7 +58,7 @@ class SpecLocation:
     def title(self) -> str:
         """The title of the spec, for lists; the feature's slug if the spec cannot be read."""
         try:
-            return parse_spec(self.read()).title or self.feature.slug
+            return read_title(self.read()) or self.feature.slug
         except (AigonError, OSError, ValueError):
             return self.feature.slug
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from aigon.errors import usage
 from aigon.files.resources import find_resource
 from aigon.git.person import Checkout
+from aigon.installation import require_extra
 from aigon.process import run
 
 RECORDED = "recorded"
@@ -18,8 +19,9 @@ RECORDED = "recorded"
 def create_demo(folder: str | None) -> Path:
     """Make the demonstration's repository with its first commit, and return where it is.
 
-    Raises AigonError (exit 2) if the folder is not empty.
+    Raises AigonError: exit 2 if the folder is not empty, exit 7 without pytest and ruff.
     """
+    require_extra("demo", "pytest", "ruff", purpose="The demo")
     root = Path(folder).absolute() if folder else Path(tempfile.mkdtemp(prefix="aigon-demo-"))
     if root.exists() and any(root.iterdir()):
         raise usage("The folder for the demo is not empty", where=str(root), hint="Name a new one, or leave --dir out")
@@ -40,7 +42,7 @@ def create_demo(folder: str | None) -> Path:
         code, _, err = run.capture_output(("git", *arguments), cwd=root, env=dict(os.environ))
         if code:
             raise usage(f"git {arguments[0]} failed", where=str(root), hint=err.decode(errors="replace").strip())
-    # The demo needs pytest and ruff: those that were installed with aigon, wherever its `bin` is.
+    # The project of the demo is aigon's own: its checks are those that were installed with aigon.
     own = Path(sys.executable).parent
     os.environ["PATH"] = os.pathsep.join([str(own), os.environ.get("PATH", os.defpath)])
     os.environ["VIRTUAL_ENV"] = str(own.parent)

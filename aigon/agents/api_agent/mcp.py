@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,6 +17,7 @@ from pydantic import BaseModel, model_validator
 
 from aigon.agents.api_agent.endpoints import describe_invalid
 from aigon.agents.api_agent.tool import ToolFailure, ToolOutput, Work
+from aigon.installation import has_modules, suggest_extra
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
@@ -98,8 +98,8 @@ def connect_servers(
     """
     if not servers:
         return {}
-    if find_spec("mcp") is None:
-        note("the MCP servers of .mcp.json are left out: the package mcp is not installed (pip install 'aigon[mcp]')")
+    if not has_modules("mcp"):
+        note(f"the MCP servers of {SERVERS_FILE} are left out: mcp is not installed ({suggest_extra('mcp')})")
         return {}
     from anyio.from_thread import start_blocking_portal
     from mcp import Client

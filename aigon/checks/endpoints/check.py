@@ -13,6 +13,7 @@ from aigon.checks.project import ProjectOnDisk
 from aigon.config.endpoint_references import list_references
 from aigon.config.endpoints import Endpoints, Request
 from aigon.errors import usage
+from aigon.installation import require_extra
 from aigon.model.checks import Check, ProjectReader
 from aigon.profiles.profile import CONFIG
 from aigon.profiles.resolution import fill_arguments, find_missing_programs, locate_program
@@ -33,8 +34,8 @@ def endpoint_check(config: Endpoints, root: Path, folder: str, project: ProjectR
     """Return the check in `folder`, relative to `root`; `project` says where the server's program is.
 
     Files that the requests refer to are read now, so that an agent cannot change what is expected. A pass holds for the
-    next run on the same tree, as one of tests does: both start the project's code anew. Raises AigonError (exit 2) for
-    what cannot be meant.
+    next run on the same tree, as one of tests does: both start the project's code anew. Raises AigonError: exit 2 for
+    what cannot be meant, exit 7 for a schema without the extra that reads them.
     """
     where = "endpoints" if folder in ("", ".") else f"paths.{folder}.endpoints"
     word = pack_plan(_build_plan(config, root, folder or ".", where))
@@ -81,6 +82,8 @@ def _build_plan(config: Endpoints, root: Path, folder: str, where: str) -> Endpo
     named = {n: name for n, request in enumerate(config.requests) if (name := reader.read_schema(n, request, where))}
     openapi = config.openapi.file if config.openapi else None
     file = reader.read_file(openapi, f"{where}.openapi in {CONFIG}") if openapi else ""
+    if named:
+        require_extra("endpoints", "jsonschema", purpose=f"{where}: `schema`")
     known = schemas.Schemas(reader.values) if named else None
     for number, name in named.items():
         if known and (flaw := known.flaw(name)):
