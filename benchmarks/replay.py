@@ -140,8 +140,8 @@ def explain_end(out: str, err: str) -> str:
     for line in reversed(out.splitlines()):
         event = json.loads(line)
         if event.get("event") == "run_finished":
-            said = (event.get("summary"), *event.get("remaining_issues", ()), event.get("error"))
-            return " | ".join(str(each) for each in said if each)
+            said = (str(event.get("summary", "")).partition("\n")[0], *event.get("remaining_issues", ()))
+            return " | ".join(each for each in (*said, event.get("error")) if each)
     return (err.strip().splitlines() or [""])[-1]
 
 

@@ -137,8 +137,12 @@ class _BaseSources:
     def _decide_program(self, path: str) -> bool:
         """Whether a program decides: no source of the product imports it, and it is none of its entries."""
         text, end = self._product.get(path), extension(path)
+        if end == "rs" and text is not None:
+            # An example beside the sources, with a main that asserts, decides as a test does.
+            is_program = "src" not in path.split("/") and _MAIN.search(text) and references.asserts(path, text)
+            return bool(is_program) or posixpath.splitext(posixpath.basename(path))[0] in self._rust_tests
         if text is None or end in _COMPILED or self._is_declared(path):
-            return end == "rs" and posixpath.splitext(posixpath.basename(path))[0] in self._rust_tests
+            return False
         importers = [each for each in (*self._product, *self._deciding) if each != path and self._imports(each, path)]
         testers = [each for each in importers if each in self._deciding or self._is_input(each)]
         if len(testers) < len(importers):

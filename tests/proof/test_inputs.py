@@ -195,6 +195,12 @@ CASES: dict[str, tuple[dict[str, str], str, bool]] = {
         {**C, "main.c": '#include "calc.h"\nint main(int c, char **v) { return add(c, 1) == 0; }\n'}, "main.c", False,
     ),
     "a source of C": ({**C, "main.c": '#include "calc.h"\nint main(void) { return add(1, 2); }\n'}, "calc.c", False),
+    "an example of Rust that asserts": (
+        {"src/lib.rs": "pub fn x() {}", "examples/a.rs": "fn main() { assert!(calc::x()); }"}, "examples/a.rs", True,
+    ),
+    "an example of Rust that shows": (
+        {"src/lib.rs": "pub fn x() {}", "examples/a.rs": "fn main() { calc::x(); }"}, "examples/a.rs", False,
+    ),
     "a source of Rust": ({"src/lib.rs": "mod deep;", "src/deep.rs": "pub fn x() {}"}, "src/deep.rs", False),
     "a module of Rust for tests": (
         {"src/lib.rs": "#[cfg(test)]\nmod checks;\n", "src/checks.rs": "#[test]\nfn x() {}\n"}, "src/checks.rs", True,

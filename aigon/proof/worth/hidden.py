@@ -3,6 +3,7 @@
 What is reported then was hidden. What hides nothing is nothing, however many comments there are.
 """
 
+import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from aigon.git import objects
 from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check, Problem
+from aigon.proof.analysis.languages import is_code
 from aigon.proof.worth.comments import silence
 from aigon.proof.worth.new_tests import measures_coverage
 from aigon.proof.worth.plants import Planted, plant, plant_at_end
@@ -21,6 +23,10 @@ from aigon.text.quoting import fold
 
 RULE, UNSEEN = "suppressions", "unseen-code"
 SHOWN = 5
+MOST_BROKEN = 50
+"""Files of a change that are broken for a linter."""
+_BROKEN = "\n)\n"
+"""What no language has at the end of a file."""
 _TYPE_CHECKER = re.compile(r"\b(?:based)?(?:mypy|pyright|pyre|pytype)\b")
 """Programs whose commands are those of a type checker for Python, whatever role they have."""
 _IMPORTS = ("Import", "ImportFrom", "import_statement", "use_declaration", "import_declaration")
@@ -53,6 +59,10 @@ def find_hidden(
         if typing and path.endswith(".py") and (made := plant(silent.get(path, after), before)).functions
     }
     others = [each for each in checks if each not in typing and silent and _can_be_silenced(each, results[each.name])]
+    linting = [check for check in checks if check.role == "lint"]
+    texts = {path: after for path, (_, after) in changes.items() if is_code(path)}
+    for check in linting if texts else ():
+        yield from _find_unlinted(tree, base, run, check, dict([*texts.items()][:MOST_BROKEN]))
     measures = [*_measure(tree, run, others, silent, {}, "without-comments")]
     if silent or planted:
         measures += _measure(tree, run, typing, silent, planted, "planted")
@@ -153,14 +163,42 @@ def _report_unseen(tree: Tree, base: str, run: Run, measure: _Measure) -> Iterat
         yield Concern(UNSEEN, "review", f"{what}, and in the base's code it is.", tuple(hidden), key)
 
 
+def _find_unlinted(tree: Tree, base: str, run: Run, check: Check, texts: Mapping[str, str]) -> Iterator[Concern]:
+    """Yield a review for files whose broken syntax a linter does not see although it does in files beside them."""
+
+    def find_seen(where: Tree, files: Mapping[str, str], name: str) -> set[str] | None:
+        """Return the files that are reported once these are broken; None if that does not tell."""
+        there = where.lay_over({path: text + _BROKEN for path, text in files.items()})
+        finding = run(there, [check], name)[check.name].finding
+        seen = {problem.file for problem in finding.problems}
+        return seen if finding.status == "pass" or (finding.status == "fail" and seen) else None
+
+    seen = find_seen(tree, texts, "broken")
+    rest = {path: text for path, text in texts.items() if seen is not None and path not in seen}
+    if seen and rest:  # or does it stop at the first broken file?
+        again = find_seen(tree, rest, "broken-rest")
+        rest = {path: text for path, text in rest.items() if again is not None and path not in again}
+    entries = objects.list_entries(tree.git, base) if rest else {}
+    beside = {path: other for path in rest if (other := _find_beside(path, entries))}
+    if not beside:
+        return
+    blobs = objects.read_blobs(tree.git, [entries[other].sha for other in beside.values()])
+    at_base = {other: blobs[entries[other].sha].decode("utf-8", "replace") for other in beside.values()}
+    seen_at_base = find_seen(Tree(tree.git, base, (), tree.part), at_base, "broken-base") or set()
+    if hidden := sorted(path for path, other in beside.items() if other in seen_at_base):
+        what = f"{check.title} does not look at {', '.join(map(fold, hidden[:SHOWN]))}: it finds no broken syntax there"
+        key = hash_change([UNSEEN, check.name, *hidden])
+        yield Concern(UNSEEN, "review", f"{what}, and in the base's code it does.", tuple(hidden), key)
+
+
 def _find_beside(path: str, entries: Mapping[str, object]) -> str:
-    """Return the file itself in the base, else one of the nearest folder that has code; "" if there is none."""
+    """Return the file itself in the base, else one of its kind in the nearest folder that has any; "" if none has."""
     if path in entries:
         return path
-    folder = path.rpartition("/")[0]
+    folder, ending = path.rpartition("/")[0], posixpath.splitext(path)[1]
     while True:
         inside = f"{folder}/" if folder else ""
-        if found := [each for each in sorted(entries) if each.endswith(".py") and each.startswith(inside)]:
+        if found := [each for each in sorted(entries) if each.endswith(ending) and each.startswith(inside)]:
             return found[0]
         if not folder:
             return ""
