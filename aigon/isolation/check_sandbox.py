@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from aigon.config.grants import Grants, WantedMechanism, is_inside
+from aigon.config.grants import Grants, Mechanism, WantedMechanism, is_inside
 from aigon.config.models import Config
 from aigon.git.person import Checkout
 from aigon.isolation.clean_room import remove_tree
-from aigon.isolation.enclosure import make_launcher_command
+from aigon.isolation.enclosure import make_bubblewrap_command, make_launcher_command
 from aigon.isolation.machine_paths import (
     expand_existing,
     find_home,
@@ -30,7 +30,8 @@ from aigon.isolation.machine_paths import (
 )
 from aigon.isolation.mechanisms import PRIVATE, can_overlay, find_mount_flaw
 from aigon.isolation.mounts import Mount, list_mounts
-from aigon.isolation.run_sandbox import REFUSALS, list_hidden, list_real, list_temporary
+from aigon.isolation.run_sandbox import REFUSALS, TEMPORARY, list_hidden, list_real, list_temporary
+from aigon.isolation.sandbox import explain_no_mechanism, find_sandbox_flaw
 from aigon.job.job import ProofPlan
 from aigon.job.world import CheckStart, Confinement
 from aigon.journal.events import Notice
@@ -43,6 +44,7 @@ CRITERIA = "criteria"
 """What the commands of criteria are called there, as criteria are renumbered."""
 SIGNALS = (13, 25)
 """SIGPIPE and SIGXFSZ, which Python ignores and a shell does not."""
+_PLAN: Mapping[str, object] = {"place": "the sandbox of checks"}
 _PATH = re.compile(r"(?<![\w.~-])~?/[\w.@+~-]+(?:/[\w.@+~-]+)*")
 _NAMED = 50
 """Paths of a failed check's output that are looked at."""
@@ -52,9 +54,11 @@ _NAMED = 50
 class CheckSandbox(Confinement):
     """`grants` are those of a check in the checkout `root`; `allowed` names more for some, by check.
 
-    `folder` is where changes of private folders go. The checks in `lifted` run without a sandbox for now.
+    `folder` is where changes of private folders go. The checks in `lifted` run without a sandbox for now. With Landlock
+    only writing is confined.
     """
 
+    mechanism: Mechanism
     root: str
     grants: Grants
     folder: Path
@@ -66,15 +70,32 @@ class CheckSandbox(Confinement):
         """Return the command line that runs `argv` in the workspace."""
         if not self.confines(start.name):
             return argv
+        if self.mechanism == "landlock":
+            return self.confine_writes(argv, start, (self.root,))
         kept = self.folder / re.sub(r"[^A-Za-z0-9._-]", "_", start.name)
-        plan: dict[str, object] = {"place": "the sandbox of checks", "enter": "namespaces", "cwd": str(cwd)}
-        mounts = self._list_mounts(self._find_grants(start), start, kept)
-        plan |= {"unset": (), "signals": SIGNALS, "mounts": mounts, "closed": False, "scoped": True}
+        mounts = self._list_mounts(self._find_grants(start), start, kept, overlays=self.mechanism == "namespaces")
+        plan = {**_PLAN, "unset": (), "signals": SIGNALS, "scoped": True}
+        if self.mechanism == "bwrap":
+            inner = make_launcher_command({**plan, "enter": "scopes", "cwd": ""})
+            return [*make_bubblewrap_command(mounts, str(cwd)), *inner, *argv]
+        plan |= {"enter": "namespaces", "cwd": str(cwd), "mounts": mounts, "closed": False}
         return [*make_launcher_command(plan), *argv]
 
-    def list_room_mounts(self, start: CheckStart, changes: Path) -> list[Mount] | None:
+    def confine_writes(self, argv: Sequence[str], start: CheckStart, folders: Sequence[str]) -> Sequence[str]:
+        """Return the command line that can write in these folders, where anybody keeps temporary files, and in caches.
+
+        That is for Landlock alone; with mounts it is `argv`.
+        """
+        if self.mechanism != "landlock" or not self.confines(start.name):
+            return argv
+        temporary = list_real((*TEMPORARY, self.env.get("TMPDIR", "")))
+        write = (*folders, *self._find_grants(start).write, *self.grants.private, *temporary)
+        plan = {**_PLAN, "enter": "writes", "cwd": "", "unset": (), "signals": (), "write": write}
+        return [*make_launcher_command(plan), *argv]
+
+    def list_room_mounts(self, start: CheckStart, changes: Path, *, overlays: bool) -> list[Mount] | None:
         """Return what a command in a clean room sees beside the room; None for one without a sandbox."""
-        if not self.confines(start.name):
+        if self.mechanism == "landlock" or not self.confines(start.name):
             return None
         grants = self._find_grants(start)
 
@@ -88,7 +109,7 @@ class CheckSandbox(Confinement):
             private=keep_outside(grants.private),
             fixed=keep_outside(grants.fixed),
         )
-        return self._list_mounts(grants, start, changes)
+        return self._list_mounts(grants, start, changes, overlays=overlays)
 
     def confines(self, name: str) -> bool:
         return name not in self.lifted and ANYTHING not in self._list_allowed(name)
@@ -129,10 +150,10 @@ class CheckSandbox(Confinement):
         more = expand_existing(self._list_allowed(start.name), self.env, Path(self.root))
         return self.grants.more(write=(*more, *([str(start.scratch)] if start.scratch else ())), read=start.reads)
 
-    def _list_mounts(self, grants: Grants, start: CheckStart, changes: Path) -> list[Mount]:
+    def _list_mounts(self, grants: Grants, start: CheckStart, changes: Path, *, overlays: bool) -> list[Mount]:
         changes.mkdir(parents=True, exist_ok=True)
         own = Path(tempfile.mkdtemp(prefix="own-", dir=start.scratch or changes))
-        return list_mounts(grants, own, changes if can_overlay(self.folder.parent) else None)
+        return list_mounts(grants, own, changes if overlays and can_overlay(self.folder.parent) else None)
 
     def list_refused(self, output: str) -> list[str]:
         """Return paths that lines about a refusal in the output name, as far as they exist and are not granted.
@@ -166,8 +187,15 @@ def wants_check_sandbox(config: Config, wanted: WantedMechanism | None) -> bool:
 
 def announce_no_check_sandbox(config: Config, wanted: WantedMechanism | None, home: Path, now: str) -> Iterator[Notice]:
     """Say why checks run without a sandbox, unless a person wanted none."""
-    if wants_check_sandbox(config, wanted) and (why := explain_no_check_sandbox(home / PRIVATE)):
+    if not wants_check_sandbox(config, wanted):
+        return
+    mechanism = choose_check_mechanism(home / PRIVATE)
+    if mechanism == "none":
+        why = explain_no_mechanism()
         yield Notice(now, f"checks run without a sandbox, and can read and change what you can ({why})", "warning")
+    elif mechanism == "landlock":
+        text = "checks write the work tree, temporary folders and caches alone, and read what you can (landlock)"
+        yield Notice(now, text, "warning")
 
 
 def make_check_sandbox(
@@ -177,7 +205,8 @@ def make_check_sandbox(
 
     Changes of private folders go to a folder in `home` that belongs to the run `name`.
     """
-    if explain_no_check_sandbox(home / PRIVATE):
+    mechanism = choose_check_mechanism(home / PRIVATE)
+    if mechanism == "none":
         return None
     folder = home / PRIVATE / name
     root, data, person = checkout.root, load_sandbox_data(), find_home(env)
@@ -203,13 +232,15 @@ def make_check_sandbox(
         own=own,
     )
     remove_tree(folder)
-    return CheckSandbox(str(root), grants, folder, config.sandbox.allow, env)
+    return CheckSandbox(mechanism, str(root), grants, folder, config.sandbox.allow, env)
 
 
 @functools.cache
-def explain_no_check_sandbox(folder: Path) -> str:
-    """Return why checks cannot have a sandbox here, "" if they can; tried by running a program in one."""
-    if can_overlay(folder):
-        return ""
-
-    return find_mount_flaw(lambda place: [("ro-bind", "/", "/"), ("bind", str(place), str(place))])
+def choose_check_mechanism(folder: Path) -> Mechanism:
+    """Return what keeps checks in here, tried by running a program in it. `folder` is for private changes."""
+    if can_overlay(folder) or not find_mount_flaw(
+        lambda place: [("ro-bind", "/", "/"), ("bind", str(place), str(place))]
+    ):
+        return "namespaces"
+    others: tuple[Mechanism, ...] = ("bwrap", "landlock")
+    return next((name for name in others if not find_sandbox_flaw(name)), "none")

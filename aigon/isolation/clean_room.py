@@ -21,6 +21,7 @@ from aigon.isolation.enclosure import (
     Enclosure,
     Isolation,
     RoomHome,
+    confine_nothing,
     list_no_mounts,
     make_room_env,
 )
@@ -90,6 +91,7 @@ def open_room(
             tuple(shown),
             writable=keep,
             confine=box.list_room_mounts if box else list_no_mounts,
+            confine_writes=box.confine_writes if box else confine_nothing,
             env=env,
             exported=exported,
         )

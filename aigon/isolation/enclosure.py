@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 from aigon.git.person import LOCAL_VARIABLES
 from aigon.isolation.mounts import Mount, list_bwrap_options
@@ -24,8 +24,19 @@ _SIGNALS = (13, 25)
 """SIGPIPE and SIGXFSZ, which Python ignores and a shell does not."""
 
 
-def list_no_mounts(_start: CheckStart, _changes: Path) -> None:
+class Confine(Protocol):
+    """Lists the mounts of a sandbox around the room, with changes of private folders in `changes`; None for none."""
+
+    def __call__(self, start: CheckStart, changes: Path, *, overlays: bool) -> Sequence[Mount] | None: ...
+
+
+def list_no_mounts(start: CheckStart, changes: Path, *, overlays: bool) -> None:
     """Return that a command has no sandbox around its room."""
+
+
+def confine_nothing(argv: Sequence[str], _start: CheckStart, _folders: Sequence[str]) -> Sequence[str]:
+    """Return the command line of a command that may write wherever the room lets it."""
+    return argv
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +57,8 @@ class Enclosure:
     shown: tuple[Path, ...] = ()
     closed: bool = False
     writable: bool = False
-    confine: Callable[[CheckStart, Path], Sequence[Mount] | None] = list_no_mounts
+    confine: Confine = list_no_mounts
+    confine_writes: Callable[[Sequence[str], CheckStart, Sequence[str]], Sequence[str]] = confine_nothing
 
     @property
     def mounts(self) -> bool:
@@ -65,7 +77,9 @@ class Enclosure:
         any thread.
         """
         folder = str(self.seen_as / self.translate_paths(str(cwd)))
-        view = self._bubblewrap(folder) if self.isolation == "bwrap" else self._launcher(folder, start)
+        view = self._bubblewrap(folder, start) if self.isolation == "bwrap" else self._launcher(folder, start)
+        if not self.mounts:
+            argv = self.confine_writes(argv, start, (str(self.root), str(self.scratch)))
         return [*view, *map(self.translate_paths, argv)]
 
     def wrap_offline(self, argv: Sequence[str], cwd: Path, start: CheckStart = UNNAMED) -> list[str]:
@@ -90,8 +104,7 @@ class Enclosure:
             "unset": ("PYTHONDONTWRITEBYTECODE",),
         }
         if self.mounts:
-            changes = Path(tempfile.mkdtemp(prefix="private-", dir=self.scratch))
-            view = self.confine(start, changes)
+            view = self.confine(start, self._make_changes(), overlays=True)
             mounts = self._mounts() if view is None else self._mounts_in(view, start)
             plan |= {"closed": self.closed, "mounts": mounts, "scoped": view is not None}
             return make_launcher_command(plan)
@@ -101,11 +114,15 @@ class Enclosure:
         readable = [(os.path.realpath(path), True) for path in (*self.lent.values(), *self.shown)]
         return make_launcher_command({**plan, "shown": [*writable, *readable], "masked": CACHES})
 
-    def _bubblewrap(self, cwd: str) -> list[str]:
-        # Without --cap-drop root's processes keep this capability, and unmount what is mounted here.
-        options = ["--unshare-user", "--cap-drop", "CAP_SYS_ADMIN", "--die-with-parent", "--dev-bind", "/", "/"]
-        options += [*(["--unshare-net"] if self.closed else []), *list_bwrap_options(self._mounts())]
-        return [find_bubblewrap() or "/usr/bin/bwrap", *options, "--chdir", cwd, "--"]
+    def _bubblewrap(self, cwd: str, start: CheckStart) -> list[str]:
+        view = self.confine(start, self._make_changes(), overlays=False)
+        if view is not None:
+            return make_bubblewrap_command(self._mounts_in(view, start), cwd, closed=self.closed)
+        everything: list[Mount] = [("dev-bind", "/", "/"), *self._mounts()]
+        return make_bubblewrap_command(everything, cwd, closed=self.closed, numbers=False)
+
+    def _make_changes(self) -> Path:
+        return Path(tempfile.mkdtemp(prefix="private-", dir=self.scratch))
 
     def _mounts(self) -> list[Mount]:
         hidden = [str(path) for path in self._covered()]
@@ -151,6 +168,16 @@ def make_launcher_command(plan: Mapping[str, object]) -> list[str]:
     """Return the beginning of a command line that carries out the plan before the command."""
     launcher = str(Path(__file__).with_name("launcher.py"))
     return [sys.executable, "-I", "-S", launcher, marshal.dumps(dict(plan)).hex()]
+
+
+def make_bubblewrap_command(
+    mounts: Sequence[Mount], cwd: str, *, closed: bool = False, numbers: bool = True
+) -> list[str]:
+    """Return the beginning of a command line with these mounts, and process numbers of its own, which /proc needs."""
+    # Without --cap-drop root's processes keep this capability, and unmount what is mounted here.
+    options = ["--unshare-user", "--cap-drop", "CAP_SYS_ADMIN", "--die-with-parent"]
+    options += [*(["--unshare-pid"] if numbers else []), *(["--unshare-net"] if closed else [])]
+    return [find_bubblewrap() or "/usr/bin/bwrap", *options, *list_bwrap_options(mounts), "--chdir", cwd, "--"]
 
 
 SYSTEM_FOLDERS = (

@@ -96,6 +96,11 @@ def enter_sandbox(plan: dict[str, Any]) -> None:
     _restrict_self(ruleset)
 
 
+def enter_writes(plan: dict[str, Any]) -> None:
+    """Give up the right to write but in the plan's `write`. Raises OSError without Landlock."""
+    confine_writes(map(Path, plan["write"]))
+
+
 def confine_writes(writable: Iterable[Path]) -> None:
     """Give up the right to write outside of these files and folders. Raises OSError without Landlock."""
     rights = _list_rights() & ~(TO_READ | IOCTL)

@@ -54,6 +54,10 @@ def _enter(plan: dict[str, object]) -> None:
         from aigon.isolation.landlock import enter_room
 
         enter_room(plan)
+    elif plan["enter"] == "writes":
+        from aigon.isolation.landlock import enter_writes
+
+        enter_writes(plan)
     elif plan["enter"] == "sandbox":
         from aigon.isolation.landlock import enter_sandbox
 

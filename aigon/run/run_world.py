@@ -9,7 +9,7 @@ from aigon.config.models import Config
 from aigon.files.system_errors import find_volumes
 from aigon.git import secret_files
 from aigon.git.refs import Rivals
-from aigon.isolation.check_sandbox import CheckSandbox, make_check_sandbox, wants_check_sandbox
+from aigon.isolation.check_sandbox import ANYTHING, CheckSandbox, make_check_sandbox, wants_check_sandbox
 from aigon.isolation.mechanisms import PRIVATE
 from aigon.isolation.run_sandbox import RunSandbox, make_run_sandbox
 from aigon.job import branch
@@ -118,7 +118,8 @@ def _start_watch(opening: Opening, opened: OpenedRun, world: World) -> None:
     rivals = find_rivals(world.home, seat.candidate)
     run = make_run_repository(workspace, world.get(RunSandbox), rivals)
     made = watch(workspace, hooks, world.home, files, records.journal, rivals, records.before_turn, run)
-    if run and world.find(CheckSandbox):
+    free = any(ANYTHING in entries for entries in opened.prepared.config.sandbox.allow.values())
+    if run and world.find(CheckSandbox) and not free:
         made.held = None  # nobody gets to delete an object
     if seat.candidate:
         aside, protected = workspace.own / "displaced", world.get(ProtectedFiles).files

@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,11 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from aigon.config.grants import Mechanism
 from aigon.config.models import Config
 from aigon.errors import AigonError
 from aigon.git.person import Checkout
-from aigon.isolation.check_sandbox import CheckSandbox, explain_no_check_sandbox, make_check_sandbox
+from aigon.isolation import check_sandbox
+from aigon.isolation.check_sandbox import CheckSandbox, choose_check_mechanism, make_check_sandbox
+from aigon.isolation.enclosure import Enclosure
 from aigon.isolation.mechanisms import can_overlay
+from aigon.isolation.sandbox import find_sandbox_flaw
 from aigon.job.job import ProofPlan
 from aigon.job.world import World
 from aigon.loop.judging import _ask, _require_same_outside
@@ -31,9 +36,9 @@ PLAN = ProofPlan(setups=(Setup("requirements.txt", ("true",), ".venv"),))
 
 
 @pytest.fixture(autouse=True)
-def usable(tmp_path: Path) -> None:
-    if why := explain_no_check_sandbox(tmp_path / "private"):
-        pytest.skip(f"checks have no sandbox here: {why}")
+def usable(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    if "mechanism" not in request.fixturenames and choose_check_mechanism(tmp_path / "private") != "namespaces":
+        pytest.skip("no namespaces work here")
 
 
 @contextmanager
@@ -103,6 +108,45 @@ def test_a_check_plants_nothing_in_environments_caches_git_or_records(lab: Lab) 
         )
     assert said == ["open"] * 5 + ["denied"] * 7  # what is open is the check's own copy
     assert read_files(lab) == before
+
+
+ATTACKS = {
+    "echo x > built": ("open", "open"),
+    "echo x > $(mktemp)": ("open", "open"),
+    "echo bad > ~/state/new": ("denied", "denied"),
+    "echo bad > ~/.local/lib/python3/site-packages/evil.pth": ("denied", "denied"),
+    "echo bad > ~/.profile": ("open", "denied"),  # with mounts it is a home of the check's own
+    "echo bad > .git/hooks/pre-commit": ("denied", "open"),  # the watch puts it back
+    "cat ~/.ssh/id_x": ("denied", "open"),
+}
+
+
+@pytest.mark.parametrize("mechanism", ["bwrap", "landlock"])
+def test_without_namespaces_checks_are_kept_in_by_what_there_is(
+    lab: Lab, mechanism: Mechanism, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if why := find_sandbox_flaw(mechanism):
+        pytest.skip(f"{mechanism} does not work here: {why}")
+    monkeypatch.setattr(check_sandbox, "choose_check_mechanism", lambda _folder: mechanism)
+    plant_files(lab)
+    (lab.home / "state").mkdir()
+    before = {name: data for name, data in read_files(lab).items() if "/.git/" not in name}
+    export, scratch, temporary = (tmp_path / "in" / name for name in ("export", "scratch", "tmp"))
+    for folder in (export, scratch / "tmp", temporary):
+        folder.mkdir(parents=True)
+    lab.env["TMPDIR"] = str(temporary)
+    monkeypatch.setattr(check_sandbox, "TEMPORARY", ())  # the home of the test is among temporary files
+    with confined(lab) as (world, box):
+        assert outcomes(world, *ATTACKS) == [end[mechanism == "landlock"] for end in ATTACKS.values()]
+        made = Enclosure(
+            mechanism, lab.root, export, scratch, confine=box.list_room_mounts, confine_writes=box.confine_writes
+        )
+        tries = TRY + "try 'echo x > built'; try 'echo bad > ~/.local/lib/python3/site-packages/evil.pth'"
+        argv = made.wrap_command(["sh", "-c", tries], Path())
+        ran = subprocess.run(argv, cwd=scratch, env=lab.env, capture_output=True, text=True, timeout=60)
+    assert [line.rpartition(": ")[2] for line in ran.stdout.splitlines()] == ["open", "denied"], ran
+    assert (export / "built").exists()
+    assert {name: data for name, data in read_files(lab).items() if "/.git/" not in name} == before
 
 
 def test_honest_checks_work_as_before(lab: Lab) -> None:

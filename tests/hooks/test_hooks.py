@@ -26,7 +26,7 @@ from aigon.hooks.hook import (
     run_hook,
 )
 from aigon.hooks.hooked_loop import wrap_loop
-from aigon.isolation.check_sandbox import explain_no_check_sandbox, make_check_sandbox
+from aigon.isolation.check_sandbox import choose_check_mechanism, make_check_sandbox
 from aigon.job.job import ProofPlan
 from aigon.journal.events import (
     CheckStarted,
@@ -401,8 +401,8 @@ def test_what_was_stopped_before_it_began_is_not_started_at_all(tmp_path: Path) 
 
 
 def test_a_hook_reaches_what_a_check_reaches_and_says_what_to_grant(lab: Lab) -> None:
-    if why := explain_no_check_sandbox(lab.home / "private"):
-        pytest.skip(f"checks have no sandbox here: {why}")
+    if choose_check_mechanism(lab.home / "private") != "namespaces":
+        pytest.skip("no namespaces work here")
     harm = "echo bad >> $(HOME)/.profile; echo bad > .git/hooks/post-commit; cat $(HOME)/key"
     lab.write("Makefile", f"deploy:\n\t{harm}\n")
     (lab.home / "key").write_text("secret")
