@@ -16,14 +16,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.replay import add_feature, explain_end, implement_feature, make_project
+from benchmarks.replay import FRONT, add_feature, explain_end, implement_feature, make_project
 
 SHARE = 0.7
 """How many of the tests should be altered at least."""
 PROGRAM = "import aigon.proof.negative_control as control; control.LITTLE = 1e9; from aigon.cli import main; main()"
 """aigon, with whole suites altered, whatever their time."""
 WORK = "echo 'UNUSED = 1' > {file}\n"
-SPEC = "# Add a file\n\n## Acceptance Criteria\n\n- [ ] All tests pass\n"
+SPEC = f"{FRONT}# Add a file\n\n## Acceptance Criteria\n\n- [ ] All tests pass\n"
 
 
 def measure(repository: Path, folder: Path, check: str, set_up: str, sandbox: str) -> tuple[dict[str, Any], str]:

@@ -24,7 +24,7 @@ MOST_FILES = 20
 MOST_LINES = 400
 """A commit with more is a release or a new layout, hardly one feature."""
 SPEC = "docs/specs/features/03-in-progress/feature-1-replay.md"
-KNOWN_FAILURES = ("lint", "types", "build", "format")
+FRONT = "---\nknown_failures: [lint, types, build, format]\n---\n"
 """What a repository's own linters say of its old commits is not what is measured."""
 
 
@@ -88,7 +88,7 @@ def replay(repository: Path, commit: Commit, folder: Path, sandbox: str) -> Repl
     message = read_git(repository, "show", "-s", "--format=%B", commit.name)
     body = "\n".join(f"> {line}" for line in message.splitlines())
     spec = (
-        f"---\nknown_failures: [{', '.join(KNOWN_FAILURES)}]\n---\n# {commit.subject}\n\n{body}\n\n"
+        f"{FRONT}# {commit.subject}\n\n{body}\n\n"
         "## Acceptance Criteria\n\n- [ ] All tests pass\n"
         f"- [ ] The tests of this change pass <!-- verify: python3 -m pytest -q {' '.join(commit.tests)} -->\n"
     )
@@ -141,7 +141,7 @@ def explain_end(out: str, err: str) -> str:
         event = json.loads(line)
         if event.get("event") == "run_finished":
             said = (str(event.get("summary", "")).partition("\n")[0], *event.get("remaining_issues", ()))
-            return " | ".join(each for each in (*said, event.get("error")) if each)
+            return " | ".join(str(each) for each in (*said, event.get("error")) if each)
     return (err.strip().splitlines() or [""])[-1]
 
 

@@ -159,7 +159,9 @@ class _BaseSources:
         if references.asserts(path, text):
             return True
         refers = (
-            references.mentions(text, each) or self._imports(path, each) for each in self._product if each != path
+            references.mentions(text, each) or self._imports(path, each) or references.compares(text, each)
+            for each in self._product
+            if each != path
         )
         return any(refers) and not self._is_among_product(path)
 

@@ -18,6 +18,8 @@ _IMPORTING = re.compile(
 )
 """What other languages than Python import: the quoted word after one of these, a module of Rust, a file of a shell."""
 _ASSERTS = re.compile(r"(?i)\bassert\w*|\bexpect\s*\(|\bAssertionError\b|\b(?:t|self)\.(?:fail|error)\w*\(")
+_INLINE = re.compile(r"(?s)\s-[ce]\s+(?P<quote>['\"])(?P<code>.*?)(?P=quote)")
+_COMPARES = re.compile(r"\[\s.*\s(?:==?|!=|-eq|-ne)\s|\btest\s.*\s(?:==?|-eq)\s|\bgrep\s+-\w*q|\b(?:diff|cmp)\s")
 _PYTHON_ASSERTS = ("unittest", "pytest", "hypothesis", "testing")
 _NAMES = ("identifier", "shorthand_property_identifier_pattern")
 _INDEX = ("index", "__init__", "__main__", "mod")
@@ -29,6 +31,12 @@ def imports(path: str, text: str, target: str) -> bool:
     stem = _name_module(target)
     may_name = stem.rpartition("/")[2] in text or _is_index(target)  # `import x from '.'` names no file
     return may_name and any(name == stem or stem.endswith(f"/{name}") for name in _list_imports(path, text) if name)
+
+
+def compares(text: str, target: str) -> bool:
+    """Return whether a shell script compares something, and runs code in its own words that imports `target`."""
+    code = [match["code"] for match in _INLINE.finditer(text)] if _COMPARES.search(text) else []
+    return any(imports(path, each, target) for each in code for path in ("code.py", "code.js"))
 
 
 def mentions(text: str, target: str) -> bool:

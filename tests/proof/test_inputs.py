@@ -194,6 +194,12 @@ CASES: dict[str, tuple[dict[str, str], str, bool]] = {
     "the product's program of C": (
         {**C, "main.c": '#include "calc.h"\nint main(int c, char **v) { return add(c, 1) == 0; }\n'}, "main.c", False,
     ),
+    "a script that compares": (
+        {**CALC, "accept.sh": "[ \"$(python3 -c 'import calc; print(calc.add(1, 2))')\" = 3 ]\n"}, "accept.sh", True,
+    ),
+    "a script that starts the product": (
+        {**CALC, "run.sh": "exec python3 -c 'import calc; calc.main()'\n"}, "run.sh", False,
+    ),
     "a source of C": ({**C, "main.c": '#include "calc.h"\nint main(void) { return add(1, 2); }\n'}, "calc.c", False),
     "an example of Rust that asserts": (
         {"src/lib.rs": "pub fn x() {}", "examples/a.rs": "fn main() { assert!(calc::x()); }"}, "examples/a.rs", True,
