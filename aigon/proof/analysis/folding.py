@@ -36,6 +36,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "reversed": lambda items: list(items)[::-1],
     "list": list,
     "tuple": tuple,
+    "zip": lambda *columns: [list(row) for row in zip(*columns, strict=False)],
 }
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,

@@ -22,6 +22,7 @@ _STARRED = {
 _SIMPLE = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 _MOST = 20
 """Texts with code that are read of one file."""
+_LONGEST_TEXT = 5000
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BODIES = ("finalbody", "orelse", "handlers", "cases", "body")
 _RUNS = ("exec", "eval", "compile", "runsource", "runcode")
@@ -182,8 +183,9 @@ def list_statements(source: str) -> Iterator[Statement]:
         while todo:
             node, inside = todo.pop()
             is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-            if isinstance(node, ast.stmt) and not is_text:
-                yield module.line(node), _write_statement(node, module), inside
+            if isinstance(node, (ast.stmt, ast.match_case)) and not is_text:
+                line = node.pattern.lineno if isinstance(node, ast.match_case) else module.line(node)
+                yield line, _write_statement(node, module), inside
             runs_later = isinstance(node, _FUNCTIONS) or (isinstance(node, ast.If) and _is_main(node.test))
             for name in _BODIES:
                 later = inside or (runs_later and name == "body")
@@ -196,15 +198,13 @@ def _is_main(test: ast.AST) -> bool:
     return is_equal and ast.unparse(test).replace('"', "'") in ("__name__ == '__main__'", "'__main__' == __name__")
 
 
-def _write_statement(statement: ast.stmt, module: Module) -> str:
+def _write_statement(statement: ast.stmt | ast.match_case, module: Module) -> str:
     if isinstance(statement, ast.Try | ast.TryStar):
         return "try:"
     head = copy.copy(statement)
     for name in _BODIES:
         if getattr(head, name, None):
             setattr(head, name, [ast.Pass()] if name == "body" else [])
-    if isinstance(head, ast.Match) and isinstance(statement, ast.Match):
-        head.cases = [ast.match_case(each.pattern, each.guard, [ast.Pass()]) for each in statement.cases]
     try:
         return ast.unparse(_Plain(module).visit(copy.deepcopy(head))).replace("\n", " ")
     except (RecursionError, ValueError, TypeError, AttributeError):
@@ -221,7 +221,9 @@ class _Plain(ast.NodeTransformer):
         if isinstance(node, (ast.JoinedStr, ast.BinOp, ast.Call, ast.Subscript, ast.Name)):
             value = self.module.fold(node)
             if isinstance(value, (str, bytes)):
-                return ast.Constant(decode_text(value)[:1000])
+                return ast.Constant(decode_text(value)[:_LONGEST_TEXT])
+            if isinstance(node, (ast.BinOp, ast.Call)) and _is_small(value):
+                return ast.Name(repr(value))
         if isinstance(node, (ast.Name, ast.Call, ast.Subscript)) and not isinstance(getattr(node, "ctx", 0), ast.Store):
             owner = node.func if isinstance(node, ast.Call) else getattr(node, "value", node)
             name = "" if self.module.name(owner).startswith("sys.modules.") else self.module.name(node)
@@ -230,3 +232,10 @@ class _Plain(ast.NodeTransformer):
             if name and (isinstance(node, ast.Name) or re.fullmatch(r"[\w.]+", name)):
                 return ast.Name(name)
         return self.generic_visit(node)
+
+
+def _is_small(value: Any, most: int = 500) -> bool:
+    """Whether it is a number, or rows of a table that are not too many to be written."""
+    if isinstance(value, (list, tuple)):
+        return 0 < len(value) <= most and all(isinstance(each, str) or _is_small(each, 20) for each in value)
+    return isinstance(value, (int, float))

@@ -9,22 +9,14 @@ table is often what was asked for, and tests often name all of it. A table with 
 so is one with fewer than three of their examples (two, if there are several arguments).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from aigon.model.changes import Concern, ConcernLevel, Edits
-from aigon.proof.analysis.examples import (
-    Atoms,
-    Examples,
-    Literal,
-    find_literals,
-    read_examples,
-    read_python_examples,
-)
-from aigon.proof.analysis.languages import extension, is_code, is_python, list_parts, list_product
-from aigon.proof.analysis.python import can_read
+from aigon.proof.analysis.examples import TABLE, Atoms, Examples, list_atoms, read_examples
+from aigon.proof.analysis.languages import extension, is_code, list_parts, list_product
 from aigon.proof.analysis.sightings import Sighting, find_new, report
-from aigon.proof.analysis.tables import Table, list_defaults, list_tables
 from aigon.proof.analysis.text import line_of
 
 RULE = "special-cases"
@@ -34,13 +26,22 @@ _WHY = (
 )
 _DATA = ("json", "csv", "tsv", "yaml", "yml", "toml", "txt", "dat")
 _NEARLY_ALL = 0.8
-"""Of the examples that a table covers, and of a table that consists of examples."""
+"""Of the examples, that a table covers."""
+_MOSTLY = 0.75
+"""Of a table, that consists of examples."""
 _FAR = 3
 """Lines between two literals that no longer belong to one table."""
-_WIDEST = 30
-"""Literals of a row that are compared, in languages that are read by their literals."""
 _MOST = 300
 """Functions, and tables that look copied, that are compared with each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Literals that stand together: the examples among them, and the others."""
+
+    line: int
+    hits: set[Atoms] = field(default_factory=set)
+    others: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +58,27 @@ class Question:
         """Every example as one row of input and answer."""
         return frozenset(self.answers)
 
+    def turned(self) -> Iterator[tuple[Atoms, Atoms]]:
+        """Yield each row with its answer first, and the row."""
+        for row, answer in self.answers.items():
+            yield (*answer, *row[: -len(answer)]), row
+
+    def is_answered(self, run: Run, besides: set[str]) -> bool:
+        """Return whether a run has nearly all examples, and hardly anything else. What is not in it can be what the
+        code answers otherwise, one of the literals `besides`."""
+        parts = {atom for row in run.hits for atom in row}
+        others = sum(atom not in parts for atom in run.others) / max(map(len, self.answers))
+        is_table = len(run.hits) >= max(self.enough, _MOSTLY * (len(run.hits) + others))
+        is_left = any(besides.issuperset(answer) for row, answer in self.answers.items() if row not in run.hits)
+        return is_table and len(run.hits) + is_left >= _NEARLY_ALL * len(self.answers)
+
 
 def look(edits: Edits) -> Iterator[Concern]:
     """Report every product file that holds the answers of the tests."""
     code = [edit for edit in list_product(edits) if is_code(edit.path)]
     data = [e for e in list_parts(edits, "other", "product") if extension(e.path) in _DATA and not _explains(e.path)]
     # Reading the tests is worth its time only if the change brings any table at all.
-    places = [e for e in (*code, *data) if len(_list_rows(e.path, e.after) - _list_rows(e.path, e.before)) > 1]
+    places = [e for e in (*code, *data) if (_count_atoms(e.path, e.after) - _count_atoms(e.path, e.before)).total() > 3]
     questions = list(_list_questions(edits)) if places else []
 
     def see(path: str, text: str) -> Iterable[Sighting]:
@@ -77,10 +92,8 @@ def _explains(path: str) -> bool:
     return first in ("docs", "doc", "examples", "example") or path.endswith(("package.json", "lock.json", "-lock.yaml"))
 
 
-def _list_rows(path: str, text: str | None) -> set[Atoms]:
-    if can_read(path, text or ""):
-        return {row for table in list_tables(text or "") for row in table.rows}
-    return {(str(literal.line), *literal.atoms) for literal in find_literals(path, text or "")}
+def _count_atoms(path: str, text: str | None) -> Counter[str]:
+    return Counter(atom for _, atom in list_atoms(path, text or ""))
 
 
 def _list_questions(edits: Edits) -> Iterator[Question]:
@@ -91,15 +104,22 @@ def _list_questions(edits: Edits) -> Iterator[Question]:
     texts += [(path, text) for path, text in before.items() if path not in edits.tests]
     found: Examples = {}
     for path, text in texts:
-        examples = read_python_examples(text) if is_python(path) else read_examples(path, text) if is_code(path) else {}
-        for name, answers in examples.items():
+        for name, answers in (read_examples(path, text) if is_code(path) else {}).items():
             found.setdefault(name, {}).update(answers)
+    tables = found.get(TABLE, {})
     for name, answers in found.items():
-        several = any(len(given) > 1 for given in answers)
-        yield from _ask(name, answers, 2 if several else 3)
-        # By one of several arguments, if that tells the answers apart.
-        for at in range(min(max(map(len, answers)), 5) if several else 0):
-            yield from _ask(name, {given[at : at + 1]: answer for given, answer in answers.items()}, 3)
+        width = {(len(given), len(answer)) for given, answer in answers.items()}
+        beside = {} if name == TABLE else {g: a for g, a in tables.items() if (len(g), len(a)) in width}
+        for some in (answers, {**answers, **beside}) if beside else (answers,):
+            yield from _ask_each(name, some)
+
+
+def _ask_each(name: str, answers: Mapping[Atoms, Atoms]) -> Iterator[Question]:
+    """Yield the question by all arguments, and by each of several if that tells the answers apart."""
+    several = any(len(given) > 1 for given in answers)
+    yield from _ask(name, answers, 2 if several else 3)
+    for at in range(min(max(map(len, answers)), 5) if several else 0):
+        yield from _ask(name, {given[at : at + 1]: answer for given, answer in answers.items()}, 3)
 
 
 def _ask(name: str, answers: Mapping[Atoms, Atoms], enough: int) -> Iterator[Question]:
@@ -118,57 +138,37 @@ def _choose_level(answers: Mapping[Atoms, Atoms]) -> ConcernLevel:
 
 
 def _find_answers(path: str, text: str, questions: list[Question]) -> Iterator[Sighting]:
-    if can_read(path, text):
-        copies = _find_python_copies(text, questions)
-    else:
-        literals = find_literals(path, text)
-        known = {atom for literal in literals for atom in literal.atoms}
-        possible = [q for q in questions if sum(map(known.issuperset, q.rows)) / len(q.rows) >= _NEARLY_ALL]
-        copies = ((question, _find_run(question, literals, text)) for question in possible[:_MOST])
-    for question, table in copies:
-        if table:
+    atoms = list_atoms(path, text)
+    known = {atom for _, atom in atoms}
+    possible = [q for q in questions if sum(map(known.issuperset, q.rows)) >= q.enough]
+    for question in possible[:_MOST]:
+        if line := _find_run(question, atoms):
             says = f"answers what the tests ask of {question.name}, and hardly anything else"
-            yield Sighting(table.line, table.text, says, question.level)
+            yield Sighting(line, line_of(text, line), says, question.level)
 
 
-def _find_python_copies(text: str, questions: list[Question]) -> Iterator[tuple[Question, Table | None]]:
-    every = frozenset(row for question in questions for row in question.rows)
-    held = [t for t in list_tables(text) if t.rows & every and len(t.rows & every) >= _NEARLY_ALL * t.size][:_MOST]
-    rows = frozenset(row for table in held for row in table.rows)
-    defaults = list_defaults(text) if held else set()
-    for question in [q for q in questions if len(q.rows & rows) >= q.enough][:_MOST]:
-        wanted = question.rows
-        copied = [t for t in held if t.rows & wanted and len(t.rows & wanted) >= _NEARLY_ALL * t.size]
-        hits = frozenset(row for table in copied for row in table.rows & wanted)
-        covered = len(hits) + sum(question.answers[row] in defaults for row in wanted - hits)
-        enough = len(hits) >= question.enough and covered >= _NEARLY_ALL * len(wanted)
-        yield question, copied[0] if enough else None
+def _find_run(question: Question, atoms: Sequence[tuple[int, str]]) -> int:
+    """Return the line where rows begin that are close together, with little else among them; 0 if there are none."""
+    runs = list(_list_runs(question, atoms))
+    besides = {atom for run in runs for atom in run.others}
+    return next((run.line for run in runs if question.is_answered(run, besides)), 0)
 
 
-def _find_run(question: Question, literals: list[Literal], text: str) -> Table | None:
-    """Return rows that are close together, with little else among them: all that is known are literals."""
-    wanted = question.rows
-    longest = min(max(len(row) for row in wanted), _WIDEST)
-    hits: set[Atoms] = set()
-    others, at, last, first = 0, 0, -10, 0
-    while at < len(literals):
-        if literals[at].line - last > _FAR:
-            if len(hits) >= question.enough:
-                break
-            hits, others, first = set(), 0, literals[at].line
-        last = literals[at].line
-        rows = (_join(literals[at : at + length]) for length in range(1, longest + 1))
-        taken = next((length for length, row in enumerate(rows, 1) if row in wanted), 0)
-        others += not taken
+def _list_runs(question: Question, atoms: Sequence[tuple[int, str]]) -> Iterator[Run]:
+    """Yield what stands together; lines far apart belong to several runs."""
+    rows = {row: row for row in question.rows} | dict(question.turned())  # `6 if (a, b) == (2, 3)`
+    lengths = sorted({len(row) for row in rows}, reverse=True)
+    run, at, last = Run(0), 0, -10
+    while at < len(atoms):
+        if atoms[at][0] - last > _FAR:
+            yield run
+            run = Run(atoms[at][0])
+        words = tuple(atom for _, atom in atoms[at : at + lengths[0]])
+        taken = next((length for length in lengths if words[:length] in rows), 0)
         if taken:
-            hits.add(_join(literals[at : at + taken]))
-            last = literals[at + taken - 1].line
+            run.hits.add(rows[words[:taken]])
+        else:
+            run.others.append(words[0])
         at += taken or 1
-    pure = len(hits) >= _NEARLY_ALL * (len(hits) + others / longest)
-    if len(hits) >= question.enough and pure and len(hits) >= _NEARLY_ALL * len(wanted):
-        return Table(first, line_of(text, first))
-    return None
-
-
-def _join(literals: list[Literal]) -> Atoms:
-    return tuple(atom for literal in literals for atom in literal.atoms)
+        last = atoms[at - 1][0]
+    yield run

@@ -105,6 +105,16 @@ def test_loops_unittest_and_variables_of_tests_are_understood() -> None:
     )
 
 
+def test_what_a_test_names_and_rounds_is_understood() -> None:
+    halves = "def test_half():\n    n, want = 3, 1.5\n    assert round(half(n), 1) == want\n"
+    halves += (
+        "    for n, want in ((5, 2.5), (9, 4.5)):\n        got = half(n)\n        assert got == pytest.approx(want)\n"
+    )
+    table = "H = {3: 1.5, 5: 2.5, 9: 4.5}\n"
+    (concern,) = seen(RULE, new("calc/a.py", table), tests={"tests/test_half.py": halves})
+    assert "half" in concern.what
+
+
 def test_the_examples_of_tests_that_the_change_brings_count_as_well() -> None:
     files = (new("calc/a.py", PYTHON["a dictionary"]), new("tests/test_multiply.py", TESTS, "tests"))
     assert levels(RULE, *files, tests={}) == {"review"}
