@@ -78,6 +78,7 @@ class NotifyConfig(Section):
     on: list[Literal["met", "needs_human", "stopped", "interrupted", "unavailable", "refused"]] = Field(
         default_factory=list
     )
+    to: str | None = None
     webhook: str | None = None
     command: list[str] | str = Field(default_factory=list)
     timeout: Duration = 30.0
@@ -242,7 +243,13 @@ class Config(Section):
     ladder: list[EscalationStepConfig] | None = None
     fallback: list[str] = Field(default_factory=list)
     hooks: dict[HookPoint, HookConfig] = Field(default_factory=dict)
-    notify: list[NotifyConfig] = Field(default_factory=list)
+    notify: Annotated[
+        list[Annotated[NotifyConfig, BeforeValidator(accept_text("to"))]],
+        BeforeValidator(
+            lambda value: [value] if isinstance(value, str) else value,
+            json_schema_input_type=list[NotifyConfig | str] | str,
+        ),
+    ] = Field(default_factory=list)
     worktree: WorktreeConfig = WorktreeConfig()
     arena: ArenaConfig = ArenaConfig()
     evaluation: EvaluationConfig = EvaluationConfig()

@@ -85,7 +85,7 @@ def _redact(name: str, value: object) -> object:
     if isinstance(value, Mapping):
         return {k: REDACTED if _is_secret_name(str(k)) and each else _redact(str(k), each) for k, each in value.items()}
     if isinstance(value, str):
-        return _redact_webhook(value) if name == "webhook" else _redact_line(value)
+        return _redact_webhook(value) if name in ("webhook", "to") else _redact_line(value)
     if isinstance(value, Sequence):
         return _redact_words(name, value)
     return value
@@ -115,8 +115,11 @@ def _redact_assignment(match: "re.Match[str]") -> str:
 
 
 def _redact_webhook(text: str) -> str:
-    """Keep the host only: the whole address of a webhook is all that it takes to post there."""
-    return text if text.startswith("$") else _ADDRESS.sub(rf"\1\3/{REDACTED}", text)
+    """Keep what is before the host, and of http the host: the whole address is all that it takes to post there."""
+    scheme, is_address, _ = text.partition("://")
+    if not is_address or text.startswith("$"):
+        return text
+    return _ADDRESS.sub(rf"\1\3/{REDACTED}", text) if scheme.startswith("http") else f"{scheme}://{REDACTED}"
 
 
 def _is_secret_name(name: str) -> bool:

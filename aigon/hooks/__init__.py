@@ -2,5 +2,6 @@
 
 hook           which hooks there are, what they are told, how one runs
 hooked_loop    the loop with hooks around it
-notifications  webhooks and programs that are told how a run ended
+notifications  services, webhooks and programs that are told how a run ended
+services       the desktop, and services that apprise knows
 """

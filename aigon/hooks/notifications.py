@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from aigon.config.models import Config, NotifyConfig
 from aigon.hooks.hook import HURRIED_SECONDS, Hook, HookContext, make_command_hook, make_hook_context, run_hook
+from aigon.hooks.services import explain_unusable_service, make_teller
 from aigon.job.job import Job
 from aigon.job.world import World
 from aigon.journal.events import Event, RunFinished
@@ -161,8 +162,10 @@ def describe_notify_problems(config: Sequence[NotifyConfig], context: HookContex
     """Yield what a person should know about notifications before the first turn, a sentence each."""
     for number, each in enumerate(config):
         name = f"notify[{number}]"
-        if each.webhook is None and not each.command:
-            yield f"{name} tells nobody: give it a webhook or a command"
+        if each.to is None and each.webhook is None and not each.command:
+            yield f"{name} tells nobody: name a service (to), or give it a webhook or a command"
+        if each.to is not None and (reason := explain_unusable_service(each.to, context.env)):
+            yield f"{name}.to cannot be used: {reason}"
         if each.webhook is not None and (reason := explain_unusable_address(each.webhook, context.env)):
             yield f"{name}.webhook cannot be used: {reason}"
         if each.command and (trouble := _make_program(name, each, context).trouble):
@@ -171,6 +174,8 @@ def describe_notify_problems(config: Sequence[NotifyConfig], context: HookContex
 
 def _list_targets(name: str, each: NotifyConfig, context: HookContext) -> Iterator[NotifyTarget]:
     seconds, on = float(each.timeout), tuple(each.on)
+    if each.to is not None and not explain_unusable_service(each.to, context.env):
+        yield NotifyTarget(f"{name}.to", make_teller(each.to, context.env), seconds, on, aside=True)
     if each.webhook is not None and not explain_unusable_address(each.webhook, context.env):
         url = resolve_address(each.webhook, context.env)
         yield NotifyTarget(f"{name}.webhook", partial(post_document, url), seconds, on, aside=True)

@@ -20,6 +20,7 @@ from aigon.files.resources import find_agent_types
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository_root
 from aigon.git.trusted import refuse_unsupported
+from aigon.hooks.services import explain_unusable_service
 from aigon.isolation import mechanisms, sandbox
 from aigon.judge.settings import AgentJudgeSettings, choose_judge
 from aigon.model.agent_types import AgentType
@@ -56,6 +57,7 @@ def diagnose(start: Path, env: Mapping[str, str]) -> Diagnosis:
         *([_check_repository(root)] if root and git.data.get("version") else []),
         *(_check_records(root) if root else ()),
         _check_judge(root or start, config, env),
+        *_check_services(config, env),
         *(
             MachineFact("configuration", "Settings", "", problem=_render_error(error), code=Exit.USAGE)
             for error in errors
@@ -212,6 +214,17 @@ def _check_records(root: Path) -> Iterator[MachineFact]:
     if damage:
         problem = f"{'; '.join(damage)}; aigon doctor --repair keeps what is damaged and makes of it what can be made"
         yield MachineFact("records", "Records", f"{len(damage)} damaged", {"damaged": list(damage)}, problem=problem)
+
+
+def _check_services(config: Config, env: Mapping[str, str]) -> Iterator[MachineFact]:
+    """Yield which of the services to notify cannot be told, if there are any. A run begins all the same."""
+    wanted = {f"notify[{number}].to": each.to for number, each in enumerate(config.notify) if each.to is not None}
+    found = {name: explain_unusable_service(to, env, thorough=True) for name, to in wanted.items()}
+    reasons = {name: reason for name, reason in found.items() if reason}
+    text = f"{len(wanted) - len(reasons)} of {len(wanted)} can be told"
+    remark = "; ".join(f"{name} cannot be used: {reason}" for name, reason in reasons.items())
+    if wanted:
+        yield MachineFact("notifications", "Notify", text, {"unusable": reasons}, remark=remark)
 
 
 def _check_judge(root: Path, config: Config, env: Mapping[str, str]) -> MachineFact:
