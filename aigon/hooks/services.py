@@ -6,10 +6,9 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from aigon.installation import suggest_extra
+from aigon.installation import has_modules, suggest_extra
 from aigon.process import run
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def explain_unusable_service(given: str, env: Mapping[str, str], *, thorough: bo
         return f"the variable {name} is not set" if name else "it names no service"
     if "://" not in address:
         return "it is neither desktop, slack, ntfy nor an address: https://github.com/caronc/apprise/wiki lists those"
-    if find_spec("apprise") is None:
+    if not has_modules("apprise"):
         return f"apprise is not installed: {suggest_extra('notify')}"
     return _load(address)[1] if thorough else ""
 
