@@ -25,6 +25,11 @@ LARGEST_COPY = 256 << 20
 MOST_COPIES = 1000
 """Files that are copied, some 80 microseconds each, and looked at before and after each turn, 6 each."""
 _PIECE = 1 << 20
+_DERIVED = {
+    "commit-graph": ("info/commit-graph", "info/commit-graphs/*"),
+    "multi-pack-index": ("pack/multi-pack-index",),
+}
+"""Files that git makes of its objects and believes, by the command that verifies them."""
 
 
 @dataclass(slots=True)
@@ -38,6 +43,7 @@ class HeldObjects:
     """What was in each folder of objects, and when that had changed last."""
     _copied: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """The objects that are copied, each as it was when it was known to be right."""
+    _derived: dict[str, dict[Path, tuple[int, ...]]] = field(default_factory=dict)
 
     def hold(self, tips: Iterable[str], *, believe: bool = False) -> tuple[str, ...]:
         """Put back what was deleted or overwritten, and hold what is new; return a sentence for what was done.
@@ -50,6 +56,11 @@ class HeldObjects:
             self._held = set(_list_objects(self.folder, {}))
             self._copied = {name: () for name in self._held if not _is_same(self.folder / name, objects / name)}
         there = set(_list_objects(objects, self._seen))
+        # What is new and damaged is of no use, and git would take it for the object that it has to write.
+        broken = {name for name in there - self._held if self._held and not _is_sound(objects / name)}
+        for name in broken:
+            (objects / name).unlink(missing_ok=True)
+        there -= broken
         mended = self._mend(objects)
         gone, new = self._held - there, there - self._held
         deleted = bool(gone) and not believe and not self._is_whole(tips)
@@ -62,7 +73,18 @@ class HeldObjects:
                 self._note(name, objects / name)
         self._held = self._held | there if deleted else there
         said = f"{sum(back)} files with git's objects were deleted; they were put back"
-        return ((said,) if any(back) else ()) + mended
+        return ((said,) if any(back) else ()) + mended + tuple(self._remove_forged(objects))
+
+    def _remove_forged(self, objects: Path) -> Iterator[str]:
+        """Remove what git derived from its objects if it changed and is wrong, as git would believe it."""
+        for verb, patterns in _DERIVED.items():
+            files = {file: _describe(file) for pattern in patterns for file in sorted(objects.glob(pattern))}
+            if self._derived.get(verb, files) != files and self.git.attempt(verb, "verify")[0]:
+                for file in files:
+                    file.unlink(missing_ok=True)
+                files = {}
+                yield f"git's {verb} was damaged; it was removed, and git makes it again"
+            self._derived[verb] = files
 
     def _mend(self, objects: Path) -> tuple[str, ...]:
         """Put back what was overwritten in place; return a sentence if anything was."""

@@ -30,6 +30,11 @@ class TreeEntry:
         return self.mode.startswith("100")
 
 
+def can_read(git: TrustedGit, name: str) -> bool:
+    """Return whether an object is there and whole, by itself."""
+    return git.attempt("rev-parse", "-q", "--verify", f"{name}^{{}}")[0] == 0
+
+
 def list_entries(git: TrustedGit, tree: str, paths: Iterable[str] = ()) -> dict[str, TreeEntry]:
     """Return the files of a commit or tree by path; with `paths` only those at exactly these."""
     wanted = tuple(paths)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from aigon.files.atomic import make_real_folders, move_aside, write_atomic
+from aigon.git.objects import can_read
 from aigon.git.refs import HELD, NOBODY, WATCHED, MovedRef, RefFiles, RefOutcome, Rivals, is_hash, parse_packed_refs
 from aigon.git.trusted import TrustedGit
 
@@ -163,7 +164,7 @@ class RefProtection:
         before, saved = self._before.get(ref, ""), ""
         if what == "leave":
             return MovedRef(ref, before, after, "left", why=why)
-        if is_hash(after) and self._git.attempt("cat-file", "-e", after)[0] == 0:
+        if is_hash(after) and can_read(self._git, after):
             saved = save_aside(ref.removeprefix("refs/").replace("/", "-"), after)
         error = self._remove(ref, after) if what == "remove" else self._set(ref, before, after)
         done: RefOutcome = "failed" if error else "removed" if what == "remove" else "put back"

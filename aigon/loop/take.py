@@ -8,6 +8,7 @@ import os
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from aigon.git.objects import can_read
 from aigon.git.rewriting import rewrite_without
 from aigon.git.secret_files import LeakPolicy, make_content_check, make_tracked_check, read_staged, unstage
 from aigon.git.workspace import Tip
@@ -106,7 +107,7 @@ def _find_tip(job: Job, world: World, state: State, number: int, notes: list[str
         if parent != found:
             notes.append("your commits were written again without the secrets they held; the files are where they were")
         return Tip(parent, found)
-    if found:
+    if found and can_read(world.workspace.trusted, found):
         yield _save_aside(job, world, number, "branch", found, "the branch as the agent had rewritten it")
     notes.append(f"the branch had been rewritten; continuing from {state.checkpoint[:12]}")
     return Tip(state.checkpoint, found or "0" * len(state.checkpoint))

@@ -10,6 +10,7 @@ runs after a power cut. A process is known by number and start time, since numbe
 import contextlib
 import json
 import os
+import re
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -201,6 +202,10 @@ def is_loop_alive(state: Mapping[str, Any], home: Path | None) -> bool:
     lock = loop_lock(home, str(state.get("feature_id")), str(state.get("label") or "")) if home else None
     held = is_locked(lock) if lock else None
     return _is_old_enough(pid, str(state.get("started_at"))) if held is None else held
+
+
+LOOP_LOCK = re.compile(r"/locks/feature-[^/]+\.lock(?: \(deleted\))?$")
+"""How the path of a lock that a loop holds ends, as the system shows it of an open file."""
 
 
 def loop_lock(home: Path, feature: str, label: str = "") -> Path:

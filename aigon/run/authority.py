@@ -6,6 +6,8 @@ aigon asks its own notes of running loops and the system's table of processes, n
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 from aigon.errors import AigonError, Exit
 from aigon.files.home import list_homes
@@ -42,8 +44,8 @@ def find_run_above() -> str:
     """Return what shows that a loop started this process; "" if nothing does.
 
     Its own environment and that of its ancestors, as far as the system shows it; then the notes: a loop above it, the
-    leader of a session that a loop started, or such a session itself, which stays when its leader is gone. What loses
-    its parents falls to the loop, which adopts orphans (Linux).
+    leader of a session that a loop started, or such a session itself, which stays when its leader is gone; then locks
+    that its ancestors hold. What loses its parents falls to the loop, which adopts orphans (Linux).
     """
     if mark := next((name for name in MARKS if os.environ.get(name)), ""):
         return f"{mark} is set"
@@ -57,7 +59,21 @@ def find_run_above() -> str:
             return f"the loop on feature {about.feature} (process {about.loop.pid}) started this"
         if any(leader in lineage or _leads(leader, sessions) for leader in about.sessions):
             return f"the loop on feature {about.feature} started this session"
+    # Without a sandbox an agent can delete notes and locks, but no lock that another process has open.
+    if holder := next((process.pid for process in lineage[1:] if _holds_loop_lock(process.pid)), 0):
+        return f"process {holder}, which started this one, holds the lock of a loop"
     return ""
+
+
+def _holds_loop_lock(pid: int) -> bool:
+    """Return whether a process has the lock of a loop open, as far as the system shows it (Linux)."""
+    opened = Path(f"/proc/{pid}/fd")
+    with suppress(OSError):
+        for name in os.listdir(opened):  # noqa: PTH208 - names alone
+            with suppress(OSError):
+                if running.LOOP_LOCK.search(os.readlink(opened / name)):  # noqa: PTH115 - a text
+                    return True
+    return False
 
 
 def _list_notes() -> Iterator[Invocation]:

@@ -67,6 +67,19 @@ def overwrite(file: Path, data: bytes) -> None:
     os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
 
 
+def test_a_forged_commit_graph_is_removed_and_a_true_one_stays(lab: Lab, held: HeldObjects) -> None:
+    graph = lab.path(".git/objects/info/commit-graph")
+    lab.git("commit-graph", "write", "--reachable")
+    assert held.hold(()) == () and graph.exists()
+    data = bytearray(graph.read_bytes())
+    data[-60] ^= 1
+    graph.chmod(0o644)
+    graph.write_bytes(data)
+    (said,) = held.hold(())
+    assert said.startswith("git's commit-graph was damaged") and not graph.exists()
+    lab.git("fsck", "--full", "--strict")
+
+
 @pytest.mark.parametrize("harm", ["objects/??/*", "objects/pack/*"])
 def test_what_is_overwritten_in_place_is_put_back_and_said(lab: Lab, held: HeldObjects, harm: str) -> None:
     for path in lab.path(".git").glob(harm):

@@ -1,6 +1,7 @@
 """Who descends from a loop, by aigon's notes and the processes that there are."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -10,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from aigon.files.locks import read_start
+from aigon.files.locks import hold_lock, read_start
 from aigon.process.orphans import SUBREAPER, adopt_orphans
-from aigon.process.running import StartedProcess, keep_note, write_note
+from aigon.process.running import StartedProcess, keep_note, loop_lock, write_note
 from tests.lab import scrubbed
 
 ASK = "from aigon.run.authority import find_run_above; print(find_run_above(), flush=True)"
@@ -59,6 +60,16 @@ def test_a_loop_above_is_known_by_its_note_and_not_by_its_words(tmp_path: Path) 
 
 
 @pytest.mark.skipif(not SUBREAPER, reason="this system gives orphans to init alone")
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system does not show which files are open")
+def test_a_loop_whose_notes_and_locks_were_deleted_is_known_by_the_lock_that_it_holds(tmp_path: Path) -> None:
+    records = tmp_path / "state" / "repos" / "some"
+    (records / "locks").mkdir(parents=True)
+    with hold_lock(loop_lock(records, "42"), "Feature 42"):
+        shutil.rmtree(tmp_path / "state")
+        assert asked(tmp_path).endswith("holds the lock of a loop")
+    assert asked(tmp_path) == ""
+
+
 def test_an_orphan_is_still_below_the_loop_that_adopted_it(tmp_path: Path) -> None:
     records = tmp_path / "state" / "repos" / "some"
     records.mkdir(parents=True)
