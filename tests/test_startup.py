@@ -71,3 +71,20 @@ def test_the_board_needs_no_git_library_no_configuration_and_no_model(tmp_path: 
     full = beyond_python(tmp_path, "board")
     assert {"anthropic", "git", "pydantic", "yaml", "httpx"}.isdisjoint(name.partition(".")[0] for name in full)
     assert len(full) <= 310, len(full)
+
+
+def test_the_library_lists_features_without_a_markdown_parser(tmp_path: Path) -> None:
+    """Together with its import it takes 6 times as long as an interpreter that does nothing."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    spec = tmp_path / "docs/specs/features/02-backlog/feature-07-x.md"
+    spec.parent.mkdir(parents=True)
+    spec.write_text("# Feature: X\n\n- [ ] it works\n")
+    bare = set(modules(tmp_path, "pass"))
+    code = (
+        "from aigon.api import open_project; assert [f.title for f in open_project('.').features()] == ['Feature: X']"
+    )
+    added = [name for name in modules(tmp_path, code) if name not in bare]
+    assert HEAVY.isdisjoint(name.partition(".")[0] for name in added)
+    assert {"subprocess", "logging", "aigon.spec.document", "aigon.model.criteria"}.isdisjoint(added)
+    assert len(added) <= 110, len(added)

@@ -4,17 +4,19 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aigon.errors import AigonError, usage
 from aigon.files import atomic
 from aigon.files.home import find_home
 from aigon.git import repository
 from aigon.git.repository import read_checked_out_branch
-from aigon.model.criteria import Spec
 from aigon.spec import features
 from aigon.spec import files as specs
-from aigon.spec.document import LARGEST, TOO_MUCH, read_title
-from aigon.spec.features import FOLDERS, ROOT, Feature, parse_feature_path
+from aigon.spec.features import FOLDERS, LARGEST, ROOT, TOO_MUCH, Feature, parse_feature_path
+
+if TYPE_CHECKING:
+    from aigon.model.criteria import Spec
 
 UNDER_WAY = ("inbox", "backlog", "in-progress", "in-evaluation")
 """The stages that a feature goes through, in order. In any other stage nobody works on it."""
@@ -43,7 +45,7 @@ class SpecLocation:
 
         return open_work_tree(self.root)(path)
 
-    def parse(self) -> Spec:
+    def parse(self) -> "Spec":
         """Return the spec, which has at least one criterion. Raises AigonError (exit 2) otherwise."""
         if self.branch:
             return specs.parse_runnable_spec(self.content, self.feature.path)
@@ -58,7 +60,7 @@ class SpecLocation:
     def title(self) -> str:
         """The title of the spec, for lists; the feature's slug if the spec cannot be read."""
         try:
-            return read_title(self.read()) or self.feature.slug
+            return specs.read_title(self.read()) or self.feature.slug
         except (AigonError, OSError, ValueError):
             return self.feature.slug
 

@@ -154,7 +154,6 @@ _PHRASES: Mapping[Role, str] = {
     rf"|(?:the )?types {_MODAL}(?:check|are clean)|{_NO} (?:type|typing|typescript)(?:[ -]?check(?:ing)?)? {_ERRORS}"
     rf"|{_CODE} {_MODAL}(?:type[ -]?checks|passes (?:the )?type[ -]?check(?:s|ing)?)",
 }
-_ROLES: Mapping[Role, re.Pattern[str]] = {role: re.compile(phrase) for role, phrase in _PHRASES.items()}
 # The longest phrase above has about 90 characters; the bound keeps what is tried short for any input.
 _LONGEST = 120
 
@@ -169,7 +168,7 @@ def find_deciding_role(text: str) -> Role | None:
     words = " ".join(re.sub(r"[*_`~]", "", text).casefold().split())
     words = words[label.end() :] if (label := _LABEL.match(words)) else words
     words = words.rstrip(" .!;,")
-    return next((role for role, phrase in _ROLES.items() if phrase.fullmatch(words)), None)
+    return next((role for role, phrase in _PHRASES.items() if re.fullmatch(phrase, words)), None)
 
 
 BOXES = """- [ ] multiply(6, 7) returns 42 <!-- verify: python -m pytest tests/test_multiply.py -->

@@ -16,19 +16,15 @@ from aigon.errors import AigonError, usage
 from aigon.model.criteria import Criterion, Spec, SpecWarning
 from aigon.spec import criteria, markdown
 from aigon.spec.annotation import Annotation
+from aigon.spec.features import LARGEST, TOO_MUCH
 from aigon.spec.markdown import MarkdownPage, line_of, one_line
-from aigon.text.amounts import MIB, join_words, size_error
+from aigon.text.amounts import join_words, size_error
 from aigon.text.quoting import fold
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
-LARGEST = MIB
-"""Bytes of a spec: some 200,000 words. It goes into every prompt, and no model takes in half of that."""
-TOO_MUCH = "Keep what has to be true, and link to the rest; a file of another kind may stand under the spec's name"
-"""What to do about a larger one."""
-_FIRST_LINE = re.compile(rb"#{1,6} +([^\s#\\\0][^#\\\0\t\r\n]*)(?:[\r\n]|\Z)")
 _LANGUAGE = re.compile(r"[\s{.]*([^\s{}:,=]*)")
 _SHELLS = ("", "bash", "sh", "shell", "zsh")
 KEYS = ("allow", "known_failures", "paths")
@@ -70,13 +66,6 @@ def parse_spec(raw: bytes) -> Spec:
         validation=script if has_command else None,
         warnings=tuple(sorted(warnings, key=lambda warning: warning.line)),
     )
-
-
-def read_title(raw: bytes) -> str:
-    """Return the title of the spec in `raw`. Raises as `parse_spec` does, unless the first line is a plain heading."""
-    if first := _FIRST_LINE.match(raw):  # a list of features is printed before a Markdown parser is imported
-        return one_line(first[1].decode("utf-8", "replace"))
-    return parse_spec(raw).title
 
 
 def _list_validation_blocks(page: MarkdownPage) -> Iterator[Token]:

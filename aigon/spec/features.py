@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from aigon.errors import AigonError, usage
+from aigon.text.amounts import MIB
 
 ROOT = "docs/specs/features"
 LOGS = f"{ROOT}/logs/"
@@ -28,6 +29,10 @@ INBOX = f"{ROOT}/{FOLDERS['inbox']}/"
 """Where new specs come into being: nobody works on one there."""
 _NAME = re.compile(r"^feature-(?:(?P<id>\d+)-)?(?P<slug>.+)\.md$")
 LONGEST_SLUG = 60
+LARGEST = MIB
+"""Bytes of a spec: some 200,000 words. It goes into every prompt, and no model takes in half of that."""
+TOO_MUCH = "Keep what has to be true, and link to the rest; a file of another kind may stand under the spec's name"
+"""What to do about a larger one."""
 
 
 @dataclass(frozen=True, slots=True)

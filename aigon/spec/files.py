@@ -1,5 +1,6 @@
 """Find, read and move feature specs in a checkout."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -7,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from aigon.errors import AigonError, usage
 from aigon.files import atomic
-from aigon.model.criteria import Spec
 from aigon.spec import features
-from aigon.spec.document import LARGEST, TOO_MUCH, parse_spec, read_known_failures, require_criteria
-from aigon.spec.features import ROOT, Feature, Stage, parse_feature_path
+from aigon.spec.features import LARGEST, ROOT, TOO_MUCH, Feature, Stage, parse_feature_path
 
-if TYPE_CHECKING:  # what reads the configuration takes longer to import than a list of features to print
+if TYPE_CHECKING:  # what parses specs and the configuration takes longer to import than a list of features to print
     from aigon.config.loading import ReadFile
+    from aigon.model.criteria import Spec
 
 
 NOT_STAGES = ("logs", "evaluations")
 """Folders beside the stages whose files are named after features too."""
+_FIRST_LINE = re.compile(rb"#{1,6} +([^\s#\\\0][^#\\\0\t\r\n]*)(?:[\r\n]|\Z)")
 
 
 def spec_paths(root: Path) -> list[str]:
@@ -64,7 +65,7 @@ def feature_for_path(path: str) -> Feature:
     )
 
 
-def read_spec(files: "ReadFile", feature: Feature) -> Spec:
+def read_spec(files: "ReadFile", feature: Feature) -> "Spec":
     """Return the spec as `files` have it. Raises AigonError (exit 2) if it is missing or has no criterion."""
     raw = files(feature.path)
     if raw is None:
@@ -72,7 +73,7 @@ def read_spec(files: "ReadFile", feature: Feature) -> Spec:
     return parse_runnable_spec(raw, feature.path)
 
 
-def read_spec_file(path: Path, name: str) -> Spec:
+def read_spec_file(path: Path, name: str) -> "Spec":
     """Return the spec in a file, called `name` in messages. Raises AigonError (exit 2)."""
     try:
         raw = atomic.read_bounded(path, LARGEST, "The spec", hint=TOO_MUCH)
@@ -81,8 +82,19 @@ def read_spec_file(path: Path, name: str) -> Spec:
     return parse_runnable_spec(raw, name)
 
 
-def parse_runnable_spec(raw: bytes, name: str) -> Spec:
+def read_title(raw: bytes) -> str:
+    """Return the title of the spec in `raw`. Raises as `parse_spec` does, unless the first line is a plain heading."""
+    if first := _FIRST_LINE.match(raw):
+        return first[1].decode("utf-8", "replace").strip()
+    from aigon.spec.document import parse_spec
+
+    return parse_spec(raw).title
+
+
+def parse_runnable_spec(raw: bytes, name: str) -> "Spec":
     """Return the spec in these bytes. Raises AigonError (exit 2), naming the file, if it has no criterion."""
+    from aigon.spec.document import parse_spec, read_known_failures, require_criteria
+
     try:
         spec = parse_spec(raw)
         require_criteria(spec, name)

@@ -13,14 +13,14 @@ from aigon.config import loading
 from aigon.errors import AigonError, Exit
 from aigon.files import atomic
 from aigon.model.checks import Check
-from aigon.spec import document, files
+from aigon.spec import document, features, files
 from aigon.text import documents
 from aigon.text.amounts import format_size
 from aigon.text.documents import parse_yaml
 
 HUGE = 3 * 1024**3
 READERS: dict[str, tuple[Callable[[bytes], object], int]] = {
-    "The spec": (document.parse_spec, document.LARGEST),
+    "The spec": (document.parse_spec, features.LARGEST),
     "The configuration": (lambda data: loading.parse_configuration([("config.json", data)]), loading.MAX_CONFIG_BYTES),
     "The document": (lambda data: parse_yaml(data, "mine.yaml"), documents.LARGEST_DOCUMENT),
 }
@@ -39,7 +39,7 @@ def test_a_byte_too_many_is_refused_with_what_may_be(what: str) -> None:
 
 def test_a_spec_of_just_the_size_is_read() -> None:
     begun = b"# A\n\n## Acceptance Criteria\n\n- [ ] a\n\n"
-    assert len(document.parse_spec((begun + (b"x" * 99 + b"\n") * 11_000)[: document.LARGEST]).criteria) == 1
+    assert len(document.parse_spec((begun + (b"x" * 99 + b"\n") * 11_000)[: features.LARGEST]).criteria) == 1
 
 
 def huge(path: Path) -> Path:

@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aigon.errors import AigonError
+from aigon.spec.document import parse_spec
 from aigon.spec.features import FOLDERS, LONGEST_SLUG, ROOT, Feature, find_feature, next_id, parse_feature_path, slugify
+from aigon.spec.files import read_title
 
 PATHS = [
     f"{ROOT}/01-inbox/feature-light-mode.md",
@@ -120,3 +122,22 @@ def test_every_name_that_is_made_is_found_again(title: str) -> None:
 )
 def test_the_next_id_is_one_more_and_as_wide(ids: list[str], wanted: str) -> None:
     assert next_id([f"{ROOT}/02-backlog/feature-{i}-x.md" for i in ids] + PATHS[:1]) == wanted
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"# Feature: Tea\n\ntext\n",
+        b"##  a  b  \r\n",
+        b"# Gr\xc3\xb6\xc3\x9fe \xff `x`\rmore",
+        b"# a #\n",
+        b"# a\\# b\n",
+        b"#\tx\n",
+        b"#x\n\n## y\n",
+        b"text\n===\n",
+        b"---\nallow: []\n---\n# Behind frontmatter\n",
+        b"",
+    ],
+)
+def test_a_title_is_the_same_read_alone_and_with_the_whole_spec(raw: bytes) -> None:
+    assert read_title(raw) == parse_spec(raw).title
