@@ -16,14 +16,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.replay import FRONT, add_feature, explain_end, implement_feature, make_project
+from benchmarks.replay import add_feature, explain_end, implement_feature, make_project
 
 SHARE = 0.7
 """How many of the tests should be altered at least."""
 PROGRAM = "import aigon.proof.negative_control as control; control.LITTLE = 1e9; from aigon.cli import main; main()"
 """aigon, with whole suites altered, whatever their time."""
 WORK = "echo 'UNUSED = 1' > {file}\n"
-SPEC = f"{FRONT}# Add a file\n\n## Acceptance Criteria\n\n- [ ] All tests pass\n"
+SPEC = "# Add a file\n\n## Acceptance Criteria\n\n- [ ] All tests pass\n"
 
 
 def measure(repository: Path, folder: Path, check: str, set_up: str, sandbox: str) -> tuple[dict[str, Any], str]:
@@ -31,9 +31,9 @@ def measure(repository: Path, folder: Path, check: str, set_up: str, sandbox: st
     root = make_project(repository, "HEAD", folder)
     if set_up:
         subprocess.run(set_up, shell=True, cwd=root, check=True, stdout=subprocess.DEVNULL)
-    settings: dict[str, object] = {"checks": {"tests": {"command": check, "role": "tests"}}} if check else {}
+    checks: dict[str, object] = {"tests": {"command": check, "role": "tests"}} if check else {}
     suffix = "js" if (root / "package.json").exists() else "py"
-    add_feature(root, folder, SPEC, WORK.format(file=f"unused_file.{suffix}"), **settings)
+    add_feature(root, folder, SPEC, WORK.format(file=f"unused_file.{suffix}"), **checks)
     done = implement_feature(root, folder, ("-c", PROGRAM), sandbox)
     records = [json.loads(file.read_bytes()) for file in root.glob(".aigon/runs/*/*/proof/control.json")]
     return (records[-1] if records else {}), f"exit {done.returncode}: {explain_end(done.stdout, done.stderr)}"

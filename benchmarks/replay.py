@@ -24,7 +24,7 @@ MOST_FILES = 20
 MOST_LINES = 400
 """A commit with more is a release or a new layout, hardly one feature."""
 SPEC = "docs/specs/features/03-in-progress/feature-1-replay.md"
-FRONT = "---\nknown_failures: [lint, types, build, format]\n---\n"
+PROFILE = "description: Tests alone\npriority: 99\ndetect: {always: true}\necosystems:\n  '*': [tests]\n"
 """What a repository's own linters say of its old commits is not what is measured."""
 
 
@@ -88,7 +88,7 @@ def replay(repository: Path, commit: Commit, folder: Path, sandbox: str) -> Repl
     message = read_git(repository, "show", "-s", "--format=%B", commit.name)
     body = "\n".join(f"> {line}" for line in message.splitlines())
     spec = (
-        f"{FRONT}# {commit.subject}\n\n{body}\n\n"
+        f"# {commit.subject}\n\n{body}\n\n"
         "## Acceptance Criteria\n\n- [ ] All tests pass\n"
         f"- [ ] The tests of this change pass <!-- verify: python3 -m pytest -q {' '.join(commit.tests)} -->\n"
     )
@@ -107,14 +107,16 @@ def make_project(repository: Path, start: str, folder: Path) -> Path:
     return root
 
 
-def add_feature(root: Path, folder: Path, spec: str, work: str, **settings: object) -> None:
+def add_feature(root: Path, folder: Path, spec: str, work: str, **checks: object) -> None:
     """Commit a spec, and the settings with an agent that runs the shell commands `work`."""
     agent = folder / "home/agent"
     agent.write_text(f"#!/bin/sh\n{work}")
     agent.chmod(0o755)
     agents = {"mine": {"adapter": "command", "command": [str(agent)]}}
-    (root / ".aigon").mkdir()
-    (root / ".aigon/config.json").write_text(json.dumps({"agents": agents, "defaultAgent": "mine"} | settings))
+    document = {"agents": agents, "defaultAgent": "mine", "checks": checks}
+    (root / ".aigon/profiles").mkdir(parents=True)
+    (root / ".aigon/profiles/tests-alone.yaml").write_text(PROFILE)
+    (root / ".aigon/config.json").write_text(json.dumps(document))
     (root / SPEC).parent.mkdir(parents=True)
     (root / SPEC).write_text(spec)
     for key, value in (("user.name", "Ada"), ("user.email", "ada@example.invalid")):

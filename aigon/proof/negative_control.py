@@ -44,14 +44,16 @@ comparison holds for any value; it passes even if it is broken where it begins; 
 class Control:
     """What the control came to. `altered` and `commands` had to fail; `survived` did not, by id, with what is known.
 
-    `plain` are tests that nothing could be altered in, `excused` those whose altered line did not run or that pass with
-    any value on the base, too; `left_out` are test files that did not fit into the time; `lacking` says why none ran.
+    `plain` are tests that nothing could be altered in, `unaltered` their ids; `excused` are those whose altered line
+    did not run or that pass with any value on the base, too; `left_out` are test files that did not fit into the time;
+    `lacking` says why none ran.
     """
 
     seed: str = ""
     altered: int = 0
     commands: int = 0
     plain: int = 0
+    unaltered: tuple[str, ...] = ()
     excused: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     survived: Mapping[str, Doubt] = field(default_factory=dict)
@@ -64,11 +66,11 @@ class Control:
         ran = " and ".join(f"{number} {noun}{'s' * (number > 1)}" for number, noun in parts if number)
         outcome = f"{len(self.survived)} passed all the same" if self.survived else "every one fails, as it has to"
         said = [f"{ran} altered, {outcome}"] if ran else []
-        said += [f"{self.plain} not alterable"] if self.plain else []
+        said += [f"{self.plain} not alterable{_list_some(self.unaltered)}"] if self.plain else []
         said += [f"{len(self.excused)} skipped"] if self.excused else []
         if self.left_out:
-            listed = ", ".join(self.left_out[:3]) + (", ..." if len(self.left_out) > 3 else "")
-            said += [f"partial: {len(self.left_out)} test files did not fit into the time ({listed})"]
+            listed = _list_some(self.left_out)
+            said += [f"partial: {len(self.left_out)} test files did not fit into the time{listed}"]
         said += [f"partial: {self.lacking}"] if self.lacking else []
         return "negative control: " + "; ".join(said) if said else ""
 
@@ -134,9 +136,11 @@ class _Run:
         alteration = alter(files, self.seed, only)
         kept = {name: alteration.find_altered(ids) for name, ids in wanted.items()}
         kept = {name: ids for name, ids in kept.items() if ids}
+        unaltered = tuple(sorted(each for name, ids in wanted.items() for each in ids - kept.get(name, {}).keys()))
         commands, scripts = self._alter_commands(checks)
         if not kept and not commands:
-            return Control(self.seed, plain=total, lacking="no test or command here could be altered")
+            why = "no test or command here could be altered"
+            return Control(self.seed, plain=total, unaltered=unaltered, lacking=why)
         chosen = alteration.chosen
         overlay: dict[str, bytes | None] = dict.fromkeys(left_out)
         overlay |= write_files(alteration.sources, ((test.path, chosen[test].edits) for test in chosen))
@@ -172,7 +176,17 @@ class _Run:
             return Control()
         why = f"with altered tests {lacking[0]}" if lacking else ""
         plain = total - len(altered) if not left_out else 0
-        return Control(self.seed, len(altered), len(commands), plain, tuple(sorted(excused)), left_out, survived, why)
+        return Control(
+            self.seed,
+            len(altered),
+            len(commands),
+            plain,
+            () if left_out else unaltered,
+            tuple(sorted(excused)),
+            left_out,
+            survived,
+            why,
+        )
 
     def _choose_checks(self, checks: Sequence[Check]) -> dict[str, frozenset[str]]:
         """Return by check the tests that ran on the base and pass now, each test once."""
@@ -315,6 +329,10 @@ class _Run:
             for check in checks
         )
         return self.bench.run(tree, tuple(hasty), name, overlay=overlay)
+
+
+def _list_some(names: Sequence[str]) -> str:
+    return f" ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''})" if names else ""
 
 
 def _find_unreached(result: Result, ids: Iterable[str]) -> frozenset[str]:

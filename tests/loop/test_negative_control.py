@@ -83,7 +83,7 @@ def test_tests_that_the_code_decides_fail_with_another_expected_value(lab: Lab) 
     said = run_calculator(lab, "printf 'NAME = \"calc\"\\n\\n\\ndef double(a):\\n    return 2 * a\\n' > calc.py")
 
     assert said.startswith("0:"), said
-    assert "2 tests altered, every one fails, as it has to; 1 not alterable" in said
+    assert "2 tests altered, every one fails, as it has to; 1 not alterable (tests.test_calc::test_runs)" in said
     assert read_control(lab)["survived"] == {}
 
 
