@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from aigon.cli import VERBS
 from tests import transcript
 from tests.lab import scrubbed
 
@@ -46,6 +47,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(sys.executable, "-m", "pip", "wheel", *options, str(sources), cwd=folder, env=scrubbed(folder))
     (built,) = folder.glob("aigon-*.whl")
     return built
+
+
+def test_the_wheel_has_a_man_page_for_every_command(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        pages = {name.partition(".data/data/")[2] for name in archive.namelist()} - {""}
+    assert pages == {f"share/man/man1/{name}.1" for name in ("aigon", *(f"aigon-{verb}" for verb in VERBS))}
 
 
 @pytest.fixture(scope="module")

@@ -217,7 +217,7 @@ def test_the_end_of_a_run_is_told_to_those_who_want_to_know(feature: Lab) -> Non
                 {"webhook": "$CHAT_HOOK_URL", "on": ["met", "needs_human"]},
                 {"webhook": url, "on": ["stopped"]},
                 {"command": ["sh", "-c", 'cat > "$HOME/told"; echo "$AIGON_RUN" > "$HOME/run"']},
-                {"command": "exit 7", "webhook": "file:///etc/hostname"},
+                {"command": "exit 7", "webhook": "file:///etc/hostname", "to": "telegram"},
             ]
         )
         ran = feature.aigon(*LOOP, env={"CHAT_HOOK_URL": url})
@@ -230,4 +230,5 @@ def test_the_end_of_a_run_is_told_to_those_who_want_to_know(feature: Lab) -> Non
     assert "42" in document["text"] and "proven" in document["text"]
     assert "notify[3].command could not be told how the run ended: failed: exit code 7" in ran.err
     assert "notify[3].webhook cannot be used: its address is none that begins with https://" in ran.out
+    assert "notify[3].to cannot be used: it is neither desktop, slack, ntfy nor an address" in ran.out
     assert feature.state(STATE)["status"] == "met"
