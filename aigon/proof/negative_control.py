@@ -3,7 +3,7 @@
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Literal
@@ -129,7 +129,7 @@ class _Run:
     def control(self, checks: Sequence[Check]) -> Control:
         bench = self.bench
         wanted = self._choose_checks(checks)
-        files = self._read_tests() if wanted else {}
+        files = self._read_tests({word for ids in wanted.values() for each in ids for word in re.findall(r"\w+", each)})
         seconds = sum(self.results[name].finding.duration for name in wanted)
         total = sum(map(len, wanted.values()))
         only, left_out = self._sample(files, seconds)
@@ -202,15 +202,15 @@ class _Run:
                 covered |= ids
         return wanted
 
-    def _read_tests(self) -> dict[str, bytes]:
-        """Return the files that tests can be in: also those that commands name, and Rust's modules with tests."""
+    def _read_tests(self, words: Set[str]) -> dict[str, bytes]:
+        """Return the files that tests can be in: by their names, by the words of ids, and Rust's modules with tests."""
         job, git = self.bench.job, self.bench.world.workspace.trusted
-        entries = {path: e for path, e in objects.list_entries(git, self.with_base).items() if language_of(path)}
-        entries = {
-            path: e
-            for path, e in entries.items()
-            if path.endswith(".rs") or job.protection.part(path) in ("tests", "config")
-        }
+
+        def can_hold(path: str) -> bool:
+            is_deciding = path.endswith(".rs") or job.protection.part(path) in ("tests", "config")
+            return bool(words and language_of(path) and (is_deciding or PurePosixPath(path).stem in words))
+
+        entries = {path: e for path, e in objects.list_entries(git, self.with_base).items() if can_hold(path)}
         some = dict(list(entries.items())[:MOST_FILES])
         blobs = objects.read_blobs(git, [entry.sha for entry in some.values()])
         return {path: blobs[e.sha] for path, e in some.items() if not path.endswith(".rs") or b"test" in blobs[e.sha]}

@@ -98,6 +98,16 @@ def test_a_patched_runner_is_seen_whatever_it_is_hidden_in(lab: Lab) -> None:
 
 
 @pytest.mark.slow
+def test_a_test_file_that_only_its_ids_give_away_is_altered(lab: Lab) -> None:
+    lab.write("checks.py", TESTS)
+    lab.write("pytest.ini", "[pytest]\npython_files = checks.py\n")
+    said = run_calculator(lab, "printf 'NAME = \"calc\"\n\n\ndef double(a):\n    return 2 * a\n' > calc.py")
+
+    assert said.startswith("0:"), said
+    assert "2 tests altered, every one fails, as it has to" in said
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["-c 'import calc; assert \"4\" in calc.double(2)'", "accept.py"])
 def test_a_command_that_passes_with_any_value_needs_review(lab: Lab, command: str) -> None:
     lab.write("calc.py", "")
