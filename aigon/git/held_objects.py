@@ -61,7 +61,7 @@ class HeldObjects:
         for name in broken:
             (objects / name).unlink(missing_ok=True)
         there -= broken
-        mended = self._mend(objects)
+        restored = self._restore_overwritten(objects)
         gone, new = self._held - there, there - self._held
         deleted = bool(gone) and not believe and not self._is_whole(tips)
         back = [_add(self.folder / name, objects / name) for name in sorted(gone) if deleted]
@@ -73,7 +73,7 @@ class HeldObjects:
                 self._note(name, objects / name)
         self._held = self._held | there if deleted else there
         said = f"{sum(back)} files with git's objects were deleted; they were put back"
-        return ((said,) if any(back) else ()) + mended + tuple(self._remove_forged(objects))
+        return ((said,) if any(back) else ()) + restored + tuple(self._remove_forged(objects))
 
     def _remove_forged(self, objects: Path) -> Iterator[str]:
         """Remove what git derived from its objects if it changed and is wrong, as git would believe it."""
@@ -86,7 +86,7 @@ class HeldObjects:
                 yield f"git's {verb} was damaged; it was removed, and git makes it again"
             self._derived[verb] = files
 
-    def _mend(self, objects: Path) -> tuple[str, ...]:
+    def _restore_overwritten(self, objects: Path) -> tuple[str, ...]:
         """Put back what was overwritten in place; return a sentence if anything was."""
         back = lost = 0
         for name, known in tuple(self._copied.items()):

@@ -79,12 +79,15 @@ def test_what_a_hostile_agent_did_is_undone_or_never_happened(
                     timeout=110)  # fmt: skip
     assert ran.code in (0, 4), ran.out + ran.err
     logs = [log for log in lab.root.glob(".aigon/runs/*/001/agent.log") if "cache" in log.read_text()]
-    said = dict(line.split() for line in logs[0].read_text().splitlines() if line.endswith((" open", " denied")))
+    lines = [line.split() for line in logs[0].read_text().splitlines()]
+    said = {words[0]: words[1] for words in lines if len(words) == 2 and words[1] in ("open", "denied")}
     assert tuple(name for name, end in said.items() if end == "open") == REACHED[mechanism], said
     has_copy = mechanism == "namespaces" and can_overlay(lab.home / "state" / "probe")
     assert (lab.home / ".cache/wheel").read_text() == ("mine" if has_copy else "bad\n")
     lab.git("fsck", "--full", "--strict", "--no-reflogs")
     assert lab.git("rev-parse", "rival") == rival and lab.git("merge-base", "main", main) == main
     assert "planted" not in lab.git("log", "--format=%s", "main").splitlines()
-    assert "- [ ] much" in lab.read(OTHER) and "- [ ] much" in lab.git("show", f"main:{OTHER}")
+    assert "- [ ] much" in lab.git("show", f"main:{OTHER}")
+    # From a worktree, without a sandbox, the main checkout's files can be written: people write there, too.
+    assert ("- [ ] much" in lab.read(OTHER)) == (mechanism != "none" or place == "main")
     assert not lab.path(".git/shallow").exists() and not lab.path("ran").exists()
