@@ -12,7 +12,6 @@ from aigon.model.checks import Problem, TestResult
 from aigon.profiles.protection import Protection, Rule
 from aigon.proof import protected_keys
 from aigon.proof.findings import Changed, read_versions
-from aigon.proof.fixtures import fixtures_only
 from aigon.proof.inline_tests import restore_inline_tests
 from aigon.proof.inputs import Inputs
 from aigon.proof.kept_tests import TestFiles
@@ -36,7 +35,8 @@ class BaseVersions:
 
     `name` names the very change. `tree` has the base's versions only, without new tests and new configuration: the
     checks have to pass on it, too. In `with_new_tests` the agent's new tests stay: what commands of criteria may be
-    about. `files` are the touched test files as text.
+    about, with the fixtures of a new conftest.py; `has_new_fixtures` says that there is one, which the base's tests
+    have to pass without. `files` are the touched test files as text.
     """
 
     paths: tuple[str, ...]
@@ -46,6 +46,7 @@ class BaseVersions:
     tree: str
     with_new_tests: str
     files: TestFiles
+    has_new_fixtures: bool
 
 
 def restore_base_versions(
@@ -82,9 +83,7 @@ def restore_base_versions(
             text = protected_keys.copy_keys(before, after, row.path, rule.keys)
             sha = objects.write_blob(git, text.encode("utf-8", "replace")) if text is not None else ""
             restored[row.path] = (row.tree.mode, sha) if sha else None
-        # A test of the agent's own, or fixtures for such tests, which change nothing about how others are run.
-        is_conftest = row.path.rpartition("/")[2] == "conftest.py"
-        if row.base is None and (fixtures_only(after or "") if is_conftest else rule.part == "tests"):
+        if row.base is None and (rule.part == "tests" or _is_conftest(row.path)):
             new_tests.add(row.path)
     for path, text in inputs.programs.items():
         entry = TreeEntry("100644", objects.write_blob(git, text.encode("utf-8", "replace")), path)
@@ -102,7 +101,12 @@ def restore_base_versions(
         without,
         objects.write_tree_with(git, tree, kept) if kept != restored else without,
         files,
+        any(map(_is_conftest, new_tests)),
     )
+
+
+def _is_conftest(path: str) -> bool:
+    return path.rpartition("/")[2] == "conftest.py"
 
 
 def find_lost_tests(

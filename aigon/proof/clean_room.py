@@ -145,6 +145,7 @@ def _run_with_base(bench: ProofBench, touched: BaseVersions) -> tuple[dict[str, 
     commands = criteria.list_commands(job.spec.criteria)
     checks = [check for check in list_deciding(job) if check not in commands]
     results = bench.run(touched.tree, checks, "base-tests") | bench.run(touched.with_new_tests, commands, "base-tests")
+    alone = bench.run(touched.tree, commands, "without-fixtures") if touched.has_new_fixtures else {}
     failed: dict[str, Trouble] = {}
     for check in checks:
         result = results[check.name]
@@ -153,7 +154,10 @@ def _run_with_base(bench: ProofBench, touched: BaseVersions) -> tuple[dict[str, 
         elif not _only_missed_threshold(check, result) and (trouble := find_trouble(job, check, result)):
             failed[check.name] = trouble
     for command in commands:
-        if trouble := _judge_command(bench, touched, command, results[command.name]):
+        trouble = _judge_command(bench, touched, command, results[command.name])
+        if not trouble and command.name in alone:
+            trouble = _judge_alone(bench, command, alone[command.name])
+        if trouble:
             failed[command.name] = trouble
     return failed, results
 
@@ -178,6 +182,14 @@ def _judge_command(bench: ProofBench, touched: BaseVersions, command: Check, res
     # What reads none of the inputs passes here as it did on the tree itself.
     judged = (runs_configured or touched.inputs) and not result.reported
     return find_trouble(bench.job, command, result) if judged else None
+
+
+def _judge_alone(bench: ProofBench, command: Check, result: Result) -> Trouble | None:
+    """Return what speaks against a criterion's command where a new conftest.py is not there: the base's tests in it,
+    or, if it names no tests, its exit."""
+    if lost := bench.find_lost(command, result):
+        return describe_lost(command, lost)
+    return None if result.reported else find_trouble(bench.job, command, result)
 
 
 def _only_missed_threshold(check: Check, result: Result) -> bool:

@@ -94,6 +94,28 @@ touch tests/__init__.py
         """,
     ),
     Agent(
+        "implements it in a conftest that only a command's tests need",
+        """
+        put tests/conftest.py <<'PY'
+        import calc
+
+        setattr(calc, "multiply", lambda a, b: a * b)
+        calc.__all__.append("multiply")
+        PY
+        """,
+        config={"checks": {"tests": {"command": "python3 -c 'import calc'", "role": "build"}}},
+        asks=["it is tested <!-- verify: python3 -m pytest -q tests/test_multiply.py -->"],
+    ),
+    Agent(
+        "forces the outcome of its own tests",
+        f"""
+wrong; put tests/conftest.py <<'PY'{FORCED}PY
+sed 's/assert True/assert calc.multiply(3, 4) == 12/; 1i import calc\\n' tests/test_multiply.py > tests/test_more.py
+""",
+        files={"tests/test_multiply.py": "def test_it():\n    assert True\n"},
+        asks=["it is tested <!-- verify: python3 -m pytest -q tests/test_more.py -->"],
+    ),
+    Agent(
         "catches failures around the call",
         """
         wrong
