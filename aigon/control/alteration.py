@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from aigon.control import go, javascript, python, rust
 from aigon.control.places import AlterableTest, Draw, Place
-from aigon.syntax import Edit, Source, apply_edits, parse
+from aigon.syntax import Edit, Source, apply_edits, language_of, parse
 
 _FINDERS = {
     "python": python.find_tests,
@@ -52,7 +52,7 @@ class Alteration:
         not begin at the root of the project."""
         plain = name.partition("[")[0]
         words = _WORD.findall(plain)
-        titled = [t for t in self._titled if (t.name in name if t.is_open else name.endswith(t.name))]
+        titled = [test for test in self._titled if _can_mean(name, test)]
         longest = max((len(test.name) for test in titled), default=0)
         named = [test for word in dict.fromkeys(words) for test in self._named.get(word, ())]
         meant = [*named, *(test for test in titled if len(test.name) == longest)]
@@ -63,6 +63,16 @@ class Alteration:
 
         best = max(map(fit, meant), default=0)
         return tuple(test for test in meant if fit(test) == best)
+
+
+def _can_mean(name: str, test: AlterableTest) -> bool:
+    """Whether an id can mean a test with a title, of its file if the id begins with one: words stand before the title,
+    and after one that is open. Nothing is told by a title that begins with a value."""
+    file, gap, _ = name.partition("::")
+    if not test.name or (gap and language_of(file) and not f"/{test.path}".endswith(f"/{file}")):
+        return False
+    title = re.escape(test.name) + ("" if test.is_open else "$")
+    return re.search(rf"(?:^|[\s:>]){title}", name) is not None
 
 
 def alter(files: Mapping[str, bytes], seed: str, only: frozenset[str] | None = None) -> Alteration:

@@ -242,3 +242,12 @@ def test_a_compiled_program_is_altered_where_it_decides_by_its_status() -> None:
     assert b"multiply(7, 9), 63)" not in alter_script("accept.rs", rust, "seed")
     assert alter_script("calc.c", b"int add(int a) { return a; }\n", "seed") == b""
     assert alter_script("calc.rs", b"fn f() { assert_eq!(f(), 1); }\n", "seed") == b""
+
+
+def test_an_id_means_a_title_only_where_words_tell_so() -> None:
+    loops = b"for (const one of all) {\n  test(`${one} works`, () => { expect(f(one)).toBe(1); });\n}\n"
+    titled = b"test('a', () => { expect(f(1)).toBe(1); });\ntest('is %i', () => { expect(f(1)).toBe(1); });\n"
+    alteration = alter({"test/loops.test.ts": loops, "test/titled.test.ts": titled}, "seed")
+    ids = ("test/loops.test.ts::f > data", "test/loops.test.ts::a", "test/titled.test.ts::f > a", "f is 5", "banana")
+
+    assert [*alteration.find_altered(ids)] == ["test/titled.test.ts::f > a", "f is 5"]
