@@ -62,8 +62,8 @@ def starts_programs(file: Path) -> bool:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--quick`: two thirds of the tests in a tenth of the time."""
-    parser.addoption("--quick", action="store_true", help="only files of tests that need no repository and no process")
+    """Add `--quick`."""
+    parser.addoption("--quick", action="store_true", help="what needs no repository, starts no program and is not long")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -72,13 +72,20 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return starts_programs(collection_path) or None if quick else None
 
 
-LONG = ("test_arena_tour.py", "test_an_arena.py", "test_tour.py", "test_wheel.py", "test_kinds.py")
-"""Files with tests of many seconds."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Give Hypothesis no deadline, which a busy machine would miss, and few examples with `--quick`."""
+    from hypothesis import settings
+
+    examples = 10 if config.getoption("quick") else 100
+    settings.register_profile("aigon", deadline=None, max_examples=examples)
+    settings.load_profile("aigon")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with what takes longest: at the end it would keep one worker busy while the others have nothing left."""
-    items.sort(key=lambda item: item.path.name not in LONG)
+    if config.getoption("quick"):
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
+    items.sort(key=lambda item: not item.get_closest_marker("long"))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -6,11 +6,14 @@
 import os
 from pathlib import Path
 
+import pytest
+
 from tests import transcript
 from tests.lab import scrubbed
 
 PAGE = Path(__file__).parents[1] / "docs" / "arena.md"
 TOUR = "From init to a merged winner"
+pytestmark = pytest.mark.long
 WAY = (
     "init",
     "feature-create",

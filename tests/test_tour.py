@@ -19,6 +19,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGE = ROOT / "docs" / "getting-started.md"
 SAMPLE, TOUR = "A small project", "From a spec to a merge"
 STEPS = "Your repository, in five steps"
+pytestmark = pytest.mark.long
 WAY = (
     "init",
     "feature-create",

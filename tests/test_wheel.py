@@ -23,6 +23,7 @@ from tests.lab import scrubbed
 ROOT = Path(__file__).parents[1]
 DATA = ("profiles", "templates", ".aigon.example")
 LEFT_OUT = ("aigon", "_editable_impl_aigon", "__editable__", "__pycache__")
+pytestmark = pytest.mark.long
 
 
 def both(*command: str, cwd: Path, env: dict[str, str]) -> tuple[str, str]:

@@ -82,7 +82,7 @@ def sound(seen: TurnReport) -> bool:
     return True
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(stdout=spoiled(), stderr=spoiled(), code=st.sampled_from((0, 1, 41, 144, 173, -9, None)))
 def test_a_spoiled_output_never_raises(stdout: bytes, stderr: bytes, code: int | None) -> None:
     for reader in MODULES:

@@ -23,6 +23,7 @@ REPEATED = (
     b"- ",
 )
 CLOSELY = ("spec", "diff", "secrets")
+pytestmark = pytest.mark.long
 
 
 @pytest.mark.parametrize("name", CLOSELY)

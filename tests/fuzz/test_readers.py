@@ -35,7 +35,7 @@ def attempted(target: Target, examples: int) -> None:
     """The same inputs in every run."""
 
     @settings(
-        max_examples=examples, derandomize=True, database=None, deadline=None,
+        max_examples=examples, derandomize=True, database=None,
         suppress_health_check=list(HealthCheck), phases=(Phase.generate, Phase.shrink),
     )  # fmt: skip
     @given(inputs(target))

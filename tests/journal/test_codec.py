@@ -10,7 +10,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aigon.errors import Exit
@@ -63,13 +63,11 @@ def small() -> Event:
     return CheckFinished(at="2026-11-20T10:16:02+00:00", number=1, finding=finding)
 
 
-@settings(deadline=None)
 @given(EVENTS)
 def test_every_event_comes_back_as_it_was(event: Event) -> None:
     assert there_and_back(event) == event
 
 
-@settings(deadline=None)
 @given(EVENTS)
 def test_every_event_is_one_ascii_line_that_names_itself(event: Event) -> None:
     line = codec.dumps(event)
@@ -77,7 +75,6 @@ def test_every_event_is_one_ascii_line_that_names_itself(event: Event) -> None:
     assert json.loads(line)["event"] == event.event
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(categories=["Cs", "Ll", "So"]), min_size=1))
 def test_a_lone_surrogate_becomes_a_question_mark(text: str) -> None:
     document = json.loads(codec.dumps(Notice(at="", text=text)))

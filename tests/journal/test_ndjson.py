@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from aigon.errors import Exit
 from aigon.journal.codec import decode
@@ -50,7 +50,6 @@ def test_every_event_is_a_line_with_the_version_of_the_schema() -> None:
     assert {line["schema_version"] for line in lines} == {1}
 
 
-@settings(deadline=None)
 @given(EVENTS)
 def test_whatever_an_event_holds_it_is_one_line_of_json(event: Event) -> None:
     (line,) = written(event)

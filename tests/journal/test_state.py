@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from functools import reduce
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aigon.errors import Exit
@@ -199,7 +199,6 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
 )
 
 
-@settings(deadline=None)
 @given(st.lists(EVENTS, max_size=12))
 def test_events_that_went_through_the_journal_fold_to_the_same_state(events: list[Event]) -> None:
     written = [codec.decode(json.loads(codec.dumps(event))) for event in events]

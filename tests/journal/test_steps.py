@@ -163,7 +163,7 @@ def test_no_text_of_an_agent_can_break_a_step(turn: Turn, tools: tuple[str, ...]
     assert sum(child.type == "link_open" for child in inline) == 2
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.text(alphabet="`#\n a", max_size=60))
 def test_headings_are_found_in_whatever_a_prompt_is_and_quickly(text: str) -> None:
     assert len(extract_headings(text * 50)) <= (text * 50).count("#")

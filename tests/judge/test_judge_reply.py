@@ -54,7 +54,7 @@ def test_a_criterion_that_is_left_out_does_not_harm_the_others() -> None:
     assert isinstance(against[1], str) and isinstance(against[2], reply.Refutation)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.text() | st.recursive(st.none() | st.integers(), st.lists).map(json.dumps))
 def test_no_text_at_all_breaks_the_reading(text: str) -> None:
     assert isinstance(reply.parse_decisions(text, [1])[1], str)

@@ -15,6 +15,7 @@ from tests.loop.rivals import CHEAT, QUICK, STEADY, agents, project, worktree
 ONE_TURN = 'echo "by $AIGON_SLOT" > done.txt'
 TWO_TURNS = f'if [ "$AIGON_ITERATION" = 1 ]; then touch half.txt; else {ONE_TURN}; fi'
 ALL = ("--agent", "quick", "--agent", "steady", "--agent", "cheat")
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture

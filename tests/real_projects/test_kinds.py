@@ -7,6 +7,8 @@ from tests.real_projects import tools
 from tests.real_projects.kind import every
 from tests.real_projects.proof import show
 
+pytestmark = pytest.mark.long
+
 
 def _all() -> list[object]:
     """Those that need more than what is here already are asked for by `-m slow`, or by the command."""

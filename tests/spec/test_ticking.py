@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from aigon.errors import AigonError
 from aigon.spec.document import parse_spec, read_known_failures, tick_boxes
 
-quick = settings(max_examples=80, deadline=None)
+quick = settings(max_examples=80)
 
 # What a naive reader stumbles over: characters that str.splitlines() breaks at, regular expression replacements,
 # bytes that only look like boxes.

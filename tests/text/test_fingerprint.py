@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from aigon.text.fingerprints import combine_fingerprints, fingerprint, normalise, strip_escapes
 
-quick = settings(max_examples=80, deadline=None)
+quick = settings(max_examples=80)
 
 PIECES = [
     "\x1b",

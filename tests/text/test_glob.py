@@ -23,7 +23,7 @@ def test_a_pattern_means_these_paths_and_no_others(pattern: str, means: list[str
     assert [path for path in (*means, *means_not) if is_match(pattern, path)] == means
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(st.sampled_from(PIECES), max_size=6), st.text("ab/.{},", max_size=6))
 def test_what_is_told_from_its_text_alone_is_what_the_expression_says(pieces: list[str], path: str) -> None:
     pattern = "".join(pieces)

@@ -87,7 +87,6 @@ def test_what_a_loop_did_not_say_itself_is_said_for_it() -> None:
     ]
 
 
-@settings(deadline=None)
 @given(EVENTS)
 def test_whatever_an_event_holds_its_line_is_one_and_printable(event: Event) -> None:
     for text in lines(begin(), sent("cx", event))[1:]:
@@ -151,7 +150,6 @@ def test_an_arena_that_cannot_begin_has_its_end_as_the_last_line_too() -> None:
     assert last["error"]["hint"] == "aigon board"
 
 
-@settings(deadline=None)
 @given(EVENTS)
 def test_events_are_read_back_as_they_were_written(event: Event) -> None:
     read = parse_event_line(json.dumps(to_ndjson(event)).encode())
@@ -251,7 +249,7 @@ def test_text_of_others_cannot_steer_the_terminal() -> None:
     assert all(line.isprintable() for line in drawn(now)) and "pwned" not in "".join(drawn(now))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(1, 60), st.integers(20, 120), st.integers(1, 30), st.integers(0, 4))
 def test_a_frame_is_never_higher_or_wider_than_the_terminal(height: int, width: int, count: int, notices: int) -> None:
     lanes = [replace(LANES[0], candidate=_named(f"cc-{number}")) for number in range(count)]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from aigon.journal.events import (
     CheckFinished,
@@ -85,7 +85,6 @@ def test_a_run_reads_as_one_line_per_event() -> None:
     assert "".join(lines[-5:]) == LAST_LINES
 
 
-@settings(deadline=None)
 @given(EVENTS)
 def test_a_line_is_printable_and_never_too_long_whatever_an_event_holds(event: Event) -> None:
     (text,) = written(event)

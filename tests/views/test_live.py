@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.text import Text
 
@@ -174,7 +174,6 @@ def test_a_closed_view_stays_closed() -> None:
     assert play(["-c", program]).screen.shown() == []
 
 
-@settings(deadline=None)
 @given(
     st.integers(1, 60), st.integers(20, 120), st.integers(0, 30), st.integers(0, 50), st.integers(0, 5), st.booleans()
 )

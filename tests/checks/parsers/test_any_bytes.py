@@ -32,7 +32,7 @@ OF_ONE_FORMAT = (
 )
 """Parsers that rightly read each other's captures. JUnit XML needs no mention: whoever reads it reads everybody's."""
 JUNIT = re.compile(rb"\s*(?:<\?xml[^>]*\?>\s*)?<testsuites?\b")
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
 
 def for_each(names: tuple[str, ...], check: Callable[[str], None]) -> None:

@@ -113,6 +113,7 @@ def test_files_that_look_like_records_of_aigon_are_reviewed_where_they_claim_res
     assert not seen("forged", new("docs/features.md", "# Features\n", "other"), messages=("docs: what aigon does",))
 
 
+@pytest.mark.long
 def test_compiled_code_endless_lines_and_unpacked_code_are_reviewed_in_the_product() -> None:
     packed = base64.b64encode(b"print(1)").decode()
     for path, text in {

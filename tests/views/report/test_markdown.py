@@ -42,7 +42,7 @@ WORDS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.one_of(WORDS, st.text(max_size=6)), min_size=1, max_size=6))
 def test_whatever_stands_in_any_field_no_element_and_no_link_comes_of_it(parts: list[str]) -> None:
     word = "".join(parts)

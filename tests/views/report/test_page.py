@@ -157,7 +157,7 @@ MARKUP = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.one_of(MARKUP, st.text(max_size=8)), min_size=1, max_size=6))
 def test_whatever_stands_in_any_field_the_page_is_made_of_the_same_elements(parts: list[str]) -> None:
     word = "".join(parts)
