@@ -20,6 +20,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from tests.lab import make_environment
+
 MOST_FILES = 20
 MOST_LINES = 400
 """A commit with more is a release or a new layout, hardly one feature."""
@@ -130,7 +132,7 @@ def implement_feature(
 ) -> subprocess.CompletedProcess[str]:
     """Run one iteration of the feature by aigon, which `program` makes of this Python."""
     home = folder / "home"
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    path = os.pathsep.join([f"{make_environment()}/bin", os.environ.get("PATH", os.defpath)])
     env = {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "AIGON_STATE_HOME": str(home / "state")}
     options = ("--loop", "--max-iterations", "1", "--accept-passing", "--sandbox", sandbox, "--judge", "none", "--json")
     argv = [sys.executable, *program, "feature-implement", "1", *options]

