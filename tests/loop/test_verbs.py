@@ -105,6 +105,9 @@ def test_init_configures_a_program_of_ones_own(lab: Lab) -> None:
     assert lab.aigon("init", "--no-commands", "--agent", "mine=./agent.sh --fast 'a b'").code == 0
     agents = json.loads(lab.read(".aigon/config.json"))["agents"]
     assert agents == {"mine": {"adapter": "command", "command": ["./agent.sh", "--fast", "a b"]}}
+    lab.write("agent.sh", "#!/bin/sh\n")
+    done = lab.aigon("init", "--no-commands", "--commit")
+    assert "agent.sh" in touched(lab), done.out + done.err  # the work tree would not be clean, and a worktree lack it
     again = lab.aigon("init", "--agent", "other=./other.sh")
     assert again.code == 2 and 'Add there: "agents": {"other"' in again.err
     assert lab.aigon("init", "--agent", "other").code == 2
