@@ -124,7 +124,7 @@ def resolve_types(names: Sequence[str], root: Path | None, config: Config) -> tu
             raise usage(f"There is no agent called {name!r}", where="AGENT", hint=hint)
         if not kind.commands:
             hint = f"These do: {able}"
-            raise usage(f"{kind.title} reads no commands of a person's own", where=kind.name, hint=hint)
+            raise usage(f"{kind.title} has no custom commands", where=kind.name, hint=hint)
         found[kind.name] = kind
     return tuple(found.values())
 
@@ -174,7 +174,7 @@ def _locate_command(name: str, kind: AgentType, place: InstallTarget) -> tuple[P
     if _is_in_home(kind.commands):
         return place.home / path[2:], place.home
     if place.root is None:
-        what = f"{kind.title} reads its commands in a repository, and this is none"
+        what = f"{kind.title} reads its commands from a repository, and this is not one"
         raise environment(what, where=str(Path.cwd()), hint="Go to your repository")
     return place.root / path, place.root
 

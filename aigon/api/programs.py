@@ -81,7 +81,7 @@ def _await_start(process: RunningProgram, output: Path, feature: str, deadline: 
         if exited:
             raise _unheard(process, data)
         if time.monotonic() > deadline:
-            hint = f"It goes on as process {process.pid}; aigon feature-status {feature} shows where it stands"
+            hint = f"It continues as process {process.pid}; aigon feature-status {feature} shows where it stands"
             raise environment(f"Nothing was heard of the run of feature {feature}", hint=hint)
         time.sleep(_POLL)
 
@@ -106,7 +106,7 @@ def _error(document: Mapping[str, Any]) -> AigonError:
 
 def _unheard(process: RunningProgram, words: bytes) -> AigonError:
     """The error of a program that ended without a document: its exit code and its last line."""
-    lines = words.decode(errors="replace").strip().splitlines() or ["it said nothing"]
+    lines = words.decode(errors="replace").strip().splitlines() or ["it printed nothing"]
     code = process.returncode if process.returncode in set(Exit) else int(Exit.INTERNAL)
     first = next((line for line in lines if line.startswith("aigon: ")), lines[-1]).removeprefix("aigon: ")
     return AigonError(first.rstrip("."), code=Exit(code))

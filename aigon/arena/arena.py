@@ -222,4 +222,4 @@ class _Arena:
         try:
             getattr(self._observer, call)(*arguments)
         except Exception:
-            logging.getLogger("aigon").exception("an observer failed; the arena goes on")
+            logging.getLogger("aigon").exception("an observer failed; the arena continues")

@@ -76,9 +76,9 @@ def choose_dependencies(
         setup = next(makers, None)
         if setup is None:
             raise environment(
-                f"{place} is not what it was before the first turn, and nothing says how to make it anew",
+                f"{place} has changed since the first turn, and no command is known that rebuilds it",
                 where=place,
-                hint='Say how in .aigon/config.json: "proof": {"setup": "COMMAND"}, or "proof": "in-place"',
+                hint='Name one in .aigon/config.json: "proof": {"setup": "COMMAND"}, or "proof": "in-place"',
             )
         due.append(setup)
     return Dependencies(tuple(lent), due=tuple(due))

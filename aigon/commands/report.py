@@ -42,5 +42,5 @@ def _opened(file: Path | None) -> str:
         return "Not opened: it is in no file. Name one: --output FILE"
     screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform == "darwin"
     if not (screen and sys.stdout.isatty()):
-        return "Not opened: there is no display and terminal here. Open the file where there is one"
+        return "Not opened: there is no display or terminal here. Open the file yourself"
     return "Opened in a browser" if webbrowser.open(file.as_uri()) else "Not opened: no browser was found"

@@ -49,7 +49,7 @@ class Numbers(click.ParamType[tuple[int, ...]]):
     help="Choose whose model proposes; none: plain rules alone, at no cost.",
 )
 @click.option("--timeout", type=Duration(), default="60s", show_default=True, help="Give each command this long.")
-@click.option("--run-all", is_flag=True, help="Run proposed commands that may do more than look, too.")
+@click.option("--run-all", is_flag=True, help="Also run proposed commands that may change something.")
 @click.option("--yes", "-y", is_flag=True, help="Write what is sure or likely and fails now, without asking.")
 @json_option
 def command(
@@ -108,7 +108,7 @@ def command(
 
 def _may_run(commands: Sequence[str]) -> bool:
     listed = "\n".join(f"  {line}" for line in commands)
-    print(f"These may do more than look:\n{listed}", file=sys.stderr)
+    print(f"These may change something:\n{listed}", file=sys.stderr)
     return confirm("Run them now, to see how they stand?")
 
 

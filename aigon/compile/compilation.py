@@ -146,5 +146,5 @@ def _render_proposal(row: CompiledCriterion) -> Iterator[str]:
         yield f"     propose: {render_comment(proposal.annotation)}"
     if trial.base != "not run" or trial.detail:
         detail = fold(trial.detail)
-        words = {"green": VACUOUS, "red": "red, so it can show the feature", "error": "it does not run"}
+        words = {"green": VACUOUS, "red": "fails now, so it can show the feature", "error": "it does not run"}
         yield f"     now: {f'{words[trial.base]} ({detail})' if trial.base in words else f'not run: {detail}'}"

@@ -105,7 +105,7 @@ def _choose_proposals(
             proposals[number] = proposal
     for number, proposal in proposals.items():
         if absent := absent_files(proposal.script, lambda path: (root / path).exists()):
-            reason = f"{proposal.reason}; {absent[0]} is not there yet, so the agent would write its own proof"
+            reason = f"{proposal.reason}; {absent[0]} does not exist yet, so the agent would write its own proof"
             proposals[number] = replace(proposal, confidence="guess", reason=reason)
     return proposals, notes
 
@@ -156,7 +156,7 @@ def _try_proposals(
     if checks:
         say(f"Running {len(checks)} command{'s' if len(checks) > 1 else ''} on the files as they are ...")
     ran = run_here(checkout, prepared, checks, timeout)
-    unknown = TrialResult(detail="nobody knows that this command only looks")
+    unknown = TrialResult(detail="this command may change something")
     return [
         _add_trial(row, _read_trial(criteria[number], ran))
         if (number := row.criterion.number) in criteria

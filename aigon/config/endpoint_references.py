@@ -85,7 +85,7 @@ def parse_source(text: str) -> ValueSource:
         if name and name != text:
             return ValueSource(kind, (name,))
     if not text.startswith("$"):
-        raise ValueError(f"{text!r} is none of $.name, headers.NAME and cookies.NAME")
+        raise ValueError(f"{text!r} is not one of $.name, headers.NAME and cookies.NAME")
     steps: list[PathStep] = []
     at = 1
     while at < len(text):

@@ -82,7 +82,7 @@ def _check_path(value: str) -> str:
 def _check_headers(value: dict[str, Any]) -> dict[str, Any]:
     for name, each in value.items():
         if not _TOKEN.fullmatch(name):
-            raise make_error(f"has a name that is none of a header: {name!r}")
+            raise make_error(f"has an invalid header name: {name!r}")
         if isinstance(each, str) and re.search(r"[\r\n\0]", each):
             raise make_error(f"has a line break in {name}")
     return value
@@ -102,7 +102,7 @@ def _check_sources(value: dict[str, str]) -> dict[str, str]:
 def _check_variables(value: dict[str, str]) -> dict[str, str]:
     for name, each in value.items():
         if not name or "=" in name or "\0" in name + each:
-            raise make_error(f"has a name that is none of a variable: {name!r}")
+            raise make_error(f"has an invalid variable name: {name!r}")
     return value
 
 

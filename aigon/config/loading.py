@@ -138,7 +138,7 @@ def _refuse_duplicate_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(pairs)
     if len(document) != len(pairs):
         ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key {key[:80]!r} stands twice in one object")
+        raise ValueError(f"the key {key[:80]!r} occurs twice in one object")
     return document
 
 

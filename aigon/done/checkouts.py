@@ -76,7 +76,7 @@ def move_branch(main: Checkout, branch: str, commit: str, old: str) -> None:
         return
     with open_branch(main, branch) as place:
         if place.head != old:
-            raise environment(f"The branch {branch} moved meanwhile", where=str(place.root), hint="Run it again")
+            raise environment(f"The branch {branch} has moved", where=str(place.root), hint="Run it again")
         place.git(*NO_HOOKS, "reset", "-q", "--keep", commit)
 
 
@@ -149,7 +149,7 @@ def _restore_target(main: Checkout, found: UnfinishedMerge) -> None:
         save_commit_aside(main, found.branch, main.git("commit-tree", tree, "-p", "HEAD", "-m", "half a merge"))
     if main.ask(*NO_HOOKS, "reset", "-q", "--merge") is None or main.changed():
         raise environment(
-            f"A merge of {found.branch} into {found.target} broke off here, and files were changed since",
+            f"A merge of {found.branch} into {found.target} was interrupted here, and files have changed since",
             where=", ".join(main.changed()[:5]),
             hint="Commit or stash what is yours, then run it again",
         )

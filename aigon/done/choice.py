@@ -110,7 +110,7 @@ def resolve_agent(main: Checkout, candidates: Sequence[Candidate], wanted: str) 
     if chosen := find_candidate(candidates, wanted):
         return chosen
     listed = ", ".join(f"{each.label} ({fold(each.agent, 80)})" for each in candidates)
-    what = f"'{fold(wanted)}' is none of the agents of feature {candidates[0].feature}"
+    what = f"'{fold(wanted)}' is not an agent of feature {candidates[0].feature}"
     raise usage(what, hint=f"There are: {listed}")
 
 
@@ -221,7 +221,7 @@ def commit_done(main: Checkout, tip: str, feature: Feature) -> tuple[Feature, st
         return feature, tip
     target = feature.at("done")
     if is_done(main, tip, feature):
-        raise usage("Another spec stands in the way", where=target, hint="Rename or remove one of the two")
+        raise usage("Another spec is in the way", where=target, hint="Rename or remove one of the two")
     git = bookkeeping.open_own_git(main)
     entry = objects.list_entries(git, tip, [feature.path])[feature.path]
     tree = objects.write_tree_with(git, tip, {feature.path: None, target: (entry.mode, entry.sha)})

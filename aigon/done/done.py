@@ -36,7 +36,7 @@ from aigon.process.running import loop_lock
 from aigon.run.authority import require_person
 from aigon.spec import files
 
-MERGED_BEFORE = "merged before, by a run that broke off after it"
+MERGED_BEFORE = "merged before, by a run that was interrupted afterwards"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def _land(errand: Errand, proven: Landing) -> DoneResult:
     has_grown = grown.tip != proven.tip
     if not request.pr and (request.how == "rebase" or has_grown):
         _move_branch_along(landing, proven.tip)
-    proof = "proven anew, on what it came to" if anew or has_grown else "proven by its last run"
+    proof = "proven again, on the merge result" if anew or has_grown else "proven by its last run"
     proof = "not proven (--force)" if request.force else proof
     adopted = tuple(f"{adoption.whose.label}:{adoption.path}" for adoption in adoptions)
     return DoneResult(

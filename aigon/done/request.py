@@ -84,7 +84,7 @@ def retire_candidate(main: Checkout, home: Path, candidate: Candidate, *, keep: 
     if tip and main.ask("update-ref", "-d", f"refs/heads/{candidate.branch}", tip) is not None:
         gone = (*gone, "branch")
     elif tip:
-        why = "its branch moved meanwhile"
+        why = "its branch has moved"
     return Retirement(candidate.label, candidate.branch, ref, candidate.path, removed=True, why=why, gone=gone)
 
 

@@ -135,9 +135,7 @@ def format_line(document: str) -> bytes:
 def damage_error(what: str, where: str, feature: str = "", how: str = "damaged") -> AigonError:
     """Return the error that a record is damaged, or `how` else it is, and how to repair it."""
     hint = f"aigon doctor --repair{f' {feature}' if feature else ''}"
-    return environment(
-        f"{what} is {how}", where=where, hint=f"{hint}   # keeps what there is, and makes of it what can be made"
-    )
+    return environment(f"{what} is {how}", where=where, hint=f"{hint}   # keeps the file, and rebuilds what it can")
 
 
 def read_journal_end(path: Path, size: int, mark: bytes) -> list[bytes]:

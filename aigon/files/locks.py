@@ -132,7 +132,7 @@ def hold_lock(path: Path, what: str) -> Iterator[None]:
         raise _taken(what, read_holder(holder)) from None
     except OSError as error:
         hint = "Make it writable, or point AIGON_STATE_HOME at a folder that is"
-        raise environment(f"No lock can be had: {error.strerror}", where=str(path), hint=hint) from error
+        raise environment(f"No lock could be taken: {error.strerror}", where=str(path), hint=hint) from error
     try:
         if other := find_living_holder(holder):  # its lock was deleted by hand, which frees nothing
             raise _taken(what, other)

@@ -77,7 +77,7 @@ def _join_lines(words: Iterable[str]) -> bytes:
 
 
 def _take_last_line(err: bytes) -> str:
-    return (err.decode(errors="replace").strip().splitlines() or ["git said nothing"])[-1]
+    return (err.decode(errors="replace").strip().splitlines() or ["git printed nothing"])[-1]
 
 
 def take_large_files(theirs: Path, ours: Path) -> Iterator[str]:

@@ -162,7 +162,7 @@ class GitLocks:
         if who := describe_holder(lock) or self._living_git():
             return f"git's lock {name} came during the turn, and {who} may hold it: it is left"
         if _identify_lock(lock) != identity:
-            return f"git's lock {name} came during the turn, and somebody is using it: it is left"
+            return f"git's lock {name} appeared during the turn and is in use: it stays"
         place = move_aside(lock, self.displaced)
         return f"a git command of the turn ended without its lock {name}; nobody holds it, so it was moved to {place}"
 

@@ -129,7 +129,7 @@ class Checkout:
             said = (error.stderr or error.stdout or "").strip().removeprefix("stderr: '").rstrip("'")
             what = f"git {name_command(arguments)} failed"
             lack = explain_git_error(what, said, (self.root, self.common_dir, self.git_dir))
-            silent = f"It ended with {error.status} and said nothing"
+            silent = f"It ended with {error.status} and printed nothing"
             if error.status == -signal.SIGXFSZ:
                 silent = "It wrote more into a file than is allowed here: raise the limit (ulimit -f unlimited)"
             raise lack or environment(what, where=str(self.root), hint=said or silent) from error

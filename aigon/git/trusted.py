@@ -214,7 +214,7 @@ def _list_attribute_files(checkout: Checkout) -> str:
         if "index file" not in error.hint and "bad signature" not in error.hint:
             raise
         index = checkout.git_dir / "index"
-        hint = f"rm {index} && git reset -q   # makes it anew, your files stay as they are\n{error.hint}"
+        hint = f"rm {index} && git reset -q   # rebuilds it; your files stay as they are\n{error.hint}"
         raise environment("git cannot read the index of this checkout", where=str(index), hint=hint) from None
 
 

@@ -121,7 +121,7 @@ class Workspace(PrivateIndex):
     def publish(self, commit: str, old: str) -> None:
         """Move the branch from `old` to `commit` and make the checkout's index agree with it.
 
-        Raises AigonError (exit 7) if the branch moved meanwhile (both commits are kept), if git could not move it, or
+        Raises AigonError (exit 7) if the branch has moved (both commits are kept), if git could not move it, or
         if another git holds the index for longer than 10 s (before the branch moves).
         """
         with lock_index(self._checkout_index, self._index) as lock:

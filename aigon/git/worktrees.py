@@ -75,7 +75,7 @@ def add_worktree(checkout: Checkout, path: Path, branch: str, base: str, sparse:
             _forget_record(checkout, record)
     if path.is_symlink() or path.is_file() or (path.is_dir() and any(path.iterdir())):
         raise environment(
-            "Something stands where a worktree belongs, and aigon did not put it there",
+            "Something is where a worktree belongs, and aigon did not put it there",
             where=str(path),
             hint=f"Look at it, then move it away: mv {quote(str(path))} {quote(f'{path}.old')}",
         )
@@ -98,7 +98,7 @@ def fill_worktree(checkout: Checkout, path: Path, sparse: Sequence[str] = ()) ->
 def _forget_record(checkout: Checkout, record: WorktreeRecord) -> None:
     if record.locked:
         raise environment(
-            f"The worktree {record.path} is locked and its folder is not there: {record.locked}",
+            f"The worktree {record.path} is locked and its folder is missing: {record.locked}",
             where=str(record.path),
             hint=f"Bring it back, or give it up: git worktree unlock {record.path}",
         )

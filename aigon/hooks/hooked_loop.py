@@ -181,7 +181,7 @@ def _run_one(run: HookedRun, hook: Hook, text: bytes) -> Iterator[HookRan | Noti
     if vetoed:
         lines = result.output.strip().splitlines()
         reason = "took too long" if result.status == "timed_out" else lines[-1] if lines else "failed"
-        stop.veto(f"{result.point} ({result.name}) does not let it go on: {reason}")
+        stop.veto(f"{result.point} ({result.name}) vetoed the run: {reason}")
     yield replace(result, veto=vetoed)
     if blocked := explain_block(hook, context, result):
         yield Notice(World.now(), blocked, "warning")

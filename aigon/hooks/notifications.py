@@ -118,7 +118,7 @@ def _await_answer(answer: "SimpleQueue[str]", end: float, hurried: Callable[[], 
 
 def _log_failure(target: NotifyTarget, why: str) -> None:
     if why:
-        logging.getLogger("aigon").warning("%s could not be told how the run ended: %s", target.name, fold(why))
+        logging.getLogger("aigon").warning("%s could not be notified of the end of the run: %s", target.name, fold(why))
 
 
 def build_document(event: RunFinished, state: State) -> dict[str, object]:
@@ -163,7 +163,7 @@ def describe_notify_problems(config: Sequence[NotifyConfig], context: HookContex
     for number, each in enumerate(config):
         name = f"notify[{number}]"
         if each.to is None and each.webhook is None and not each.command:
-            yield f"{name} tells nobody: name a service (to), or give it a webhook or a command"
+            yield f"{name} notifies nobody: name a service (to), or give it a webhook or a command"
         if each.to is not None and (reason := explain_unusable_service(each.to, context.env)):
             yield f"{name}.to cannot be used: {reason}"
         if each.webhook is not None and (reason := explain_unusable_address(each.webhook, context.env)):
@@ -184,7 +184,7 @@ def _list_targets(name: str, each: NotifyConfig, context: HookContext) -> Iterat
 
         def tell(body: bytes, seconds: float) -> str:
             result = run_hook(program, context, body, 0, at_most=seconds)
-            why = f"{result.status.replace('_', ' ')}: {result.output or 'it said nothing'}"
+            why = f"{result.status.replace('_', ' ')}: {result.output or 'it printed nothing'}"
             return "" if result.status == "ok" else why
 
         yield NotifyTarget(f"{name}.command", tell, seconds, on)
@@ -219,7 +219,7 @@ def explain_unusable_address(given: str, env: Mapping[str, str]) -> str:
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 0) >= 0
     except ValueError:
         usable = False
-    return "" if usable else "its address is none that begins with https:// or http:// and names a host"
+    return "" if usable else "its address has to begin with https:// or http:// and to name a host"
 
 
 def post_document(url: str, body: bytes, seconds: float) -> str:

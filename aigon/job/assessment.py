@@ -113,7 +113,7 @@ def require_untouched(assessment: Assessment) -> None:
         raise environment(
             "The checks change files that git holds, so what they pass on is never what is committed",
             where=few_paths(changed),
-            hint="See what with `git diff`. Let them only look (--check), or run on a copy: "
+            hint="See what with `git diff`. Let them only check (--check), or run on a copy: "
             '"checks": {"NAME": {"writes": ["."]}} in .aigon/config.json. Then `git restore .`, and run again',
         )
 
@@ -144,5 +144,5 @@ def require_room(meter: Meter, assessment: Assessment) -> None:
         raise ResourceShortage(
             f"Checks failed while {what}{least}, so nothing was decided",
             where=f"{volume.place} ({volume.holds})",
-            hint=f"{do}, then run again with --resume: the work is looked at anew, and no turn is paid for that",
+            hint=f"{do}, then run again with --resume: the work is assessed again, without a paid turn",
         )

@@ -81,7 +81,7 @@ def hold_ledger(path: Path) -> Iterator[None]:
         with FileLock(path.with_suffix(".lock"), timeout=LEDGER_PATIENCE):
             yield
     except Timeout:
-        hint = "End the aigon that hangs, then go on with --resume"
+        hint = "End the aigon process that hangs, then continue with --resume"
         raise environment("The arena's ledger is locked", where=str(path), hint=hint) from None
 
 
@@ -208,7 +208,7 @@ class Ledger(Attendant):
         damaged = environment(
             "The arena's ledger is damaged, and the journals do not say what was spent",
             where=str(self._path),
-            hint="Start the arena anew; what was spent so far then counts no longer",
+            hint="Start the arena again; what was spent so far then no longer counts",
         )
         told = self._others.told
         if told is None:

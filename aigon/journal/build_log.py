@@ -27,8 +27,8 @@ MAX_CHARS = 200
 _HEAD = """\
 # Build log
 
-Written by aigon after each iteration: who worked, what it changed, what the checks came to, what it took. What stands
-in `code` comes from files, tools and agents.
+Written by aigon after each iteration: who worked, what it changed, how the checks ended, what it took. Text in `code`
+comes from files, tools and agents.
 """
 _COLUMNS = ("iteration", "begun", "by", "turn", "took", "changed", "checks", "tests", "criteria", "", "cost")
 
@@ -94,10 +94,10 @@ def _list_details(attempt: Attempt) -> Iterator[str]:
     if attempt.waited:
         yield f"- Waited for a usage limit or an overload: {format_duration(attempt.waited)}"
     if attempt.detail:
-        yield f"- Said of its end: {code_span(attempt.detail, MAX_CHARS)}"
+        yield f"- Reported end: {code_span(attempt.detail, MAX_CHARS)}"
     if attempt.judged:
         name = f", failure {code_span(attempt.fingerprint, 20)}" if attempt.fingerprint else ""
-        yield f"- Looked at: {format_timestamp(attempt.looked_at)}{name}"
+        yield f"- Assessed: {format_timestamp(attempt.looked_at)}{name}"
     yield from (f"- {_describe_check(check)}" for check in attempt.checks)
     for each in attempt.open:
         yield f"- Criterion {each.criterion}, {VERDICT_WORDS[each.status]}: {code_span(each.reason, MAX_CHARS)}"

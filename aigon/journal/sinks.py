@@ -81,7 +81,7 @@ def log_failures() -> Iterator[None]:
     except OSError as error:  # a full disk is reported by the sinks that must write
         logging.getLogger("aigon").warning("something for people could not be written: %s", error.strerror)
     except Exception:
-        logging.getLogger("aigon").exception("an observer failed; the run goes on")
+        logging.getLogger("aigon").exception("an observer failed; the run continues")
 
 
 class BackgroundObservers:

@@ -64,7 +64,7 @@ def render_turn_end(turn: Turn, at: str, output_file: str, *, again: bool) -> st
     mark = "###" if again else "##"
     parts = [
         f"{mark} What it said",
-        "A claim, shown for people. It is no evidence, and no other turn is told of it.",
+        "A claim, shown to people. It is not evidence, and no other turn sees it.",
         code_block(clip(turn.said, MAX_SAID_CHARS)) if turn.said.strip() else "Nothing.",
         f"{mark} Tools it used",
         *_list_tools(turn.tools),

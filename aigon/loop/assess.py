@@ -213,7 +213,7 @@ def _check_git(
         yield Notice(world.now(), f"The checks changed files that git holds: {few_paths(changed)}", "warning")
         summary = (
             f"the checks changed files that the commit holds ({few_paths(changed)}), so what they saw is not what it "
-            "holds: have the checks only look or write elsewhere, or let git ignore the file (and `git rm --cached` it)"
+            "holds: let the checks only check or write elsewhere, or let git ignore the file (and `git rm --cached` it)"
         )
         problems = tuple(Problem("changed while the checks ran", path, rule=CHANGED) for path in changed[:20])
         return (_fail_git(summary, problems, [("git", "changed", path) for path in changed]),)

@@ -74,7 +74,7 @@ def read_iteration_numbers(text: str) -> list[int]:
 
 def _describe_turn(turn: Turn | None, rung: str) -> Iterator[str]:
     if turn is None:
-        yield "- Agent: none, this is a look at what was there"
+        yield "- Agent: none, this assesses what was there"
         return
     model = f", model {code_span(turn.model, 80)}" if turn.model else ""
     yield f"- Agent: {code_span(turn.agent, 80)}{model}"

@@ -63,7 +63,7 @@ def ask_about_open(
     if not waiting or settings is None or world.stop.now:
         return tuple(verdicts)
     if red := [f.title for f in findings if f.status != "pass" and f.check not in job.demand.known_failures]:
-        why = f"not judged while checks are red ({', '.join(red)})"
+        why = f"not judged while checks fail ({', '.join(red)})"
         return tuple(replace(v, reason=why) if v.criterion in waiting else v for v in verdicts)
     work, asked = world.workspace, [each for each in job.spec.criteria if each.number in waiting]
     diffs = diff_trees(work.trusted, job.base_commit, work.tree(), job.own_files, selection.is_hidden_by_name)

@@ -83,8 +83,8 @@ def fill_template(
         "APPROACH": approach.strip(),
         "MEMORY": memory.strip(),
         "PROMISE": _render_completion(job.promises, limit),
-        "DIGEST": f"## What the last look found\n\n{digest.strip()}" if digest.strip() else "",
-        "LOGS": f"The whole output of the last look is in {code_span(logs, 1000)}."
+        "DIGEST": f"## What the last assessment found\n\n{digest.strip()}" if digest.strip() else "",
+        "LOGS": f"The whole output of the last assessment is in {code_span(logs, 1000)}."
         if logs and logs not in digest
         else "",
     }

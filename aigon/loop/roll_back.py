@@ -70,7 +70,7 @@ def roll_back_if_wanted(job: Job, world: World, outcome: Outcome, state: State) 
     there = describe_target(target, state)
     question = f"The best iteration commit is {there}: {reason}. Go back to it? What came after it is saved aside."
     if policy.wanted == "ask" and not policy.confirm(question):
-        text = f"the branch stays as it is because nobody said yes; its best iteration commit is {there}"
+        text = f"the branch stays as it is since nobody confirmed; its best iteration commit is {there}"
         return (yield Notice(world.now(), text))
     what = f"what came after {best.name_assessment(target)}"
     commit = _commit_all(workspace, tip, f"aigon: parked {what}\n")
@@ -161,6 +161,6 @@ def restore_work_tree(workspace: Workspace, tip: str, now: str) -> list[Event]:
     notices: list[Event] = []
     for place in workspace.restore(tip):
         short = place.relative_to(workspace.root) if place.is_relative_to(workspace.root) else place
-        what = "stood in the way of a file of the branch, and no commit holds it; it is now"
+        what = "was in the way of a file of the branch and in no commit; it is now"
         notices.append(Notice(now, f"{place.name.partition('-')[2]} {what} {short}", "warning"))
     return notices

@@ -135,7 +135,7 @@ def _format_heading(finding: Finding, before: Finding | None, base: Finding | No
     if failed and finding.counts:
         then = f"{_count_failed_tests(was)} -> " if was and was.counts else ""
         facts += [f"failed {then}{failed} of {finding.counts.total}"]
-    facts += ["already red on the base"] if has_failed(base) else []
+    facts += ["already failing on the base"] if has_failed(base) else []
     lines = [f"### {fold(finding.title, 80)}: {', '.join(facts)}"]
     lines += [f"Command: {code_span(finding.command, MAX_FAILURE_LINE_CHARS)}"] if finding.command.strip() else []
     if finding.summary.strip() and not failed:
@@ -152,11 +152,11 @@ def _count_failed_tests(finding: Finding) -> int:
 def _describe_age(
     group: FailureGroup, before: frozenset[tuple[str, ...]], base: frozenset[tuple[str, ...]], certain: bool
 ) -> str:
-    """Return `new`, `already red on the base`, or how many of the group are; "" for what was there before."""
+    """Return `new`, `already failing on the base`, or how many of the group are; "" for what was there before."""
     names = [identify_problem(p) for p in group.problems]
     old = sum(name in base for name in names)
     new = sum(name not in before and name not in base for name in names) if certain else 0
-    shares = ((new, "new"), (old, "already red on the base"))
+    shares = ((new, "new"), (old, "already failing on the base"))
     total = len(names)
     return ", ".join(word if count == total else f"{count} of {total} {word}" for count, word in shares if count)
 

@@ -210,7 +210,7 @@ def _read_need(node: DocumentNode) -> Need:
     values = {key: child.value for key, child in pairs.items() if key in KINDS}
     condition = parse_condition(DocumentNode(values, node.file, node.path))
     if named is None:
-        raise node.wrong("needs the key 'name'", "It is what people are told is missing")
+        raise node.wrong("needs the key 'name'", "The message that something is missing names it")
     return Need(named.text(), condition, pairs["hint"].text())
 
 

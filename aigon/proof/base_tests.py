@@ -148,10 +148,10 @@ def _list_gone(wanted: Mapping[str, TestResult], now: Mapping[str, TestResult]) 
     gone, known = Counter(map(_find_owner, missing)), Counter(map(_find_owner, wanted))
     together = {owner: number for owner, number in gone.items() if owner and FEW < number == known[owner]}
     for owner, number in together.items():
-        yield Problem(f"its {number} tests were in the base and are not there any more", test=owner)
+        yield Problem(f"its {number} tests were in the base and are gone", test=owner)
     for test in missing:
         if _find_owner(test) not in together:
-            yield Problem("it was in the base and is not there any more", test=test)
+            yield Problem("it was in the base and is gone", test=test)
 
 
 def _find_owner(test: str) -> str:

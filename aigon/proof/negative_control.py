@@ -64,7 +64,7 @@ class Control:
         """The figures for people; "" if there was nothing to control."""
         parts = [(self.altered, "test"), (self.commands, "command")]
         ran = " and ".join(f"{number} {noun}{'s' * (number > 1)}" for number, noun in parts if number)
-        outcome = f"{len(self.survived)} passed all the same" if self.survived else "every one fails, as it has to"
+        outcome = f"{len(self.survived)} still passed" if self.survived else "every one fails, as it has to"
         said = [f"{ran} altered, {outcome}"] if ran else []
         said += [f"{self.plain} not alterable{_list_some(self.unaltered)}"] if self.plain else []
         said += [f"{len(self.excused)} skipped"] if self.excused else []

@@ -191,7 +191,7 @@ def _review_verdict(
     elif criterion.kind in COMMAND_KINDS:
         names = (f"criterion-{criterion.number}",)
     if against := [proof.against[name].summary for name in names if name in proof.against]:
-        return replace(verdict, status="unmet", reason=f"red on a clean export: {against[0]}")
+        return replace(verdict, status="unmet", reason=f"fails on a clean export: {against[0]}")
     if doubts := [proof.with_base[name].summary for name in names if name in proof.with_base]:
         return replace(verdict, status="unclear", reason=f"by the base's tests: {doubts[0]}")
     red = [f.title for f in findings if f.role in ("proof", "integrity") and f.status != "pass"]

@@ -187,7 +187,7 @@ def own_proof(criteria: Sequence[Criterion], exists: Callable[[str], bool]) -> t
     `exists` is asked about paths as the commands name them, seen from the root of the project.
     """
     return tuple(
-        f"criterion {criterion.number} is decided by {path}, which is not there yet: "
+        f"criterion {criterion.number} is decided by {path}, which does not exist yet: "
         "the agent would write its own proof"
         for criterion in criteria
         for path in absent_files(find_script(criterion.kind, criterion.command), exists)

@@ -36,7 +36,7 @@ def require_outside_a_run(verb: str) -> None:
 def require_terminal(verb: str, yes: bool) -> None:
     """Raise AigonError (exit 4) if nobody can be asked and `yes` was not given."""
     if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
-        what = f"{verb} is for a person, and nobody can be asked here"
+        what = f"{verb} needs a person's answer, and there is no terminal to ask in"
         raise AigonError(what, hint="Run it in a terminal, or add --yes", code=Exit.NEEDS_HUMAN)
 
 

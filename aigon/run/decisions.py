@@ -83,7 +83,7 @@ def find_case(checkout: Checkout, wanted: str, what: Sequence[str], agent: str |
     if state.last is None:
         elsewhere = command_elsewhere(checkout.common_dir, name, f"aigon feature-status {name}")
         raise usage(
-            f"Feature {name} has not been looked at yet: there is nothing to decide on",
+            f"Feature {name} has not been assessed yet: there is nothing to decide",
             where="" if state.started else describe_search(root, name, records.journal),
             hint=elsewhere or build_loop_command(root, name),
         )

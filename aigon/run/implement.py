@@ -180,7 +180,7 @@ def _say_how_to_stop(again: str) -> None:
     # Written past Python's buffers: a signal handler may interrupt somebody who is just using them.
     text = (
         "\naigon: finishing this iteration, then stopping. Ctrl+C again stops at once; nothing is lost either way.\n"
-        f"To go on later: {again}\n"
+        f"To continue later: {again}\n"
     )
     with contextlib.suppress(OSError):
         os.write(2, text.encode(errors="replace"))

@@ -83,7 +83,7 @@ def _find_measured_judge(start: Path, asked: JudgeEvalRequest) -> JudgeSettings:
     config = config.model_copy(update={"judge": own})
     judge = None if chosen == "none" else find_judge(config, chosen, (), dict(os.environ), root)
     if judge is None:
-        hint = "Name one: --judge anthropic, agent or command. What each needs is said when it cannot be asked"
+        hint = "Name one: --judge anthropic, agent or command. If one cannot be asked, the error says what it needs"
         raise unavailable("There is no judge to measure", where="--judge, AIGON_JUDGE or judge.backend", hint=hint)
     return judge
 

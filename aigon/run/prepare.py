@@ -112,7 +112,7 @@ def prepare(
         fallback, warnings = actors.list_fallback_agents(main, config, options, env, read, agent)
         withheld = actors.describe_withheld_secrets((agent, *fallback), env, config, main)
         again = build_loop_command(main, feature.name_for_people, options.agents)
-        one_turn = "" if options.loop else f"this is one turn; to go on until everything is proven: {again}"
+        one_turn = "" if options.loop else f"this is one turn; to continue until everything is proven: {again}"
         notes = tuple(filter(None, (choice, withheld, one_turn)))
     checks = resolve_checks(root, config, spec, options, env)
     spec = _bind_criteria(spec, checks)

@@ -186,7 +186,7 @@ def _accept_spec(before: bytes, spec: Spec, path: str, opening: Opening) -> None
     """Show what a person changed in the spec since the run stopped. Raises AigonError (exit 4) unless accepted."""
     old, new = (text.decode(errors="replace").splitlines() for text in (before, spec.raw))
     diff = "\n".join(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm=""))
-    question = f"{diff}\n\nThe spec changed since the run stopped. Go on with the new one?"
+    question = f"{diff}\n\nThe spec changed since the run stopped. Continue with the new one?"
     if not (opening.options.accept_spec or opening.confirm(question)):
         raise AigonError(
             "The spec changed since the run stopped",
@@ -199,7 +199,7 @@ def _accept_spec(before: bytes, spec: Spec, path: str, opening: Opening) -> None
 def _keeps_half_turn(opening: Opening, number: int) -> bool:
     """Return whether the files of a turn that was interrupted stay in the work tree."""
     wanted = opening.options.half_turn
-    question = f"Iteration {number} was broken off. Keep its half-finished work in the work tree?"
+    question = f"Iteration {number} was interrupted. Keep its unfinished work in the work tree?"
     return wanted == "keep" or (wanted == "ask" and opening.confirm(question))
 
 

@@ -9,7 +9,7 @@ from aigon.journal.state import State
 
 _UNSTAGE = " && git reset -q"
 """The index names what was lost as well: from there it would get into the next commit without a look at the file."""
-_AGAIN = "then run again with --resume, which judges the work tree anew"
+_AGAIN = "then run again with --resume, which assesses the work tree again"
 
 
 def require_branch(checkout: Checkout, state: State) -> None:
@@ -23,7 +23,7 @@ def require_branch(checkout: Checkout, state: State) -> None:
         raise describe_damaged_ref(checkout, branch, last) or deleted
     if checkout.commit_of(last) is None:
         hint = "Start a new run from here with --loop; the old journal is kept"
-        raise environment("The last iteration commit of this run is not there any more", where=last[:12], hint=hint)
+        raise environment("The last iteration commit of this run no longer exists", where=last[:12], hint=hint)
     if tip != last and not checkout.is_ancestor(last, tip):
         hint = (
             f"git reset --keep {last[:12]}   # back to the last iteration commit; or --loop starts a new run from here"

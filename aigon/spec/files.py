@@ -69,7 +69,7 @@ def read_spec(files: "ReadFile", feature: Feature) -> "Spec":
     """Return the spec as `files` have it. Raises AigonError (exit 2) if it is missing or has no criterion."""
     raw = files(feature.path)
     if raw is None:
-        raise usage("The spec is not there", where=feature.path, hint="git status tells where it went")
+        raise usage("The spec is missing", where=feature.path, hint="git status tells where it went")
     return parse_runnable_spec(raw, feature.path)
 
 
@@ -115,7 +115,7 @@ def move_to_stage(root: Path, feature: Feature, stage: Stage, id: str | None = N
         return feature, []
     target = feature.at(stage, id)
     if (root / target).exists():
-        raise usage("Another spec stands in the way", where=target, hint="Rename or remove one of the two")
+        raise usage("Another spec is in the way", where=target, hint="Rename or remove one of the two")
     (root / target).parent.mkdir(parents=True, exist_ok=True)
     (root / feature.path).rename(root / target)
     moved = parse_feature_path(target)

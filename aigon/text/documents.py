@@ -213,7 +213,7 @@ def _no_key_twice(node: Any, file: str, seen: set[int]) -> None:
             key = str(child[0].value)
             if key in keys:
                 where = f"{file}:{child[0].start_mark.line + 1}"
-                raise usage(f"The key {key!r} stands twice", where=where, hint="Keep one of the two")
+                raise usage(f"The key {key!r} occurs twice", where=where, hint="Keep one of the two")
             keys.add(key)
 
 
@@ -295,7 +295,7 @@ def _size(node: Any, known: dict[int, int], depth: int, most: int) -> int:
     for child in children:
         total += _size(child, known, depth + 1, most)
         if total > most:
-            raise AbsurdDocument(f"with its aliases it stands for more than {most:,} values", child.start_mark.line + 1)
+            raise AbsurdDocument(f"its aliases expand to more than {most:,} values", child.start_mark.line + 1)
     known[id(node)] = total
     return total
 

@@ -61,8 +61,8 @@ def _figures(found: AccuracyReport) -> Iterator[str]:
     if not found.complete:
         yield f"Stopped early: {len(found.judged)} of {found.expected} judgements were made"
     yield f"  verdicts         {counts['verdicts']}, {counts['right']} of them right"
-    yield f"  false ticks      {counts['false_ticks']}  (said to be met, and it is not: the dangerous ones)"
-    yield f"  missed ticks     {counts['missed_ticks']}  (met, and said not to be)"
+    yield f"  false ticks      {counts['false_ticks']}  (judged met, but not met: the dangerous ones)"
+    yield f"  missed ticks     {counts['missed_ticks']}  (met, but judged not met)"
     yield f"  unclear          {counts['unclear']}  (left to a person; {counts['unclear_though_met']} of them are met)"
     yield f"  rejected quotes  {sum(each.rejected for each in found.judged)}"
     if max((each.round for each in found.judged), default=1) > 1:

@@ -102,7 +102,7 @@ def _read_run_status(path: Path, home: Path | None) -> RunStatus:
     except NewerState:
         raise environment("The state file is from a newer aigon", where=str(path), hint="Upgrade aigon") from None
     except (OSError, ValueError, KeyError) as error:
-        hint = "aigon doctor --repair   # keeps it, and makes it anew from the journal"
+        hint = "aigon doctor --repair   # keeps it, and rebuilds it from the journal"
         raise environment(f"The state file cannot be read ({error})", where=str(path), hint=hint) from None
     return RunStatus(state, is_loop_alive(state, home))
 

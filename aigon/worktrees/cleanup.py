@@ -108,7 +108,7 @@ def remove_safely(main: Checkout, candidate: Candidate, *, park: bool) -> str:
 def _forget_missing(main: Checkout, candidate: Candidate) -> str:
     path = Path(candidate.path)
     if candidate.path and os.path.lexists(path) and (not path.is_dir() or any(path.iterdir())):
-        return f"{path} is there, but no worktree of this repository any more: look at it, and remove it yourself"
+        return f"{path} exists, but is no longer a worktree of this repository: check it, and remove it yourself"
     record = worktrees.find_worktree_of(main, candidate.branch)
     if record and record.missing:
         if record.locked:

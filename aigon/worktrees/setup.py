@@ -141,7 +141,7 @@ def _find_target(main: Checkout, feature: Feature) -> str:
         raise environment(
             f"Feature {name} has been worked on in this checkout, so no worktree can begin where it did",
             where=f"{main.root} (on {feature.name})",
-            hint=f"Go on here: {build_loop_command(main.root, name, option='--loop --no-worktree')}",
+            hint=f"Continue here: {build_loop_command(main.root, name, option='--loop --no-worktree')}",
         )
     return origin.branch
 
@@ -150,7 +150,7 @@ def _require_free(main: Checkout, candidate: Candidate, origin: Origin) -> None:
     tip = main.commit_of(f"refs/heads/{candidate.branch}")
     if tip not in (None, origin.commit):
         raise environment(
-            f"There is a branch {candidate.branch} already, of which aigon knows nothing",
+            f"There is a branch {candidate.branch} already, which aigon did not create",
             where=str(tip)[:12],
             hint=f"git branch -m {candidate.branch} ANOTHER-NAME",
         )

@@ -80,14 +80,14 @@ def _choose_path(main: Checkout, candidate: Candidate, config: Config, say: Call
     path, remark = plan_worktree_path(main.root, main.common_dir, config.worktree, candidate.branch)
     if candidate.path:
         where = f", as {path}" if str(path) != candidate.path else ""
-        say(f"The worktree {candidate.path} is not there any more: it is made again from its branch{where}")
+        say(f"The worktree {candidate.path} is gone: it is created again from its branch{where}")
     if remark:
         say(remark)
     try:
         claim_folder(path.parent, main.common_dir)
     except OSError as error:
         raise environment(
-            f"The folder of the worktrees cannot be made: {error.strerror}",
+            f"The folder of the worktrees cannot be created: {error.strerror}",
             where=str(path.parent),
             hint='Name another one: "worktree": {"root": "FOLDER"} in .aigon/config.json',
         ) from error
@@ -115,7 +115,7 @@ def _switch_to_branch(checkout: Checkout, path: Path, candidate: Candidate) -> N
         checkout.switch(candidate.branch)
     except AigonError as error:
         stands = current or "no branch (HEAD is detached)"
-        what = f"The worktree of {candidate.label} stands on {stands}, not on {candidate.branch}"
+        what = f"The worktree of {candidate.label} is on {stands}, not on {candidate.branch}"
         raise environment(what, where=str(path), hint=error.hint) from None
 
 

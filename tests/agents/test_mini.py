@@ -154,7 +154,7 @@ def test_it_gets_the_prompt_on_the_command_line_and_leaves_a_trajectory_file(tmp
 
 def test_a_long_prompt_goes_by_its_file_and_a_budget_takes_the_place_of_no_limit(tmp_path: Path) -> None:
     given = play_stand_in(place(tmp_path), Agent("mine", "mini"), "mini_quota", 1, prompt="x" * 100_001)
-    assert given.args[-1].startswith(f"Your task stands in the file {given.ask.prompt_file}.")
+    assert given.args[-1].startswith(f"Your task is in the file {given.ask.prompt_file}.")
     assert (given.turn.end, given.turn.held) == ("usage_limit", True)
     ask: TurnRequest = replace(given.ask, budget=1.5)
     argv = find_adapter("mini").build_launch(Agent("mine", "mini"), ask).argv

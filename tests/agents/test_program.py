@@ -47,7 +47,7 @@ def test_a_prompt_reaches_the_program_byte_for_byte_or_by_its_file(ask: TurnRequ
     assert subprocess.run(argv, capture_output=True, check=True).stdout.decode() == HOSTILE
     for unfit in (b"a\0b", b"x" * 200_000):
         Path(ask.prompt_file).write_bytes(unfit)
-        assert words(kind, Agent("mine", "mine"), ask)[-1].startswith(f"Your task stands in the file {ask.prompt_file}")
+        assert words(kind, Agent("mine", "mine"), ask)[-1].startswith(f"Your task is in the file {ask.prompt_file}")
     Path(ask.prompt_file).write_bytes(b"caf\xe9")
     assert words(kind, Agent("mine", "mine"), ask)[-1] == "caf\ufffd"
 

@@ -23,7 +23,7 @@ def features(lab: Lab, cwd: Path | None = None) -> dict[str, Any]:
     assert (ran.code, ran.json["schema_version"]) == (0, 1), ran.err
     cards = [card for stage in ran.json["stages"] for card in stage["features"]]
     found = {card["id"] or card["slug"]: card for card in cards}
-    assert len(found) == len(cards), "a feature stands on the board twice"
+    assert len(found) == len(cards), "a feature is on the board twice"
     return found
 
 

@@ -186,7 +186,7 @@ def test_what_a_file_leaves_out_is_taken_dear_and_of_its_own_day() -> None:
         (b"- models", b"- prefixes: ['']\n    models", "prefixes holds an empty text"),
         (b"- models", b"- prefixes: [1]\n    models", "prefixes.0 must be a text"),
         (b"- models", b"- aliases: {a: 1}\n    models", "aliases.a must be a text"),
-        (b"      m:", b"      m: {}\n      m:", "The key 'm' stands twice"),
+        (b"      m:", b"      m: {}\n      m:", "The key 'm' occurs twice"),
         (b"{input: 1, output: 2}", b"1", "groups.0.models.m must be a mapping"),
         (b"groups:", b"groups: {}\nx:", "Unknown key 'x'"),
         (b"as_of", b"\xff\xfe\xff", "Not valid YAML"),

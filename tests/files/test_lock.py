@@ -92,7 +92,7 @@ def test_a_dead_process_is_named_by_nobody_even_if_its_number_is_reused(tmp_path
 
 def test_where_no_lock_can_be_had_that_is_said(tmp_path: Path) -> None:
     (tmp_path / "locks").write_text("no folder")
-    assert "No lock can be had" in refused(tmp_path / "locks" / "a.lock").what
+    assert "No lock could be taken" in refused(tmp_path / "locks" / "a.lock").what
 
 
 def test_a_place_that_takes_no_words_takes_the_lock_all_the_same(tmp_path: Path) -> None:

@@ -192,7 +192,7 @@ def rules(data: bytes) -> None:
     names = ("a.py", "test_a.py", "a.ts", "a.test.js", "a.sh", "package.json", "pyproject.toml", "a.go", "a.rs")
     edits = [Edit(name, None, text, "tests" if "test" in name else "product") for name in names]
     found = integrity.concerns(Edits((*edits, Edit("b.py", "x = 1\n", text)), {"test_a.py": text}, (text,)))
-    broken = [concern.what for concern in found if "could not be looked at" in concern.what]
+    broken = [concern.what for concern in found if "could not be applied" in concern.what]
     assert not broken, broken[0]
 
 

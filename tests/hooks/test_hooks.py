@@ -195,7 +195,7 @@ def test_a_turn_that_a_hook_does_not_let_begin_is_never_on_record(bench: Bench, 
     assert ends(out) == [(point, "failed", True)]
     assert [event for event in out if not isinstance(event, HookRan)] == [*look(0), MET]
     assert (bench.stop.now, bench.stop.reason) == (True, "hook")
-    assert bench.stop.detail == f"{point} (hooks.{point}) does not let it go on: on call"
+    assert bench.stop.detail == f"{point} (hooks.{point}) vetoed the run: on call"
     assert bench.lines == []
 
 

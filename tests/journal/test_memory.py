@@ -68,7 +68,7 @@ def test_the_build_log_is_a_table_of_the_run_with_everything_the_checks_came_to(
                            "better", "$0.20 (reported)"]  # fmt: skip
     assert "Turns: 2 in 2 iterations, 2m 00s of work, $0.40." in text
     assert "- ❌ `Tests`: `1 failed`, 14 passed, 1 failed (2.5s); first: `AssertionError: 6 != 5`" in text
-    assert "- Said of its end: `SENTINEL exited with 2`" in text and "SENTINEL done" not in text
+    assert "- Reported end: `SENTINEL exited with 2`" in text and "SENTINEL done" not in text
 
 
 def test_the_first_attempt_needs_no_memory_since_the_digest_has_it() -> None:

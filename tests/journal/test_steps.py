@@ -51,7 +51,7 @@ Iteration 1 of at most 5
 
 ## What it said
 
-A claim, shown for people. It is no evidence, and no other turn is told of it.
+A claim, shown to people. It is not evidence, and no other turn sees it.
 
 ````text
 All done.

@@ -30,7 +30,7 @@ DEEP = '{"verdicts": ' + "[" * 100_000
         (decisions(decision(1) | {"sure": True}), "not in the format"),
         (decisions(decision(1) | {"quotes": None}), "not in the format"),
         (decisions(decision(1) | {"reason": "\ud800"}), "half a character"),
-        (decisions(decision(1)).replace('"missing"', '"status": "unmet", "missing"'), "stands twice"),
+        (decisions(decision(1)).replace('"missing"', '"status": "unmet", "missing"'), "occurs twice"),
         (decisions(decision(1) | {"criterion": float("nan")}), "NaN"),
         (json.dumps({"verdicts": [{"criterion": 1, "status": "met"}]}), "not in the format"),
         (refutations(refutation(1)), "not in the format"),

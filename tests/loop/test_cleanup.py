@@ -347,7 +347,7 @@ def test_a_folder_that_is_gone_leaves_no_record_in_git(case: Cleaning) -> None:
 def test_a_folder_that_is_no_worktree_any_more_is_left_to_a_person(case: Cleaning) -> None:
     made = case.made()
     shutil.rmtree(case.root / ".git/worktrees")
-    assert "no worktree of this repository any more" in reason(case.lab.aigon("cleanup", "42", "--json"))
+    assert "no longer a worktree of this repository" in reason(case.lab.aigon("cleanup", "42", "--json"))
     assert Path(made.path, "README.md").exists()
 
 

@@ -35,7 +35,7 @@ def test_a_target_that_has_moved_on_is_merged_once_the_result_is_proven(proven: 
     theirs, tip = meanwhile(proven, "theirs.txt"), proven.git("rev-parse", BRANCH)
     ran = proven.aigon("feature-done", "42", "--json")
     assert ran.code == 0, ran.err
-    assert ran.json["proof"].startswith("proven anew") and "criterion 1" in ran.err
+    assert ran.json["proof"].startswith("proven again") and "criterion 1" in ran.err
     assert proven.git("log", "-1", "--format=%s").split() == ["Merge", BRANCH]
     first, second = proven.git("log", "-1", "--format=%P").split()
     assert first == theirs and proven.git("rev-parse", f"{second}^") == tip == proven.git("rev-parse", BRANCH)

@@ -64,7 +64,7 @@ def test_what_a_person_changed_after_it_was_killed_is_not_lost(proven: Lab) -> N
     killed_while_it_looks(proven)
     proven.write("README.md", "mine\n")
     ran = proven.aigon("feature-done", "42")
-    assert ran.code == 7 and "broke off" in ran.err and "README.md" in ran.err
+    assert ran.code == 7 and "was interrupted" in ran.err and "README.md" in ran.err
     assert proven.read("README.md") == "mine\n"
     proven.git("stash", "-q")
     assert proven.aigon("feature-done", "42").code == 0

@@ -183,7 +183,7 @@ def test_a_candidate_is_rebased_in_its_own_worktree(arena: Lab) -> None:
     arena.write("theirs.txt", "")
     theirs = arena.commit("meanwhile")
     said = merged(arena, "42", "--rebase", "--keep-worktrees")
-    assert theirs in arena.git("rev-list", "main").split() and said["proof"].startswith("proven anew")
+    assert theirs in arena.git("rev-list", "main").split() and said["proof"].startswith("proven again")
     assert arena.git("rev-parse", "main") == arena.git("rev-parse", ONE) == said["commit"]
     assert arena.git("-C", str(worktree(arena, ONE)), "status", "--porcelain") == ""
     arena.sound()
@@ -223,7 +223,7 @@ def test_in_a_clean_room_too(lab: Lab) -> None:
 def test_files_of_another_are_taken_in_once_all_is_proven_with_them(arena: Lab) -> None:
     two = arena.git("rev-parse", TWO)
     said = merged(arena, "42", "--adopt", "two:src/two.txt", "--adopt", "two:more")
-    assert said["adopted"] == ["two:src/two.txt", "two:more"] and said["proof"].startswith("proven anew")
+    assert said["adopted"] == ["two:src/two.txt", "two:more"] and said["proof"].startswith("proven again")
     for name in ("src/one.txt", "src/two.txt", "more/deep/a.txt"):
         assert arena.path(name).exists()
     assert not arena.path("spoils.txt").exists()

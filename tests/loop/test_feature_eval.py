@@ -151,7 +151,7 @@ def test_a_branch_that_was_changed_after_its_proof_does_not_win(lab: Lab) -> Non
     lab.git("update-ref", "refs/heads/feature-42-one-dark-mode", moved)
     found = evaluated(lab, code=0)
     assert found["proposal"]["winner"] == "two"
-    assert "changed since it was looked at" in by_label(found)["one"]["gates"]["criteria"]["why"]
+    assert "changed since it was assessed" in by_label(found)["one"]["gates"]["criteria"]["why"]
 
 
 @pytest.mark.slow

@@ -68,7 +68,7 @@ GOLDEN = """\
 Failing checks: 2 of 3.
 Fixed now: `Type check`.
 
-### Tests: still failing, failed 4 -> 3 of 15, already red on the base
+### Tests: still failing, failed 4 -> 3 of 15, already failing on the base
 Command: `pytest -q`
 
 `tests/test_todo.py::test_new`, `tests/test_todo.py:7`, new
@@ -76,7 +76,7 @@ Command: `pytest -q`
 KeyError: 'id'
 ```
 
-`tests/test_todo.py::test_old`, `tests/test_todo.py:7`, already red on the base
+`tests/test_todo.py::test_old`, `tests/test_todo.py:7`, already failing on the base
 ```text
 assert 3 == 4
   where 3 = add(1, 2)
@@ -167,7 +167,7 @@ def test_an_error_a_skip_and_a_changed_summary_are_said_as_such() -> None:
 def test_part_of_a_group_can_be_new_or_from_the_base() -> None:
     same = [problem(name, "assert False") for name in ("test_a", "test_b", "test_c")]
     text = told(failing(*same), before=[failing(*same[:2])], base=[failing(same[0])])
-    assert "1 of 3 new, 1 of 3 already red on the base" in text
+    assert "1 of 3 new, 1 of 3 already failing on the base" in text
 
 
 def test_what_the_agent_said_never_comes_back() -> None:

@@ -64,7 +64,7 @@ def test_a_veto_before_an_iteration_costs_nothing_and_a_resume_goes_on(feature: 
     (feature.home / "no").write_text("spent")
     ran = feature.aigon(*LOOP)
     assert ran.code == 3, ran.out + ran.err
-    assert "before_iteration (hooks.before_iteration) does not let it go on: budget: spent" in ran.out
+    assert "before_iteration (hooks.before_iteration) vetoed the run: budget: spent" in ran.out
     assert "--resume" in ran.out
     assert (feature.state()["status"], feature.state()["iteration"]) == ("stopped", 0)
     assert not (feature.home / "turns").exists()

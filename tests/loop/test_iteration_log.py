@@ -118,7 +118,7 @@ def test_an_entry_is_in_the_format_of_the_contract() -> None:
 
 def test_an_iteration_with_nothing_left_to_say_says_that() -> None:
     text = render_entry(replace(EVENT, findings=(), changes=(), verdicts=MET), SPEC_42, None, "now")
-    assert "- Agent: none, this is a look at what was there\n- No files changed\n###" in text
+    assert "- Agent: none, this assesses what was there\n- No files changed\n###" in text
     assert "### Validation Results\n- ⚠️ Validation: skipped (no check ran)\n" in text
     assert text.endswith("### Issues Found\nNone.\n### Next Iteration Plan\n- Nothing is open.\n---\n")
 

@@ -79,13 +79,13 @@ def test_the_first_prompt_has_no_digest_and_no_hole_where_it_would_be() -> None:
         "Rules",
     ]
     assert "\n\n\n" not in text
-    assert text.endswith("The whole output of the last look is in `/w/.aigon/runs/r1/1`.\n")
+    assert text.endswith("The whole output of the last assessment is in `/w/.aigon/runs/r1/1`.\n")
 
 
 def test_a_digest_stands_before_the_rules_and_names_the_logs_once() -> None:
     text = prompted(digest="Failing checks: 1 of 2.\n\nFull logs: `/w/.aigon/runs/r1/1`\n")
-    assert "## What the last look found\n\nFailing checks: 1 of 2.\n" in text
-    assert headings(text)[-2:] == ["What the last look found", "Rules"]
+    assert "## What the last assessment found\n\nFailing checks: 1 of 2.\n" in text
+    assert headings(text)[-2:] == ["What the last assessment found", "Rules"]
     assert text.count("/w/.aigon/runs/r1/1") == 1
 
 
@@ -118,7 +118,7 @@ def test_skipped_validation_and_no_checks_are_said() -> None:
 
 def test_a_value_is_never_read_as_a_template() -> None:
     assert prompted("{{SPEC_PATH}} {{DIGEST}}", digest="{{LOGS}} {{X}}") == (
-        "`/w/docs/feature-42.md` ## What the last look found\n\n{{LOGS}} {{X}}\n"
+        "`/w/docs/feature-42.md` ## What the last assessment found\n\n{{LOGS}} {{X}}\n"
     )
 
 

@@ -34,9 +34,9 @@ def test_what_is_green_in_the_workspace_and_not_in_the_commit_is_not_proven(lab:
     checked(lab, "test -f made/done.txt\n", "mkdir -p made; touch made/done.txt; echo made/ >> .gitignore")
     ran = lab.aigon(*LOOP, "--max-iterations", "1")
     assert ran.code == 3, ran.out + ran.err
-    assert "red on a clean export" in ran.out and lab.boxes() == " "
+    assert "fails on a clean export" in ran.out and lab.boxes() == " "
     assert proof(lab)["status"] == "fail"
-    assert "red on a clean export" in lab.state()["iterations"][-1]["feedback"]
+    assert "fails on a clean export" in lab.state()["iterations"][-1]["feedback"]
     lab.sound()
 
 

@@ -108,7 +108,7 @@ def test_without_loop_it_is_one_turn_and_says_how_to_go_on(ready: Lab) -> None:
     assert ran.code == 3
     (row,) = ready.aigon("feature-status", "--json").json["features"]
     assert (row["id"], row["stage"]) == ("01", "in-progress"), "main still has it in the inbox, which says nothing"
-    assert "this is one turn; to go on until everything is proven: aigon feature-implement 01 --loop\n" in ran.out
+    assert "this is one turn; to continue until everything is proven: aigon feature-implement 01 --loop\n" in ran.out
 
 
 def test_a_typo_in_a_title_makes_no_feature(ready: Lab) -> None:

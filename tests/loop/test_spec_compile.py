@@ -158,7 +158,7 @@ def test_in_a_terminal_every_proposal_is_asked_about(lab: Lab) -> None:
     assert "Wrote the annotations of 1, 3, 4, 5, 7 into" in shown
     lab.git("checkout", "-q", "--", ".")
     quit_ = in_a_terminal(lab, "y\nn\nq\n", "spec-compile", "42", "--only", "4,6,7")
-    assert "red, so it can show the feature (exit 1" in quit_ and "Nothing was written" in quit_
+    assert "fails now, so it can show the feature (exit 1" in quit_ and "Nothing was written" in quit_
     assert lab.git("status", "--porcelain") == ""
 
 

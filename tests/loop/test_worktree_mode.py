@@ -94,7 +94,7 @@ def test_a_worktree_does_not_start_from_what_an_agent_did_in_the_checkout(ready:
     ready.agent("true")
     assert ready.aigon("feature-implement", "42").code == 3
     ran = ready.aigon("feature-implement", "42", "--loop", "--worktree")
-    assert ran.code == 7 and "Go on here: aigon feature-implement 42 --loop --no-worktree" in ran.err, ran.err
+    assert ran.code == 7 and "Continue here: aigon feature-implement 42 --loop --no-worktree" in ran.err, ran.err
 
 
 @pytest.mark.slow

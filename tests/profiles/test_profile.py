@@ -154,7 +154,7 @@ def test_a_profile_that_uses_an_unknown_ecosystem_names_the_nearest() -> None:
         (b"description: !!python/object:os.system x\n", "Not valid YAML", "profiles/ours.yaml:1"),
         (b"", "The file is empty", "profiles/ours.yaml"),
         (b"- a\n", "The document must be a mapping", "profiles/ours.yaml"),
-        (b"description: x\npriority: 1\npriority: 2\n", "The key 'priority' stands twice", "profiles/ours.yaml:3"),
+        (b"description: x\npriority: 1\npriority: 2\n", "The key 'priority' occurs twice", "profiles/ours.yaml:3"),
         (b"priority: 1\n", "The document needs the key 'description'", "profiles/ours.yaml"),
         (b"a: &a [*a]\n", "Not valid YAML: a value holds itself", "profiles/ours.yaml:1"),
     ],

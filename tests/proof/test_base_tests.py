@@ -88,9 +88,9 @@ def test_a_test_of_the_base_that_is_not_passed_is_named_with_what_became_of_it()
     base |= {"a::off": "skipped", "a::fine": "failed", "b::renamed": "failed"}
     now: Tests = {"a::skip": "skipped", "a::bad": "failed", "a::x": "error", "a::fine": "passed", "a::new": "failed"}
     assert gone(base, now) == [
-        ("a::gone", "it was in the base and is not there any more"),
-        ("a::red", "it was in the base and is not there any more"),
-        ("b::renamed", "it was in the base and is not there any more"),
+        ("a::gone", "it was in the base and is gone"),
+        ("a::red", "it was in the base and is gone"),
+        ("b::renamed", "it was in the base and is gone"),
         ("a::skip", "it ran in the base and is skipped now"),
         ("a::bad", "it was in the base and fails"),
         ("a::x", "it was in the base and could not run to its end"),
@@ -111,14 +111,14 @@ def test_without_a_report_now_nothing_shows_that_anything_ran() -> None:
 def test_what_broke_in_place_of_its_tests_is_whole_once_they_are_there() -> None:
     base: Tests = {"tests.test_m": "error", "sum.test.js": "failed", "tests.gone": "error"}
     now: Tests = {"tests.test_m.TestX::test_y": "passed", "sum.test.js::adds": "passed"}
-    assert gone(base, now) == [("tests.gone", "it was in the base and is not there any more")]
+    assert gone(base, now) == [("tests.gone", "it was in the base and is gone")]
 
 
 def test_a_file_that_is_gone_is_one_problem_and_a_flood_is_cut() -> None:
     base: Tests = dict.fromkeys([*(f"tests.a::t{n}" for n in range(9)), "tests.b::one"], "passed")
     assert gone(base, {}) == [
-        ("tests.a", "its 9 tests were in the base and are not there any more"),
-        ("tests.b::one", "it was in the base and is not there any more"),
+        ("tests.a", "its 9 tests were in the base and are gone"),
+        ("tests.b::one", "it was in the base and is gone"),
     ]
     many: Tests = {f"m::t{n:04}": "passed" for n in range(MOST + 30)}
     now: Tests = dict.fromkeys(many, "failed")

@@ -86,7 +86,7 @@ def test_a_command_that_the_agent_would_have_to_write_is_named_with_its_file() -
     ]
     first, second = own_proof(criteria, lambda _path: False)
     assert first == (
-        "criterion 1 is decided by tests/test_new.py, which is not there yet: the agent would write its own proof"
+        "criterion 1 is decided by tests/test_new.py, which does not exist yet: the agent would write its own proof"
     )
     assert second.startswith("criterion 2 is decided by score.sh")
     assert own_proof(criteria, lambda _path: True) == ()

@@ -116,7 +116,7 @@ def _read_prompt(ask: TurnRequest) -> str:
         text = file.read(LONGEST_PROMPT + 1)
     if len(text) <= LONGEST_PROMPT and b"\0" not in text:
         return text.decode("utf-8", "replace")
-    return f"Your task stands in the file {ask.prompt_file}. Read all of it first, then do what it says."
+    return f"Your task is in the file {ask.prompt_file}. Read all of it first, then do what it says."
 
 
 def build_consultation(kind: AgentType, agent: Agent) -> Launch:

@@ -120,7 +120,7 @@ def _read_end(own: Sequence[str], said: str, now: float) -> TurnReport:
 
 
 def _last_line(lines: Sequence[str]) -> str:
-    return next((line.strip() for line in lines[::-1] if line.strip()), "it said nothing")[:LONGEST_DETAIL]
+    return next((line.strip() for line in lines[::-1] if line.strip()), "it printed nothing")[:LONGEST_DETAIL]
 
 
 def _usage(own: Sequence[str]) -> Usage | None:

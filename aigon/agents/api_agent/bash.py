@@ -77,7 +77,7 @@ class Shell:
             for name in ("env", "cwd"):
                 (self.scratch / name).unlink(missing_ok=True)
             if "command" not in given:
-                return ToolOutput("The shell begins anew in the workspace")
+                return ToolOutput("The shell restarts in the workspace")
         command = require_text(given, "command")
         if "\0" in command:
             raise ToolFailure("A command cannot hold a NUL character")

@@ -50,7 +50,7 @@ def read_stream(stream: "BetaMessageStream[Any]") -> BetaMessage:
         # A ValueError is the tool input that the SDK gave up reading; a line of the stream that is no JSON is another.
         if message is None or type(error) is not ValueError or not isinstance(last, BetaToolUseBlock):
             said = error.message if isinstance(error, anthropic.APIError) else str(error)
-            raise BrokenReply(f"the reply broke off: {said or type(error).__name__}", message, error) from error
+            raise BrokenReply(f"the reply was cut off: {said or type(error).__name__}", message, error) from error
         # What came until then is a whole reply: what came after it was not read, and is guessed to be no more.
         last.input = {INVALID: str(error).rpartition("JSON: ")[2][:_KEPT]}
         message.stop_reason = "tool_use"

@@ -38,7 +38,7 @@ from aigon.secrets import redaction
 CUTS = 2
 """Replies in a row that may be cut off at their longest before the session ends."""
 _TOO_LONG = re.compile(r"too long|too large|context (?:window|length)|too many (?:input )?tokens", re.I)
-_CUT_OFF = "Your last reply was cut off, and nothing in it was carried out. Go on in smaller steps."
+_CUT_OFF = "Your last reply was cut off, and nothing in it was carried out. Continue in smaller steps."
 _CONFINED = "It can write to the workspace and to $TMPDIR, and to nothing else of this machine."
 _OPEN = "Write to nothing outside of the workspace but $TMPDIR."
 
@@ -169,7 +169,7 @@ def _take_step(given: SessionContext, state: SessionState) -> SessionState | End
             return _continue_after_cut(given, state, message, words)
     runner.close()
     if message.stop_reason == "refusal":
-        why = getattr(message.stop_details, "explanation", None) or "the model declines to go on"
+        why = getattr(message.stop_details, "explanation", None) or "the model declines to continue"
         return Ending("refused", str(why), words or state.said)
     return reply.read_ending(words or state.said)
 

@@ -158,7 +158,7 @@ def find_differences(wanted: object, got: object, steps: tuple[PathStep, ...] = 
             if key in got:
                 yield from find_differences(value, got[key], (*steps, key))
             else:
-                yield f"{format_path((*steps, key))}: expected {_preview(value)}, and it is not there"
+                yield f"{format_path((*steps, key))}: expected {_preview(value)}, and it is missing"
     elif isinstance(wanted, list) and isinstance(got, list):
         if len(wanted) != len(got):
             counted = f"{len(wanted)} element{'' if len(wanted) == 1 else 's'}"

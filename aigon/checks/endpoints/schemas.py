@@ -53,7 +53,7 @@ class Schemas:
             try:
                 resolver.lookup(reference)
             except (missing.Unresolvable, ValueError):
-                return f"what it refers to is not there: {reference}"
+                return f"what it refers to does not exist: {reference}"
         return ""
 
     def complaints(self, name: str, value: object) -> list[str]:

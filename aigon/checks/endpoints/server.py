@@ -135,7 +135,7 @@ def _describe_delay(server: Server, own: int | None, port: int, last: str, secon
         wanted = wanted if own is None else f'{own}, which "port" says'
         why = f"it listens on port {' and '.join(others)} and not on {wanted}"
     said = find_last_words(server.tail())
-    return f"the server was not ready within {seconds:.3g} s: {why}{f' (it said last: {said})' if said else ''}"
+    return f"the server was not ready within {seconds:.3g} s: {why}{f' (last output: {said})' if said else ''}"
 
 
 def describe_end(server: Server, when: str) -> str:

@@ -146,7 +146,7 @@ class Session:
         if why := processes.find_port_conflict(port):
             holder = f" by {processes.describe_process(processes.find_port_holder(port))}" if why == "in use" else ""
             hint = 'end that, or leave "port" out for a free one'
-            raise ServerFailure(f"the port {port} cannot be had: {why}{holder}; {hint}")
+            raise ServerFailure(f"the port {port} cannot be used: {why}{holder}; {hint}")
         return port
 
     def _sum_up(self) -> None:

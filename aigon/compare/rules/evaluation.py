@@ -80,7 +80,7 @@ def _find_preferred(labels: Sequence[str], preferences: Sequence[Preference]) ->
 def _explain_winner(found: Order, winner: str, number: int) -> tuple[str, str]:
     """Return the key at which the others fell, and a sentence on it."""
     if number == 1:
-        return "alone", f"{winner} passes every gate, and there is nobody to compare it with"
+        return "alone", f"{winner} passes every gate, and there is no other to compare it with"
     last = next((fall for fall in reversed(found.falls) if fall.better == (winner,)), None)
     if last is None or last.key == "gates":
         return "gates", f"{winner} is the only one that passes every gate"

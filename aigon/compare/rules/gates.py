@@ -47,7 +47,7 @@ def _judge_staleness(entry: CandidateFacts) -> _Judged | None:
         return "unknown", "not assessed yet"
     if not entry.tip:
         return "unknown", "its branch is gone"
-    return None if entry.fresh else ("unknown", "the branch has changed since it was looked at")
+    return None if entry.fresh else ("unknown", "the branch has changed since it was assessed")
 
 
 def _judge_criteria(entry: CandidateFacts) -> _Judged:
@@ -65,7 +65,7 @@ def _judge_checks(entry: CandidateFacts) -> _Judged:
     if counted := [f for f in failed if f.role == "git" or f.check not in entry.known_failures]:
         return "fail", "; ".join(f"{f.title}: {f.summary or f.status}" for f in counted)
     if any(f.role != "git" and f.status == "pass" for f in findings):
-        known = f", and {len(failed)} known to be red" if failed else ""
+        known = f", and {len(failed)} known to fail" if failed else ""
         return "pass", f"{len(findings) - len(failed)} of {len(findings)} passed{known}"
     if isinstance(entry.outcome, Met):  # the commands of its criteria alone may decide a feature
         return "pass", "there is no check, and commands proved the criteria"
@@ -81,14 +81,14 @@ def _judge_integrity(entry: CandidateFacts) -> _Judged:
         return "fail", own[0].summary
     if own or isinstance(entry.outcome, Met) or _select_findings(entry, "proof"):
         return "pass", f"{len(entry.concerns)} to know" if entry.concerns else "nothing found"
-    return "unknown", "the whole of it is looked for only where all else is proven"
+    return "unknown", "the full check for integrity runs only once everything else is proven"
 
 
 def _judge_base_tests(entry: CandidateFacts) -> _Judged:
     if lost := [concern for concern in entry.reviews if concern.rule == BASE_TESTS]:
         return "fail", lost[0].what
     if entry.regressed:
-        return "fail", f"{len(entry.regressed)} that the base passed, red now: {', '.join(entry.regressed[:3])}"
+        return "fail", f"{len(entry.regressed)} that the base passed, failing now: {', '.join(entry.regressed[:3])}"
     if proofs := _select_findings(entry, "proof"):
         return ("pass" if proofs[0].status == "pass" else "fail"), proofs[0].summary
     if entry.was_tested is False:

@@ -36,8 +36,8 @@ def _apply(name: str, edits: Edits) -> tuple[Concern, ...]:
         # it must not pass for "nothing found" either.
         why = error.what if isinstance(error, AigonError) else type(error).__name__
     what = (
-        f"The rule {rule} could not be looked at ({why}), so this change was not examined for it. "
-        "Read the change with that in mind before approving it."
+        f"The rule {rule} could not be applied ({why}), so the change was not examined for it. "
+        "Keep that in mind when you read the change."
     )
     parts = (part for edit in edits.files for part in (edit.path, edit.after or "", edit.mode))
     paths = tuple(edit.path for edit in edits.files)[:20]

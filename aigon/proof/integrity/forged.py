@@ -34,7 +34,7 @@ def look(edits: Edits) -> Iterator[Concern]:
     """Report each message and each file."""
     for message in edits.messages:
         if trailer := _TRAILER.search(message):
-            what = f"A commit of the agent has a trailer of aigon's: {code_span(trailer[0].strip(), 120)}. {_WHY}"
+            what = f"A commit of the agent has one of aigon's trailers: {code_span(trailer[0].strip(), 120)}. {_WHY}"
             yield Concern(RULE, "review", what, (), hash_change([RULE, message]))
     for edit in edits.files:
         if level := _choose_level(edit):

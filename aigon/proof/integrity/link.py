@@ -23,7 +23,7 @@ def look(edits: Edits) -> Iterator[Concern]:
         was_link = edit.base_mode == _LINK
         if edit.mode != _LINK or edit.after is None or (was_link and edit.after == edit.before):
             continue
-        replaces = "" if edit.before is None or was_link else "it stands where the base has a file"
+        replaces = "" if edit.before is None or was_link else "it replaces a file of the base"
         if reason := _find_danger(edit.path, edit.after) or replaces:
             what = f"{fold(edit.path)} is a symbolic link to {code_span(edit.after) or 'nothing'}: {reason}."
             hint = "What is behind it was not proven. Put the file itself there, or link within the repository."

@@ -158,7 +158,7 @@ def _report_unseen(tree: Tree, base: str, run: Run, measure: _Measure) -> Iterat
     if hidden:
         functions = {path: ", ".join(dict.fromkeys(names[:SHOWN])) for path, names in [*hidden.items()][:SHOWN]}
         listed = "; ".join(f"{fold(path)} ({names})" for path, names in functions.items())
-        what = f"{measure.check.title} does not look at what the change adds in {listed}: it finds no wrong type there"
+        what = f"{measure.check.title} does not check what the change adds in {listed}: it finds no wrong type there"
         key = hash_change([UNSEEN, measure.check.name, *(f"{path} {names}" for path, names in hidden.items())])
         yield Concern(UNSEEN, "review", f"{what}, and in the base's code it is.", tuple(hidden), key)
 

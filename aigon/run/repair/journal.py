@@ -65,17 +65,15 @@ def repair_journal(path: Path, checkout: Checkout, now: str) -> RepairedRecord |
     if not parts.sound:
         path.unlink()
         sync_folder(path.parent)
-        how = (
-            "not even its first event can be read: the next --loop looks at the tree afresh, what was spent is unknown"
-        )
+        how = "not even its first event can be read: the next --loop starts from scratch; what was spent is unknown"
         return RepairedRecord("journal", str(path), str(kept), how)
     state = replay(list(parts.sound))
     mark = _make_mark(parts, state, checkout, kept, now)
     added = b"".join(format_line(dumps(event)) for event in (*_list_published(state, checkout), mark))
     write_atomic(path, b"".join(line + b"\n" for line in parts.lines[: len(parts.sound)]) + added, lasting=True)
     span = f" of after {mark.since}" + (f", up to {mark.until}" if mark.until else "") if mark.since else ""
-    how = f"written anew from its sound beginning; {mark.lost} lines{span} are lost, and what they cost is unknown;"
-    return RepairedRecord("journal", str(path), str(kept), f"{how} --resume goes on from the branch")
+    how = f"rebuilt from its intact beginning; {mark.lost} lines{span} are lost, and their cost is unknown;"
+    return RepairedRecord("journal", str(path), str(kept), f"{how} --resume continues from the branch")
 
 
 def _list_published(state: State, checkout: Checkout) -> tuple[Event, ...]:
@@ -132,7 +130,7 @@ def repair_state_file(path: Path, events: Sequence[Event]) -> Iterator[RepairSte
     kept = keep_existing(path) if how == "damaged" else ""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, wanted)
-    yield RepairedRecord("state file", str(path), kept, "made anew from the journal")
+    yield RepairedRecord("state file", str(path), kept, "rebuilt from the journal")
 
 
 def repair_views(
@@ -149,7 +147,7 @@ def repair_views(
             continue
         kept = keep_existing(path) if how == "damaged" else ""
         write_view(path, text)
-        yield RepairedRecord("view of a run", str(path), kept, "made anew from the journal")
+        yield RepairedRecord("view of a run", str(path), kept, "rebuilt from the journal")
 
 
 def are_views_intact(folder: Path, titles: Mapping[str, str]) -> bool:

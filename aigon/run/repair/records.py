@@ -75,7 +75,7 @@ def repair_records(records: Records, checkout: Checkout, now: str) -> Iterator[R
     if file.exists() and records.candidate() is None:
         kept = keep_existing(file)
         file.unlink()
-        how = "put aside: feature-setup, or a run with --worktree, of that agent writes it anew"
+        how = "put aside: feature-setup, or a run with --worktree, of that agent writes it again"
         yield RepairedRecord("worktree of an agent", str(file), kept, how)
     yield from _repair_origin(records)
 
@@ -91,11 +91,11 @@ def _repair_frozen_job(records: Records) -> Iterator[RepairStep]:
     if own != "whole" and spare == "whole":
         kept = keep_existing(file)
         write_atomic(file, copy.read_bytes(), lasting=True)
-        yield RepairedRecord("frozen job", str(file), kept, "made anew from its copy")
+        yield RepairedRecord("frozen job", str(file), kept, "rebuilt from its copy")
     elif own == "whole" and spare != "whole":
         kept = keep_existing(copy)
         write_atomic(copy, file.read_bytes())
-        yield RepairedRecord("copy of the frozen job", str(copy), kept, "made anew from the record")
+        yield RepairedRecord("copy of the frozen job", str(copy), kept, "rebuilt from the record")
     elif own != "whole" and ("damaged" in (own, spare) or records.begun()):
         why = "nothing else knows what was protected, and which tests there were, before the first turn"
         home, folder = records.folder.parents[1], records.folder
@@ -131,7 +131,7 @@ def _repair_origin(records: Records) -> Iterator[RepairStep]:
     kept = keep_existing(records.began)
     if base:
         records.set_origin(Origin("", base))
-        how = "made anew with the base of the runs; what it is merged into is to be said: feature-done --into"
+        how = "rebuilt with the base of the runs; name the target branch yourself: feature-done --into"
     else:
         records.began.unlink(missing_ok=True)
         how = "no run had begun: the next one says it"
@@ -172,7 +172,7 @@ def _repair_decisions(records: Records, checkout: Checkout, now: str) -> Iterato
     write_atomic(records.decided, b"".join(format_line(json.dumps(asdict(each))) for each in decisions), lasting=True)
     lapsed = sorted({each.criterion for each in decisions if not each.content})
     again = f"; approvals of {', '.join(map(str, lapsed))} have to be given again" if lapsed else ""
-    how = f"written anew from what can be read; {lost} lines are lost{again}"
+    how = f"rebuilt from what can be read; {lost} lines are lost{again}"
     yield RepairedRecord("decisions of people", str(records.decided), kept, how)
 
 

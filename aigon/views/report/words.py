@@ -80,7 +80,7 @@ def describe_work(work: WorkAccount) -> str:
     if isinstance(outcome, Met):
         caveats = "".join(f"; {caveat}" for caveat in outcome.caveats)
         return f"{describe_success(outcome)}, after {after}{caveats}."
-    why = describe_outcome(outcome).rstrip(".") if outcome else "The last run broke off without an outcome"
+    why = describe_outcome(outcome).rstrip(".") if outcome else "The last run ended without an outcome"
     return f"{why}. {format_score(work)} criteria passed after {after}."
 
 

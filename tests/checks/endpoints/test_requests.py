@@ -98,7 +98,7 @@ RED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "lists": (
         {"path": "/echo?a=1&a=2", "expect": {"json": {"query": {"a": ["1"]}, "nothing": 0}}},
-        "$.query.a: expected 1 element, got 2 elements; $.nothing: expected 0, and it is not there",
+        "$.query.a: expected 1 element, got 2 elements; $.nothing: expected 0, and it is missing",
     ),
     "schema": (
         {"path": "/echo", "expect": {"schema": {"properties": {"method": {"type": "integer"}}}}},

@@ -128,7 +128,7 @@ def test_a_port_in_use_is_an_error_that_says_by_whom_and_nobody_else_is_asked(
     threading.Thread(target=lambda: asked.append(foreign.accept()[0].recv(9)), daemon=True).start()
     finding = found(requests=["/echo"], port=port_of(foreign))
     assert finding.status == "error"
-    assert f"the port {port_of(foreign)} cannot be had: in use by pid {os.getpid()} (" in finding.summary
+    assert f"the port {port_of(foreign)} cannot be used: in use by pid {os.getpid()} (" in finding.summary
     until(lambda: asked)
     assert asked == [b""]
 

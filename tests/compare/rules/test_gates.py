@@ -52,7 +52,7 @@ def test_a_check_without_a_result_is_not_green(status: str) -> None:
 
 def test_a_known_failure_does_not_close_the_gate_and_is_said() -> None:
     found = gate(entry(look=looked(TESTS, red(LINT, "old"), PROOF), known_failures=("lint",)), "checks")
-    assert found.result == "pass" and "1 known to be red" in found.why
+    assert found.result == "pass" and "1 known to fail" in found.why
 
 
 def test_git_is_never_a_known_failure() -> None:
@@ -126,7 +126,7 @@ def test_a_base_without_tests_has_none_to_lose() -> None:
 @pytest.mark.parametrize(
     ("one", "why"),
     [
-        (entry(tip="c" * 40), "has changed since it was looked at"),
+        (entry(tip="c" * 40), "has changed since it was assessed"),
         (entry(tip=""), "its branch is gone"),
         (entry(look=None), "not assessed yet"),
     ],

@@ -43,7 +43,7 @@ def test_a_fault_in_a_rule_is_a_concern_and_ends_nothing() -> None:
     broken = Edits((new("uv.lock", "x"),), messages=(None,))  # type: ignore[arg-type]
     found = {each.rule: each for each in integrity.concerns(broken)}
     assert found["judge-talk"].level == "review"
-    assert "could not be looked at" in found["judge-talk"].what
+    assert "could not be applied" in found["judge-talk"].what
     assert found["lockfile"].level == "note"
 
 
