@@ -61,7 +61,7 @@ def test_a_loop_above_is_known_by_its_note_and_not_by_its_words(tmp_path: Path) 
 
 @pytest.mark.skipif(not SUBREAPER, reason="this system gives orphans to init alone")
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system does not show which files are open")
-def test_a_loop_whose_notes_and_locks_were_deleted_is_known_by_the_lock_that_it_holds(tmp_path: Path) -> None:
+def test_a_loop_whose_notes_and_locks_were_deleted_is_known_by_the_lock_it_holds(tmp_path: Path) -> None:
     records = tmp_path / "state" / "repos" / "some"
     (records / "locks").mkdir(parents=True)
     with hold_lock(loop_lock(records, "42"), "Feature 42"):
