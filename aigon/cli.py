@@ -26,6 +26,7 @@ SECTIONS = {
     },
     "Look": {
         "feature-status": ("feature.status", "See where each feature stands."),
+        "logs": ("logs", "Watch what an agent does, or see what it did."),
         "board": ("board", "See all features by stage, and who works on them."),
         "report": ("report", "Get a page on a feature: what is proven, at what cost."),
         "feature-validate": ("feature.validate", "Run checks and criteria once: no agent, no writes."),

@@ -69,7 +69,7 @@ def test_the_version_is_said_however_it_is_asked_for(arguments: list[str], tmp_p
         (["nonsense"], "no command 'nonsense'", "aigon --help"),
         (["list"], "no command 'list'", "aigon board"),
         (["run", "1"], "no command 'run'", "aigon feature-implement ID --loop"),
-        (["logs", "1"], "no command 'logs'", "aigon feature-status ID"),
+        (["watch", "1"], "no command 'watch'", "aigon logs ID -f"),
         (["done", "1"], "no command 'done'", "Did you mean 'feature-done'?"),
         (["feature-report", "1"], "no command 'feature-report'", "Did you mean 'report'?"),
         (["config", "shw"], "No such command 'shw'", "Did you mean 'show'?"),

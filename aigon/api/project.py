@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # each call imports what it needs: a board has to be quick
     from aigon.api.runs import RunInfo
     from aigon.job.spec_locations import SpecLocation
     from aigon.journal.events import Event
+    from aigon.model.activity import Step
     from aigon.process.running import Invocation
     from aigon.views.board_cards import Column
     from aigon.views.report.gather import Report
@@ -133,6 +134,25 @@ class Project:
         home = find_home(self.common_dir)
         assert home is not None, "a run on record has a home"
         return runs.follow_run(home, found, interval, is_cancelled)
+
+    def watch(
+        self,
+        run: "RunInfo | str",
+        *,
+        raw: bool = False,
+        interval: float = 0.2,
+        is_cancelled: Callable[[], bool] = lambda: False,
+    ) -> "Iterator[Event | Step | bytes]":
+        """Yield what `follow` yields, and between the events each step of the agents, as far as they tell.
+
+        With `raw` these are the lines that their programs printed, without known secrets, as bytes.
+        """
+        from aigon.api.watch import watch_run
+
+        found = self.run(run) if isinstance(run, str) else run
+        home = find_home(self.common_dir)
+        assert home is not None, "a run on record has a home"
+        return watch_run(self.root, home, found, interval, is_cancelled, raw=raw)
 
     def stop(self, feature: str, agents: Sequence[str] = (), *, now: bool = False) -> "tuple[Invocation, ...]":
         """Ask the loops on `feature`, or those of `agents`, to finish their iteration, or to end `now`.

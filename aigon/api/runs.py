@@ -67,7 +67,7 @@ def _summarise_run(home: Path, journal: Path) -> RunInfo | None:
         return None
     name = first.feature_id or first.slug
     status = (
-        get_status(end.outcome) if end else "running" if _is_running(home, name, first.label, journal) else "broken_off"
+        get_status(end.outcome) if end else "running" if is_running(home, name, first.label, journal) else "broken_off"
     )
     verdicts = state.last.verdicts if state.last else ()
     return RunInfo(
@@ -88,8 +88,8 @@ def _summarise_run(home: Path, journal: Path) -> RunInfo | None:
     )
 
 
-def _is_running(home: Path, feature: str, label: str, journal: Path) -> bool:
-    """Whether the run of this journal goes on: a later run may hold the lock, and has put the journal aside."""
+def is_running(home: Path, feature: str, label: str, journal: Path) -> bool:
+    """Return whether the run of this journal goes on: a later run may hold the lock, and has put the journal aside."""
     return journal == Records(journal.parent).journal and bool(is_locked(loop_lock(home, feature, label)))
 
 
@@ -97,6 +97,6 @@ def follow_run(home: Path, run: RunInfo, interval: float, is_cancelled: Callable
     """Yield the events of a run until its end or `is_cancelled`, looking for new ones every `interval` seconds."""
 
     def is_live() -> bool:
-        return not is_cancelled() and _is_running(home, run.feature, run.label, run.journal)
+        return not is_cancelled() and is_running(home, run.feature, run.label, run.journal)
 
     return follow_events(run.journal, is_live, wait=lambda: time.sleep(interval))

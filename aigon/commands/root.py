@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 SUGGESTIONS = {
     **dict.fromkeys(("list", "ls"), "aigon board lists every feature; aigon feature-status shows where each stands"),
     **dict.fromkeys(("run", "start", "loop"), "aigon feature-implement ID --loop"),
-    **dict.fromkeys(
-        ("logs", "log", "watch"),
-        "aigon feature-status ID shows where a run stands; .aigon/runs/ holds each turn's prompt and output",
-    ),
+    **dict.fromkeys(("log", "watch", "tail", "follow", "attach"), "aigon logs ID -f"),
     **dict.fromkeys(("delete", "remove", "rm"), "aigon cancel ID"),
     **dict.fromkeys(("new", "add"), "aigon feature-create TITLE"),
     **dict.fromkeys(("resume", "continue"), "aigon feature-implement ID --resume"),

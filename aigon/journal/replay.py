@@ -51,8 +51,20 @@ def follow_events(
 ) -> Iterator[Event]:
     """Yield the events of a run as its journal gets them, from the first, until it `is_live` no longer.
 
-    `wait` pauses between two readings. A new run puts the journal aside: the iterator ends there too, and if the
-    journal is deleted. Raises as `read_events` does.
+    `wait` pauses between two readings. Ends and raises as `tail_events` does.
+    """
+    for event in tail_events(path, is_live):
+        if event is None:
+            wait()
+        else:
+            yield event
+
+
+def tail_events(path: Path, is_live: Callable[[], bool]) -> Iterator[Event | None]:
+    """Yield the events of a run as its journal gets them, and None for each time that there is no more yet.
+
+    A new run puts the journal aside: the iterator ends there too, and if the journal is deleted. Raises as
+    `read_events` does.
     """
     first, offset, number = b"", 0, 0
     while True:
@@ -78,7 +90,7 @@ def follow_events(
             yield from decode_events((document,), path)
         if not live:
             return
-        wait()
+        yield None
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 from pathlib import Path
 
+from aigon.agents.activity import SUFFIX, ActivityLog, choose_log
 from aigon.agents.adapters import adapter_for
 from aigon.agents.credentials import filter_environment
 from aigon.checks.reports import read_report
@@ -115,10 +116,10 @@ def _run_turn(job: Job, world: World, state: State, chosen: ChosenStep) -> Gener
         effort=agent.effort,
     )
     world.before_turn()
-    names = ("agent.log", *(f"agent-{count}.log" for count in range(2, 100)))  # each try has its own
-    log = folder / next((name for name in names if not (folder / name).exists()), names[-1])
+    log = choose_log(folder)
     command, run_folder = _build_command(job, world, agent, request, log), os.path.realpath(world.folder)
-    exited = run.run(command, world.stop)
+    with ActivityLog(log, adapter_for(agent).module, world.workspace.root) as activity:
+        exited = run.run(replace(command, hear=activity.hear), world.stop)
     world.sweep()
     _restore_run_folder(world, run_folder, state.finished)
     # What the agent did to git and to aigon's records is undone before any git of aigon's runs.
@@ -221,12 +222,12 @@ def remove_links(run_folder: Path, aside: Path, finished: int = -1) -> None:
 
 
 def redact_files(folder: Path, redact: Callable[[bytes], bytes]) -> None:
-    """Redact the files below `folder`, except prompts and logs, which are redacted as they are written.
+    """Redact the files below `folder`, except prompts, logs and activities, which are redacted as they are written.
 
     What cannot be read or written stays as it is; links are not followed.
     """
     paths = (f"{place}/{name}" for place, _, names in os.walk(folder) for name in names
-             if name != "prompt.md" and not name.endswith(".log"))  # fmt: skip
+             if name != "prompt.md" and not name.endswith((".log", SUFFIX)))  # fmt: skip
     for _, path in zip(range(MAX_REDACTED_FILES), paths, strict=False):
         try:
             _redact_file(path, redact)

@@ -11,6 +11,7 @@ It may also have these, which otherwise follow from the data:
     build_launch(agent, ask) -> Launch        the command line of one turn
     read_turn(agent, ask, exited) -> Turn     what that turn was
     find_credentials(agent, env) -> names     what logs it in beside what the type names
+    read_activity(record) -> activities       what one JSON record of its output tells of the work, for people to watch
 
     build_consultation(kind, agent) -> Launch the command line that answers what is on standard input
 

@@ -12,6 +12,8 @@ from aigon.secrets.redaction import find_unfinished_key
 HALF = 2 * 1024 * 1024
 """Bytes kept of the head, and as many of the tail. They are held more than once while they are read, and 1 GB from an
 agent or a check has to leave the loop under 100 MB (measured: 77 and 91; with twice as much 100 and 121)."""
+HEARD = 10 << 20
+"""Bytes that somebody who hears them gets; a turn of half an hour prints some megabytes."""
 LINE = 64 * 1024
 """A line or private key that is longer is redacted and written in pieces."""
 OVERLAP = 16 * 1024
@@ -22,13 +24,22 @@ class Capture:
     """One stream. `feed` takes what a pipe gave; `close` returns the redacted head and tail.
 
     The head is redacted and written line by line. The tail is kept raw and redacted at the end, so that a flood costs
-    no more than its reading. A log that cannot be written is given up, as nothing depends on it.
+    no more than its reading. `hear` is called with redacted lines as they come, up to HEARD bytes. A log that cannot be
+    written is given up, as nothing depends on it.
     """
 
-    def __init__(self, redact: Callable[[bytes], bytes], log: BinaryIO | None = None, half: int = HALF) -> None:
+    def __init__(
+        self,
+        redact: Callable[[bytes], bytes],
+        log: BinaryIO | None = None,
+        half: int = HALF,
+        hear: Callable[[bytes], None] | None = None,
+    ) -> None:
         self._redact = redact
         self._log = log
         self._half = half
+        self._hear = hear
+        self._heard = 0
         self._head = bytearray()
         self._pending = bytearray()
         self._tail: deque[bytes] = deque()
@@ -49,7 +60,7 @@ class Capture:
 
     @property
     def _full(self) -> bool:
-        return len(self._head) >= self._half
+        return len(self._head) >= self._half and (not self._hear or self._heard >= HEARD)
 
     def _settled(self) -> int:
         """Return how many of the pending bytes can be redacted now: no secret may cross that border."""
@@ -69,6 +80,9 @@ class Capture:
         return len(line)
 
     def _keep(self, redacted: bytes) -> None:
+        if self._hear:
+            self._hear(redacted)
+            self._heard += len(redacted)
         free = self._half - len(self._head)
         self._head += redacted[:free]
         self._write(redacted[:free])

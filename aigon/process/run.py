@@ -34,8 +34,9 @@ class Command:
     """A program to run, for at most `deadline` seconds, and at most `idle` in which it neither prints nor computes.
 
     `ladder` is what it gets then. `stdin` is a file to read, None for nothing. With `merge` standard error goes into
-    standard output, in the order written. `started` is called with the number of its process. `slowed` are
-    the seconds that it ordinarily takes if it has to stand still most of the time.
+    standard output, in the order written. `started` is called with the number of its process, and `hear` with
+    redacted lines of standard output as they come. `slowed` are the seconds that it ordinarily takes if it has to stand
+    still most of the time.
     """
 
     argv: Sequence[str]
@@ -47,6 +48,7 @@ class Command:
     merge: bool = True
     redact: Callable[[bytes], bytes] = field(default=lambda b: b)
     started: Callable[[int], None] = field(default=lambda _pid: None)
+    hear: Callable[[bytes], None] | None = None
     ladder: EndingSteps = DEADLINE
     idle: float | None = None
     slowed: float = 0.0
@@ -149,7 +151,8 @@ def _open_captures(process: RunningProgram, command: Command) -> Iterator[dict[i
             if pipe is not None:
                 stack.enter_context(pipe)
                 os.set_blocking(pipe.fileno(), False)
-                captures[pipe.fileno()] = Capture(command.redact, log)
+                hear = command.hear if pipe is process.stdout else None
+                captures[pipe.fileno()] = Capture(command.redact, log, hear=hear)
         yield captures
 
 

@@ -5,6 +5,7 @@ import pty
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -24,6 +25,7 @@ from aigon.journal.events import (
     Waiting,
 )
 from aigon.journal.spending import Spend
+from aigon.model.activity import Step
 from aigon.model.checks import Check
 from aigon.model.outcomes import Stopped
 from aigon.model.turns import Turn
@@ -310,3 +312,34 @@ def test_an_unknown_cost_is_said_and_another_end_is_not_green() -> None:
 @pytest.mark.parametrize(("seconds", "text"), [(0.9, "0:00"), (42, "0:42"), (3599.9, "59:59"), (3723, "1:02:03")])
 def test_a_clock_counts_whole_seconds(seconds: float, text: str) -> None:
     assert format_clock(seconds) == text
+
+
+def test_what_an_agent_did_last_is_in_sight_and_how_long_it_has_been_quiet() -> None:
+    events = story(2)
+    begun = next(index for index, event in enumerate(events) if isinstance(event, IterationStarted))
+    steps = tuple(Step(0.0, 1, "reads", f"file-{number}\x1b[2J") for number in range(3))
+    working = replace(scene(events[: begun + 1], 2), steps=steps, heard=0.0)
+    lines = drawn(working, now=19.0)
+    assert [line for line in lines if line.startswith("  reads file-")] == [
+        f"  reads file-{number}" for number in range(3)
+    ]
+    assert not any("quiet" in line for line in lines)
+    assert any(line.endswith("(quiet for 0:45)") for line in drawn(working, now=45.0))
+    assert not any("file-" in line for line in drawn(working, Page(80, 8)))
+
+
+def test_the_live_view_reads_what_the_agent_of_this_turn_does(tmp_path: Path) -> None:
+    begun = next(event for event in story(2) if isinstance(event, IterationStarted))
+    folder = tmp_path / f"{begun.number:03d}"
+    folder.mkdir()
+    (folder / "agent.log").touch()  # of a program that was turned away
+    (folder / "activity.ndjson").write_text('{"at": 1, "kind": "says", "text": "earlier"}\n')
+    with Path(os.devnull).open("w") as stream:
+        sink = LiveSink(stream, title=TITLE, criteria=criteria(2), folder=tmp_path)
+        for event in (run_started(), begun):
+            sink(event)
+        (folder / "activity-2.ndjson").write_text('{"at": 1, "kind": "runs", "text": "npm test"}\n')
+        frame = sink._draw(Page(80, 24), False)
+        sink.close()
+    texts = [line.plain for line in frame.renderables if isinstance(line, Text)]
+    assert "  runs npm test" in texts and not any("earlier" in text for text in texts)

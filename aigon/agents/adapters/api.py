@@ -5,14 +5,17 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import cast, get_args
 
 from aigon.agents.adapters import _launch
+from aigon.agents.adapters._activity import fail, say, use
 from aigon.agents.adapters._program import get_cost_status, parse_dollars
 from aigon.agents.adapters._records import (
+    Record,
+    count_at,
     filter_type,
     first_text,
     last_record,
@@ -23,6 +26,7 @@ from aigon.agents.adapters._records import (
     value_at,
 )
 from aigon.agents.credentials import API_KEYS, has_api_key
+from aigon.model.activity import Activity
 from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, TurnEnd, TurnReport, TurnRequest
 
 PROGRAM = Path(__file__).parents[1] / "api_agent" / "__main__.py"
@@ -50,6 +54,18 @@ def build_launch(agent: Agent, ask: TurnRequest) -> Launch:
     places = ("--workspace", ask.workspace, "--checkout", ask.checkout, "--folder", os.path.dirname(ask.prompt_file))  # noqa: PTH120
     reads = tuple(f"{ask.checkout}/{name}" for name in OF_THE_PROJECT)
     return Launch((sys.executable, "-I", str(PROGRAM), *places, *base.argv[1:]), env=base.env, reads=reads)
+
+
+def read_activity(record: Record) -> Iterator[Activity]:
+    """Yield what a record tells of the work."""
+    if record.get("type") == "text":
+        yield from say(text_at(record, "text"))
+    elif record.get("type") == "tool":
+        tool, _, used_on = text_at(record, "line").partition(": ")
+        yield from use(tool, used_on)
+        if record.get("failed") is True:
+            code = count_at(record, "exit")
+            yield from fail(f"exited with {code}" if code else "")
 
 
 def read_output(exited: ProgramExit) -> TurnReport:

@@ -7,6 +7,7 @@ Written against version 2.1.330. How a turn ended is read from the result record
 import re
 from dataclasses import dataclass, field, replace
 
+from aigon.agents.adapters._activity import read_blocks
 from aigon.agents.adapters._errors import read_error
 from aigon.agents.adapters._program import LONGEST_DETAIL, get_cost_status, last_words, parse_dollars
 from aigon.agents.adapters._records import (
@@ -24,6 +25,7 @@ from aigon.agents.adapters._records import (
 )
 from aigon.model.turns import ProgramExit, TurnReport, Usage
 
+read_activity = read_blocks
 _LIMIT = re.compile(r"[^\n]*(?:hit your [^\n]{0,40}\blimit\b|usage limit reached)[^\n]*", re.I)
 
 

@@ -13,9 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from aigon.agents.adapters import _program
+from aigon.agents.adapters._activity import fail, say, use
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._records import (
     Record,
+    count_at,
     describe_use,
     filter_type,
     first_text,
@@ -29,6 +31,7 @@ from aigon.agents.adapters._records import (
 )
 from aigon.errors import AigonError
 from aigon.files import atomic
+from aigon.model.activity import Activity
 from aigon.model.turns import Agent, ProgramExit, Turn, TurnReport, TurnRequest
 
 _RETRIED = re.compile(r"^Reconnecting\.\.\. (?:\d+/\d+ \((.*)\)$)?", re.DOTALL)
@@ -54,6 +57,26 @@ def read_output(exited: ProgramExit) -> TurnReport:
         denied=tuple(_describe_item(item) for item in uses if item.get("status") == "declined"),
         tools=tuple(map(_describe_item, uses)),
     )
+
+
+def read_activity(event: Record) -> Iterator[Activity]:
+    """Yield what an event tells of the work. A tool shows as it begins; one that changed files has no beginning."""
+    item, is_over = value_at(event, "item"), event.get("type") == "item.completed"
+    match text_at(item, "type"):
+        case "agent_message" if is_over:
+            yield from say(text_at(item, "text"))
+        case "file_change" if is_over:
+            for change in objects_at(item, "changes"):
+                yield from use("file change", text_at(change, "path"))
+        case "web_search" if is_over:
+            yield from use("web search", text_at(item, "query"))
+        case "command_execution" if event.get("type") == "item.started":
+            yield from use("command execution", text_at(item, "command"))
+        case "mcp_tool_call" if event.get("type") == "item.started":
+            yield from use(text_at(item, "tool"), value_at(item, "arguments"))
+        case "command_execution" | "mcp_tool_call" if is_over and text_at(item, "status") == "failed":
+            code = count_at(item, "exit_code")
+            yield from fail(f"exited with {code}" if code else text_at(item, "error", "message"))
 
 
 def _read_end(events: list[Record], exited: ProgramExit) -> TurnReport:

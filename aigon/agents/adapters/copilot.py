@@ -6,8 +6,10 @@ credits, which are no dollars.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
+from aigon.agents.adapters._activity import fail, say, use
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._records import (
     Record,
@@ -21,6 +23,7 @@ from aigon.agents.adapters._records import (
     text_at,
     value_at,
 )
+from aigon.model.activity import Activity
 from aigon.model.turns import ModelUsage, ProgramExit, TurnReport, Usage
 
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
@@ -47,6 +50,18 @@ def read_output(exited: ProgramExit) -> TurnReport:
         denied=tuple(_describe_tool(use) for use in uses if text_at(use, "data", "toolCallId") in denied),
         tools=tuple(map(_describe_tool, uses)),
     )
+
+
+def read_activity(event: Record) -> Iterator[Activity]:
+    """Yield what an event tells of the work; pieces of messages are passed over."""
+    data = value_at(event, "data")
+    match text_at(event, "type"):
+        case "assistant.message":
+            yield from say(text_at(data, "content"))
+        case "tool.execution_start":
+            yield from use(value_at(data, "toolName"), value_at(data, "arguments"))
+        case "tool.execution_complete" if value_at(data, "success") is False:
+            yield from fail(text_at(data, "error", "message") or text_at(data, "result", "content"))
 
 
 def _read_end(events: list[Record], exited: ProgramExit) -> TurnReport:

@@ -5,9 +5,10 @@ It tells neither tokens nor cost.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from aigon.agents.adapters._activity import say, use
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._records import (
     Record,
@@ -21,6 +22,7 @@ from aigon.agents.adapters._records import (
     text_at,
     value_at,
 )
+from aigon.model.activity import Activity
 from aigon.model.turns import ProgramExit, TurnReport
 from aigon.text.fingerprints import strip_escapes
 
@@ -44,6 +46,15 @@ def read_output(exited: ProgramExit) -> TurnReport:
         denied=tuple(described for described, rejected in calls if rejected),
         tools=tuple(described for described, _ in calls),
     )
+
+
+def read_activity(record: Record) -> Iterator[Activity]:
+    """Yield what a record tells of the work. A call shows as it begins."""
+    if record.get("type") == "assistant":
+        yield from say(join_texts(list_at(record, "message", "content")))
+    elif record.get("type") == "tool_call" and record.get("subtype") == "started":
+        tool, _, used_on = _read_call(record)[0].partition(": ")
+        yield from use(tool, used_on)
 
 
 def _read_end(result: Record, begun: bool, exited: ProgramExit) -> TurnReport:

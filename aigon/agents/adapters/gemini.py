@@ -6,9 +6,10 @@ it. An error of the API exits with its HTTP status modulo 256. `input_tokens` ho
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from aigon.agents.adapters._activity import fail, say, use
 from aigon.agents.adapters._errors import find_status, read_error
 from aigon.agents.adapters._program import LONGEST_DETAIL, last_words
 from aigon.agents.adapters._records import (
@@ -25,6 +26,7 @@ from aigon.agents.adapters._records import (
     text_at,
     value_at,
 )
+from aigon.model.activity import Activity
 from aigon.model.turns import ModelUsage, ProgramExit, TurnReport, Usage
 
 _NO_LOGIN = 41
@@ -45,6 +47,17 @@ def read_output(exited: ProgramExit) -> TurnReport:
         told = parse_last_document(exited.stderr)
         document = told if "session_id" in told and "error" in told else {}
     return _read_document(document, exited) if document else _read_stream(events, exited)
+
+
+def read_activity(event: Record) -> Iterator[Activity]:
+    """Yield what an event tells of the work. Replies come in pieces."""
+    match text_at(event, "type"):
+        case "message" if text_at(event, "role") == "assistant":
+            yield from say(text_at(event, "content"), goes_on=event.get("delta") is True)
+        case "tool_use":
+            yield from use(event.get("tool_name"), event.get("parameters"))
+        case "tool_result" if text_at(event, "status") == "error":
+            yield from fail(text_at(event, "error", "message") or text_at(event, "output"))
 
 
 def _read_document(document: Record, exited: ProgramExit) -> TurnReport:

@@ -7,9 +7,11 @@ only in its log, on standard error.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
+from aigon.agents.adapters._activity import fail, say, use
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._program import get_cost_status, parse_dollars
 from aigon.agents.adapters._records import (
@@ -26,6 +28,7 @@ from aigon.agents.adapters._records import (
     text_at,
     value_at,
 )
+from aigon.model.activity import Activity
 from aigon.model.turns import ProgramExit, TurnEnd, TurnReport
 
 _RETRIED = re.compile(r'^timestamp=(?P<at>\S+) level=ERROR .*error\.error="(?P<message>.*)"', re.MULTILINE)
@@ -58,6 +61,17 @@ def read_output(exited: ProgramExit) -> TurnReport:
         denied=describe_uses((use for use in uses if _is_rejected(use)), "part.tool", "part.state.input"),
         tools=describe_uses(uses, "part.tool", "part.state.input"),
     )
+
+
+def read_activity(event: Record) -> Iterator[Activity]:
+    """Yield what an event tells of the work. The use of a tool is told once it is over."""
+    part = value_at(event, "part")
+    if event.get("type") == "text":
+        yield from say(text_at(part, "text"))
+    elif event.get("type") == "tool_use":
+        yield from use(value_at(part, "tool"), value_at(part, "state", "input"))
+        if text_at(part, "state", "status") == "error":
+            yield from fail(text_at(part, "state", "error"))
 
 
 def _read_end(events: list[Record], exited: ProgramExit) -> TurnReport:

@@ -6,8 +6,10 @@ is the `stopReason` of the model's last message. Its `input` is without what was
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
+from aigon.agents.adapters._activity import fail, say, use
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._program import LONGEST_DETAIL, drop_free_cost, get_cost_status, last_words, parse_dollars
 from aigon.agents.adapters._records import (
@@ -24,6 +26,7 @@ from aigon.agents.adapters._records import (
     text_at,
     value_at,
 )
+from aigon.model.activity import Activity
 from aigon.model.turns import ProgramExit, TurnReport, Usage
 
 _HTTP = re.compile(r"([45]\d\d) (?P<body>\{.*\})", re.S)
@@ -52,6 +55,17 @@ def read_output(exited: ProgramExit) -> TurnReport:
         cost_status=get_cost_status(cost),
         tools=describe_uses(calls, "name", "arguments"),
     )
+
+
+def read_activity(record: Record) -> Iterator[Activity]:
+    """Yield what a record tells of the work; pieces of messages are passed over."""
+    match text_at(record, "type"):
+        case "message_end" if text_at(record, "message", "role") == "assistant":
+            yield from say(join_texts(list_at(record, "message", "content")))
+        case "tool_execution_start":
+            yield from use(record.get("toolName"), record.get("args"))
+        case "tool_execution_end" if record.get("isError") is True:
+            yield from fail(list_at(record, "result", "content"))
 
 
 def _list_replies(records: list[Record]) -> list[Record]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from aigon.agents.adapters import _launch
+from aigon.agents.adapters._activity import read_blocks
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._records import (
     Record,
@@ -25,6 +26,8 @@ from aigon.agents.adapters._records import (
 )
 from aigon.model.agent_types import AgentType
 from aigon.model.turns import Agent, Launch, ProgramExit, TurnReport, TurnRequest
+
+read_activity = read_blocks
 
 
 def read_output(exited: ProgramExit) -> TurnReport:

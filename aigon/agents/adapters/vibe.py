@@ -6,10 +6,12 @@ exit code and standard error tell how it ended. Cached tokens are among its inpu
 
 import os
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from aigon.agents.adapters import _program
+from aigon.agents.adapters._activity import fail, say, use
 from aigon.agents.adapters._errors import read_error
 from aigon.agents.adapters._program import drop_free_cost, get_cost_status, parse_dollars
 from aigon.agents.adapters._records import (
@@ -25,6 +27,7 @@ from aigon.agents.adapters._records import (
     text_at,
     value_at,
 )
+from aigon.model.activity import Activity
 from aigon.model.turns import Agent, ProgramExit, Turn, TurnReport, TurnRequest
 from aigon.text.fingerprints import strip_escapes
 
@@ -43,6 +46,16 @@ def read_turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
     """Return the turn, with the export read from its folder: Vibe takes no name of a file."""
     report = exited.report or _read_export(Path(f"{ask.output_file}.d"), exited)
     return _program.build_turn(agent, ask, exited, read_output(replace(exited, report=report)))
+
+
+def read_activity(record: Record) -> Iterator[Activity]:
+    """Yield what an entry of the session tells of the work. The use of a tool is told once it is over."""
+    if record.get("type") == "message" and record.get("role") == "assistant":
+        yield from say(join_texts(list_at(record, "content")))
+    elif record.get("type") == "effect":
+        yield from use(value_at(record, "detail", "toolName"), value_at(record, "detail", "input"))
+        if text_at(record, "state", "status") == "failed":
+            yield from fail(text_at(record, "state", "outputText"))
 
 
 def _read_export(folder: Path, exited: ProgramExit) -> bytes:

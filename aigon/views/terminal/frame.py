@@ -26,6 +26,8 @@ _TIME_WIDTH = 8
 """`12m 05s` fits."""
 _TITLE_WIDTH = 24
 _LABEL_WIDTH = 20
+_QUIET_SECONDS = 20.0
+"""Seconds without a sign of life of an agent after which the view says for how long."""
 _HINT = "Ctrl+C: each finishes its iteration. Twice: all stop now. --resume continues."
 _HEAD = ("agent", "iteration", "passed", "failed", "time", "cost")
 _NARROW = 76
@@ -49,12 +51,16 @@ class Page:
 def draw_run(scene: Scene, page: Page, now: float) -> Group:
     """Draw a run at the monotonic second `now`, on at most as many lines as the page has."""
     if scene.phase_ends is None:
+        quiet = now - scene.heard if scene.heard is not None else 0.0
         phase = f"{fold(scene.phase)}, {format_clock(now - scene.phase_began)}"
+        phase += f" (quiet for {format_clock(quiet)})" if quiet >= _QUIET_SECONDS else ""
     else:
         left = format_clock(scene.phase_ends - now)
         phase = f"{fold(scene.phase)}, {left} left (Ctrl+C stops, --resume continues)"
     head = [*_draw_run_header(scene, now), *_wrap(phase, "cyan", page)]
     texts = [(fold(notice.text), notice.level) for notice in scene.notices]
+    if page.height >= _ENOUGH:
+        head += [Text(f"  {fold(f'{step.kind} {step.text}')}", style="dim") for step in scene.steps]
     room = page.height - SPARE - len(head)
     if page.height < _ENOUGH:
         counts = describe_checks([row.finding for row in scene.checks.values() if row.finding])

@@ -119,13 +119,7 @@ class LineSink:
     def __call__(self, event: Event) -> None:
         """Write `event`. A reader that went away is no error; any other failure to write is an OSError."""
         self._place = self._place.apply(event)
-        match event:
-            case CheckStarted(check=name) | CheckFinished(finding=Finding(check=name)):
-                # The verdict on a criterion's own command has a line of its own, and says what it means.
-                is_shown = criterion_number(name) is None
-            case _:
-                is_shown = True
-        if self._open and is_shown:
+        if self._open and is_shown(event):
             self._open = write_line(self._stream, stamp_line(describe_event(event, self._place)))
 
     def close(self) -> None:
@@ -191,12 +185,22 @@ def _is_notable(event: Event) -> bool:
             return isinstance(event, _NOTABLE)
 
 
-def stamp_line(text: str, column: str = "") -> str:
+def is_shown(event: Event) -> bool:
+    """Return whether an event has a line. The verdict on a criterion's own command has one, and says what it means."""
+    match event:
+        case CheckStarted(check=name) | CheckFinished(finding=Finding(check=name)):
+            return criterion_number(name) is None
+        case _:
+            return True
+
+
+def stamp_line(text: str, column: str = "", at: datetime | None = None) -> str:
     """Return the time of day, `column` as it is, and `text` on one line of at most `LONGEST` characters.
 
-    The time is that of writing: events carry the moment they are about, which may lie before an earlier line's.
+    Without `at` the time is that of writing: events carry the moment they are about, which may lie before an earlier
+    line's.
     """
-    head = f"{datetime.now():%H:%M:%S} {column}"
+    head = f"{at or datetime.now():%H:%M:%S} {column}"
     return head + fold(text, max(LONGEST - len(head), 1))
 
 

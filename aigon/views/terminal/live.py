@@ -7,21 +7,24 @@ import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TextIO
 
 from rich.console import Console, Group
 from rich.live import Live
 
+from aigon.agents.activity import ActivityFile, choose_log, name_activity_file
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
 from aigon.files.pipe import discard_output, write_line
-from aigon.journal.events import Event, Notice
+from aigon.journal.events import Event, IterationStarted, Notice, TurnEnded
 from aigon.journal.spending import Spend
+from aigon.model.activity import Step
 from aigon.model.checks import Check
 from aigon.model.criteria import Criterion
 from aigon.views.terminal.arena import render_arena_summary
 from aigon.views.terminal.frame import Page, draw_arena, draw_arena_end, draw_run, draw_run_end
 from aigon.views.terminal.lines import IterationCount
-from aigon.views.terminal.scene import ArenaScene, Scene, build_arena_scene, list_waiting_checks
+from aigon.views.terminal.scene import STEPS, ArenaScene, Scene, build_arena_scene, list_waiting_checks
 
 PER_SECOND = 4
 """Refreshes: often enough for a clock that counts seconds, seldom enough to be calm."""
@@ -134,7 +137,8 @@ class LiveSink:
     """Draws one run, from its first event on.
 
     `checks` are shown as waiting before the first one runs. `spend` and `finished` are what earlier invocations of the
-    run spent, and their last iteration. `stopping` says whether a person has asked for the end.
+    run spent, and their last iteration. What agents do is read from the run's `folder`. `stopping` says whether a
+    person has asked for the end.
     """
 
     def __init__(
@@ -146,6 +150,7 @@ class LiveSink:
         checks: Sequence[Check] = (),
         spend: Spend | None = None,
         finished: int | None = None,
+        folder: Path | None = None,
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         now = time.monotonic()
@@ -158,10 +163,18 @@ class LiveSink:
             began=now,
             phase_began=now,
         )
+        self._folder = folder
+        self._activity: ActivityFile | None = None
+        self._steps: tuple[Step, ...] = ()
         self._stopping = stopping
         self._screen = Screen(console_stream, self._draw)
 
     def __call__(self, event: Event) -> None:
+        if self._folder and isinstance(event, IterationStarted):
+            log = choose_log(self._folder / f"{event.number:03d}")
+            self._activity, self._steps = ActivityFile(name_activity_file(log), event.number), ()
+        elif isinstance(event, TurnEnded):
+            self._activity = None
         self._scene = self._scene.apply(event, time.monotonic())
         self._screen.take()
 
@@ -173,9 +186,13 @@ class LiveSink:
         self._screen.close()
 
     def _draw(self, page: Page, last: bool) -> Group:
-        scene, now = self._scene, time.monotonic()
+        scene, now, activity = self._scene, time.monotonic(), self._activity
         if last:
             return draw_run_end(scene, page, now)
+        if activity:
+            self._steps = (*self._steps, *activity.read_new())[-STEPS:]
+            heard = now - (time.time() - self._steps[-1].at) if self._steps else scene.phase_began
+            scene = replace(scene, steps=self._steps, heard=heard)
         if self._stopping():
             scene = replace(scene, notices=(*scene.notices[-2:], Notice("", STOPPING, "warning")))
         return draw_run(scene, page, now)

@@ -24,6 +24,7 @@ from aigon.journal.events import (
     Waiting,
 )
 from aigon.journal.spending import Spend
+from aigon.model.activity import Step
 from aigon.model.checks import Check, Finding
 from aigon.model.criteria import Criterion, Verdict
 from aigon.views.terminal.lines import (
@@ -37,6 +38,8 @@ from aigon.views.terminal.lines import (
 
 NOTICES = 3
 """Notices that stay in sight."""
+STEPS = 3
+"""Things that an agent did that stay in sight while its turn goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +57,9 @@ class Scene:
     """One run. `step` is the escalation step, from 0, and how many there are.
 
     `phase_ends` is when a wait will be over, None if the run does not wait. `proving` has the criteria whose own
-    command runs, by number. In an arena, `since` is when the loop was started, None while it is queued, and `closed`
-    how its process ended; `earlier_met` criteria were proven before it was resumed.
+    command runs, by number. While an agent works, `steps` are what it did last, and `heard` is when it gave its last
+    sign of life. In an arena, `since` is when the loop was started, None while it is queued, and `closed` how its
+    process ended; `earlier_met` criteria were proven before it was resumed.
     """
 
     title: str
@@ -71,6 +75,8 @@ class Scene:
     checks: Mapping[str, CheckProgress] = field(default_factory=dict)
     verdicts: Mapping[int, Verdict] = field(default_factory=dict)
     proving: Mapping[int, float] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+    heard: float | None = None
     notices: tuple[Notice, ...] = ()
     spend: Spend = field(default_factory=Spend)
     end: RunFinished | None = None

@@ -1,0 +1,153 @@
+"""Follow what an agent does while its turn goes on: from its program's output to the run's folder and to views."""
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Self, get_args
+
+from aigon.agents.adapters._records import parse_records
+from aigon.model.activity import Activity, ActivityKind, Step
+from aigon.process.capture import open_log
+from aigon.text.fingerprints import strip_escapes
+
+SUFFIX = ".ndjson"
+MOST_STARTS = 99
+CHUNK = 1 << 20
+FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+LONGEST_LINE = 1 << 20
+"""Bytes of a line that is read. A longer one holds the content of a file."""
+LONGEST = 240
+"""Characters of an activity."""
+
+
+class ActivityReader:
+    """Reads the standard output of one agent's program, piece by piece, with the `read_activity` of its adapter.
+
+    The lines of a program whose output has no records are what it prints.
+    """
+
+    def __init__(self, adapter: ModuleType) -> None:
+        self._read = getattr(adapter, "read_activity", None)
+        self._line = bytearray()
+        self._is_too_long = False
+        self._begun: Activity | None = None
+
+    def feed(self, chunk: bytes) -> Iterator[Activity]:
+        """Yield the activities in what the program printed next."""
+        *lines, rest = chunk.split(b"\n")
+        for line in lines:
+            self._extend(line)
+            if not self._is_too_long:
+                yield from self._join(self._read_line(bytes(self._line)))
+            self._line.clear()
+            self._is_too_long = False
+        self._extend(rest)
+
+    def close(self) -> Iterator[Activity]:
+        """Yield what is left at the end of the output."""
+        yield from self.feed(b"\n")
+        if self._begun:
+            yield self._begun
+
+    def _extend(self, piece: bytes) -> None:
+        self._is_too_long = self._is_too_long or len(self._line) + len(piece) > LONGEST_LINE
+        if not self._is_too_long:
+            self._line += piece
+
+    def _read_line(self, line: bytes) -> Iterator[Activity]:
+        if self._read:
+            for record in parse_records(line):
+                yield from self._read(record)
+        elif text := strip_escapes(line.decode("utf-8", "replace")).strip():
+            yield Activity("prints", text)
+
+    def _join(self, activities: Iterator[Activity]) -> Iterator[Activity]:
+        """Put the pieces of a text together that go on."""
+        for activity in activities:
+            begun, self._begun = self._begun, None
+            if begun and activity.goes_on and begun.kind == activity.kind:
+                activity = Activity(activity.kind, (begun.text + activity.text)[:LONGEST_LINE], True)
+            elif begun:
+                yield begun
+            if activity.goes_on:
+                self._begun = activity
+            else:
+                yield activity
+
+
+class ActivityLog:
+    """Writes what an agent does into a file of the iteration's folder, a JSON object per line.
+
+    It is given redacted output, and shortens texts. Nothing depends on the file: it is not flushed to the disk, and
+    whatever cannot be written is left out.
+    """
+
+    def __init__(self, log: Path, adapter: ModuleType, root: Path) -> None:
+        self._reader, self._root = ActivityReader(adapter), f"{root}/"
+        self._file = open_log(name_activity_file(log))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._write(self._reader.close())
+        self._file.close()
+
+    def hear(self, chunk: bytes) -> None:
+        """Take in what the program printed next. Raises nothing: what an agent prints must not end its turn."""
+        self._write(self._reader.feed(chunk))
+
+    def _write(self, activities: Iterator[Activity]) -> None:
+        with suppress(Exception):  # a plug-in's reader may raise anything
+            for activity in activities:
+                text = " ".join(activity.text.split()).replace(self._root, "")
+                text = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+                line = json.dumps({"at": round(time.time(), 3), "kind": activity.kind, "text": text})
+                self._file.write(f"{line}\n".encode())
+
+
+def name_activity_file(log: Path) -> Path:
+    """Return the file beside the log of a program: `activity.ndjson`, or `activity-2.ndjson` for `agent-2.log`."""
+    return log.with_name(f"activity{log.stem.removeprefix('agent')}{SUFFIX}")
+
+
+def name_log(folder: Path, start: int) -> Path:
+    """Return the log of the `start`th program, from 1, that was started in this iteration: each has its own."""
+    return folder / ("agent.log" if start == 1 else f"agent-{min(start, MOST_STARTS)}.log")
+
+
+def choose_log(folder: Path) -> Path:
+    """Return the log of the program that is started next in an iteration with this folder."""
+    logs = (name_log(folder, start) for start in range(1, MOST_STARTS + 1))
+    return next((file for file in logs if not file.exists()), name_log(folder, MOST_STARTS))
+
+
+class ActivityFile:
+    """Reads the steps of an iteration while they are written."""
+
+    def __init__(self, file: Path, number: int) -> None:
+        self._file, self._number = file, number
+        self._offset, self._rest = 0, b""
+
+    def read_new(self) -> Iterator[Step]:
+        """Yield what has come since the last call; lines that are no step are passed over."""
+        for line in self.read_lines():
+            with suppress(ValueError, TypeError, KeyError, RecursionError):
+                found = json.loads(line)
+                at, kind, text = float(found["at"]), found["kind"], str(found["text"])
+                if kind in get_args(ActivityKind):
+                    yield Step(at, self._number, kind, text)
+
+    def read_lines(self) -> Iterator[bytes]:
+        """Yield the whole lines that have come since the last call."""
+        with suppress(OSError), os.fdopen(os.open(self._file, FLAGS), "rb") as file:  # an agent may make a link of it
+            file.seek(self._offset)
+            while chunk := file.read(CHUNK):
+                self._offset += len(chunk)
+                *lines, rest = (self._rest + chunk).split(b"\n")
+                self._rest = rest[:LONGEST_LINE]
+                yield from lines

@@ -1,0 +1,62 @@
+"""Make activities of the records that programs print."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from aigon.agents.adapters._records import Record, describe_use, list_at, objects_at, text_at
+from aigon.files.resources import find_resource, read_document
+from aigon.model.activity import Activity, ActivityKind
+from aigon.text.documents import parse_yaml
+
+_FILE = "activity.yaml"
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_SHELL = re.compile(r"/\S*sh -l?c (?P<quote>['\"])(?P<command>.*)(?P=quote)", re.DOTALL)
+
+
+@cache
+def _read_kinds() -> dict[str, ActivityKind]:
+    """Return what each known tool does."""
+    kinds: tuple[ActivityKind, ...] = ("reads", "edits", "runs", "searches")
+    table = parse_yaml(read_document(find_resource("templates", _FILE)), _FILE).fields(kinds)
+    return {tool: kind for kind in kinds for tool in table[kind].texts()}
+
+
+def say(text: str, *, goes_on: bool = False) -> Iterator[Activity]:
+    """Yield what the agent says, unless it is blank."""
+    if text.strip() or (goes_on and text):
+        yield Activity("says", text, goes_on)
+
+
+def use(name: object, given: object = None) -> Iterator[Activity]:
+    """Yield the use of a tool: of a known one what it does, and what to.
+
+    Of a patch that is the files in it, and of a shell the command that it is given.
+    """
+    if isinstance(given, str):
+        shell = _SHELL.fullmatch(given)
+        given = ", ".join(_PATCHED.findall(given)) or (shell["command"] if shell else given)
+    described = describe_use(name, given)
+    tool, _, used_on = described.partition(": ")
+    kind = _read_kinds().get(tool.rpartition(".")[2].lower())
+    yield Activity(kind, used_on) if kind and used_on else Activity("uses", described)
+
+
+def fail(reason: object) -> Iterator[Activity]:
+    """Yield that the last tool failed; `reason` is a text, or parts of a message that hold texts."""
+    parts = reason if isinstance(reason, list) else [reason]
+    texts = (part if isinstance(part, str) else text_at(part, "text") for part in parts)
+    yield Activity("fails", next((text for text in texts if text.strip()), ""))
+
+
+def read_blocks(record: Record) -> Iterator[Activity]:
+    """Yield what a message in the format of Anthropic's API holds, as several programs print it."""
+    is_agents = record.get("type") == "assistant"
+    for block in objects_at(record, "message", "content") if is_agents or record.get("type") == "user" else ():
+        match block.get("type"):
+            case "text" if is_agents:
+                yield from say(text_at(block, "text"))
+            case "tool_use":
+                yield from use(block.get("name"), block.get("input"))
+            case "tool_result" if block.get("is_error") is True:
+                yield from fail(list_at(block, "content") or text_at(block, "content"))

@@ -1,0 +1,115 @@
+"""What agents do, read from their captured outputs while they come."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from aigon.agents.activity import LONGEST, ActivityFile, ActivityLog, ActivityReader, name_activity_file, name_log
+from aigon.agents.adapters import find_adapter
+from tests.agents.captured import FOLDER, events
+
+SAYS, LISTS = ("says", "I will create the file."), ("runs", "ls -1 && git status --short")
+FAILED, WRITTEN = ("fails", "Exit code 3"), "cat > hello.txt <<'EOF_SCRIPTED' hello EOF_SCRIPTED"
+DONE = ("says", "All done: hello.txt created.")
+TWICE = ("says", "All done: hello.txt created. All done: hello.txt created.")
+
+
+def edits(folder: str) -> tuple[str, str]:
+    return "edits", f"<HOME>/repos/{folder}/hello.txt"
+
+
+def read(adapter: str, output: bytes, piece: int = 100) -> list[tuple[str, str]]:
+    """The activities in this output, which comes in pieces of so many bytes."""
+    reader = ActivityReader(find_adapter(adapter).module)
+    found = [each for at in range(0, len(output), piece) for each in reader.feed(output[at : at + piece])]
+    return [(each.kind, " ".join(each.text.split())) for each in (*found, *reader.close())]
+
+
+@pytest.mark.parametrize(
+    ("adapter", "capture", "expected"),
+    [
+        ("claude", "claude_stream", [SAYS, edits("claude-ok"), ("says", "Now list files."), LISTS, TWICE]),
+        ("claude", "claude_failed_stream", [("says", "fail"), ("runs", "exit 3"), FAILED, ("says", "It failed.")]),
+        ("codex", "codex_ok", [SAYS, ("runs", WRITTEN), ("says", "Now list files."), LISTS, TWICE]),
+        ("gemini", "gemini_stream", [SAYS, edits("gemini-stream-ok"), ("says", "Now list files."), LISTS, DONE]),
+        ("opencode", "opencode_ok", [SAYS, edits("opencode-ok"), ("says", "Now list files."), LISTS, TWICE]),
+        ("qwen", "qwen_ok", [SAYS, edits("qwen-ok"), ("says", "Now list files."), LISTS, TWICE]),
+        ("pi", "pi_stream", [SAYS, edits("pi-real-ok"), ("says", "Now list files."), LISTS, DONE]),
+        ("copilot", "copilot_ok", [SAYS, ("edits", "hello.txt"), ("says", "Now list files."), LISTS, DONE]),
+        ("vibe", "vibe_ok", [SAYS, ("edits", "/project/hello.txt"), ("says", "Now list files."), LISTS, DONE]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("piece", [7, 65536])
+def test_captured_streams_become_what_the_agent_did(
+    adapter: str, capture: str, expected: list[tuple[str, str]], piece: int
+) -> None:
+    assert read(adapter, (FOLDER / f"{capture}.jsonl").read_bytes(), piece) == expected
+
+
+def test_the_built_in_agent_and_cursor_tell_their_tools() -> None:
+    own = events({"type": "text", "text": "Hm."}, {"type": "tool", "line": "bash: false", "failed": True, "exit": 1})
+    assert read("api", own) == [("says", "Hm."), ("runs", "false"), ("fails", "exited with 1")]
+    assert ("says", "done") not in read("cursor", b"")
+    call = {"type": "tool_call", "subtype": "started", "tool_call": {"readToolCall": {"args": {"path": "a.py"}}}}
+    assert read("cursor", events(call)) == [("reads", "a.py")]
+
+
+def test_a_program_without_records_prints_lines() -> None:
+    assert read("aider", b"one\n\n\x1b[1mtwo\x1b[0m\nthree") == [
+        ("prints", "one"),
+        ("prints", "two"),
+        ("prints", "three"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        b"\xff\xfe\n{\n[]\nnull\n",
+        events({"type": "assistant", "message": {"content": "no list"}}, {"type": "user", "message": None}),
+        b'{"type": ' * 100_000 + b"\n",
+        b'{"type": "assistant", "message": "' + b"x" * (2 << 20) + b'"}\n',
+    ],
+)
+@pytest.mark.parametrize("adapter", ["claude", "codex", "gemini", "opencode", "pi", "copilot", "vibe", "cursor", "api"])
+def test_what_is_no_record_tells_nothing(adapter: str, output: bytes) -> None:
+    assert read(adapter, output, 65536) == []
+
+
+def test_steps_are_read_while_they_are_written(tmp_path: Path) -> None:
+    log = name_log(tmp_path, 2)
+    file = name_activity_file(log)
+    steps = ActivityFile(file, 3)
+    assert file.name == "activity-2.ndjson" and not list(steps.read_new())
+    with ActivityLog(log, find_adapter("claude").module, Path("/work/tree")) as written:
+        use = {"type": "tool_use", "name": "Read", "input": {"file_path": "/work/tree/src/a.py"}}
+        record = events({"type": "assistant", "message": {"content": [use]}})
+        written.hear(record[:30])
+        assert not list(steps.read_new())
+        written.hear(record[30:])
+        (step,) = steps.read_new()
+        assert (step.number, step.kind, step.text) == (3, "reads", "src/a.py")
+        written.hear(events({"type": "assistant", "message": {"content": [{"type": "text", "text": "x" * 999}]}}))
+    (said,) = steps.read_new()
+    assert said.text == "x" * (LONGEST - 1) + "…"
+    with file.open("a") as more:
+        more.write('{"at": 1, "kind": "lies", "text": "x"}\n{"at": "soon"}\n[]\nhalf')
+    assert not list(steps.read_new())
+
+
+def test_a_reader_that_raises_ends_no_turn(tmp_path: Path) -> None:
+    def read_activity(_record: object) -> Any:
+        raise AttributeError("a plug-in")
+
+    with ActivityLog(tmp_path / "agent.log", cast(Any, SimpleNamespace(read_activity=read_activity)), tmp_path) as log:
+        log.hear(b"{}\n")
+    assert (tmp_path / "activity.ndjson").read_bytes() == b""
+
+
+def test_an_activity_file_that_is_a_link_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text(json.dumps({"at": 1, "kind": "says", "text": "secret"}) + "\n")
+    (tmp_path / "activity.ndjson").symlink_to("elsewhere")
+    assert not list(ActivityFile(tmp_path / "activity.ndjson", 1).read_new())
