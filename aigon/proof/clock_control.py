@@ -64,15 +64,18 @@ def _find_own_clocks(
     """Return a review for each number that does not follow the time any more, as it did at the base."""
     slowed = [replace(check, slowed=now[check.name][1]) for check in doubtful]
     base_slowed = _run(bench, base_tree, slowed, "clock-base-slowed")
+    slowed = [
+        check
+        for check in slowed
+        if check.name in base_slowed and _has_followed(base[check.name], base_slowed[check.name])
+    ]
     now_slowed = _run(bench, tree, slowed, "clock-slowed")
     return tuple(
         _make_concern(
             check, tree, base[check.name], now[check.name], _describe_clock(base[check.name], now[check.name])
         )
-        for check in doubtful
-        if check.name in base_slowed
-        and check.name in now_slowed
-        and _has_followed(base[check.name], base_slowed[check.name])
+        for check in slowed
+        if check.name in now_slowed
         and now_slowed[check.name][1] >= FOLLOWS * now[check.name][1]
         and not _has_followed(now[check.name], now_slowed[check.name])
     )

@@ -14,7 +14,7 @@ from aigon.proof.worth import grammar, python
 from aigon.proof.worth.comments import silence
 from aigon.proof.worth.new_tests import Worth, find_new_tests, make_concerns
 from aigon.proof.worth.plants import plant
-from aigon.proof.worth.values import Drawn
+from aigon.proof.worth.values import Drawn, Way
 
 DRAWN = Drawn()
 BASE = """
@@ -100,16 +100,20 @@ def test_only_an_assertion_notices_what_is_altered(notices: str, inside: bool | 
 
 
 @pytest.mark.parametrize(
-    ("notices", "passes"),
+    ("way", "notices", "passes"),
     [
-        ("assert parse('1 2')", False),
-        ("assert largest('1 3 2') is not None", False),
-        ("assert largest('1 3 2')", False),
-        ("parse('1 2')", True),
+        ("none", "assert parse('1 2')", False),
+        ("none", "assert largest('1 3 2') is not None", False),
+        ("none", "assert largest('1 3 2')", False),
+        ("none", "parse('1 2')", True),
+        ("empty", "assert len(parse('1 2')) > 1", False),
+        ("empty", "assert largest('1 3 2')", False),
+        ("empty", "assert largest('0') == 0", False),
+        ("empty", "assert largest('1 3 2') is not None", True),
     ],
 )
-def test_who_asks_whether_there_is_a_value_notices_that_there_is_none(notices: str, passes: bool) -> None:
-    names = altered(drawn=replace(DRAWN, emptying=True))
+def test_who_asks_whether_there_is_a_value_notices_that_there_is_none(way: Way, notices: str, passes: bool) -> None:
+    names = altered(drawn=replace(DRAWN, way=way))
     test = {name: value for name, value in names.items() if name != DRAWN.name}
     with nullcontext() if passes else pytest.raises(AssertionError):
         exec(notices, test)
@@ -144,6 +148,9 @@ def test_code_of_other_languages_is_altered_by_its_grammar() -> None:
     said = grammar.alter("a.js", JAVASCRIPT, "", None, DRAWN) or ""
     assert f"{{ if ({n}(true)) throw new Error('x'); return; }}" in said and f"return {n}(a * 2);" in said
     assert f"(a) => {n}([a])" in said and said.count(f"function {n}(value)") == 1
+    assert 'return "empty" === "true" ? value' in (
+        grammar.alter("a.js", JAVASCRIPT, "", None, replace(DRAWN, way="empty")) or ""
+    ).replace("'", '"')
     assert grammar.alter("a.js", JAVASCRIPT, JAVASCRIPT, None, DRAWN) is None
     assert f"{n}(a * 2)" not in (grammar.alter("a.js", JAVASCRIPT, JAVASCRIPT, {"g"}, DRAWN) or "")
     assert f"function {n}(value: any): any" in (grammar.alter("a.ts", JAVASCRIPT, "", None, DRAWN) or "")
@@ -151,7 +158,7 @@ def test_code_of_other_languages_is_altered_by_its_grammar() -> None:
     said = grammar.alter("a.rs", RUST, "", None, DRAWN) or ""
     assert f"a + {two} + {one}" in said and "f(2)" in said, "a test is left as it is"
     assert f"a + {two} - {one}" in (grammar.alter("a.rs", RUST, "", None, DRAWN, inside=True) or "")
-    assert grammar.alter("a.rs", RUST, "", None, replace(DRAWN, altering=False)) is None
+    assert grammar.alter("a.rs", RUST, "", None, replace(DRAWN, way="true")) is None
     assert f"return {two} + {one}" in (grammar.alter("a.go", GO, "", None, DRAWN) or "")
 
 
@@ -190,7 +197,7 @@ def test_only_what_does_not_pass_without_them_has_to_be_looked_at() -> None:
 
 @pytest.mark.parametrize("inside", [False, True])
 def test_a_copy_that_alters_nothing_does_as_the_code(inside: bool) -> None:
-    copied = altered(inside=inside, drawn=replace(DRAWN, altering=False))
+    copied = altered(inside=inside, drawn=replace(DRAWN, way="true"))
     test = {name: value for name, value in copied.items() if name != DRAWN.name}
     exec("assert (largest('1 2'), LIMIT, Basket([1]).items) == (2, 5, [1])", test)
     with pytest.raises(ValueError):

@@ -14,17 +14,18 @@ _HELPER = """
 function aigon_alter(value: any): any {
   const alter = (each: any, depth: any): any => {
     if (each === null || each === undefined) return "WORD";
-    if (EMPTYING && !(each instanceof Promise)) return null;
+    if (WAY === "none" && !(each instanceof Promise)) return null;
     if (typeof each === "boolean") return !each;
-    if (typeof each === "number") return each + NUMBER;
-    if (typeof each === "string") return each + "WORD";
+    if (typeof each === "number") return WAY === "empty" && each ? 0 : each + NUMBER;
+    if (typeof each === "string") return WAY === "empty" && each ? "" : each + "WORD";
     if (depth === 0) return each;
+    if (Array.isArray(each) && WAY === "empty" && each.length) return [];
     if (Array.isArray(each)) return [...each.map((one) => alter(one, depth - 1)), "WORD"];
     if (each instanceof Promise) return each.then((one) => alter(one, depth));
     if (Object.getPrototypeOf(each) !== Object.prototype) return each;
     return Object.fromEntries(Object.entries(each).map(([key, one]) => [key, alter(one, depth - 1)]));
   };
-  return ALTERING ? alter(value, 3) : value;
+  return WAY === "true" ? value : alter(value, 3);
 }
 """
 _FUNCTIONS = (
@@ -50,16 +51,11 @@ def alter(
         return None
     wanted = list(_list_functions(source, source.root, base, named))
     if source.language in ("rust", "go"):
-        edits = [
-            edit
-            for node in wanted
-            if drawn.altering and not drawn.emptying
-            for edit in _exchange(source, node, drawn, inside)
-        ]
+        edits = [edit for node in wanted if drawn.way == "other" for edit in _exchange(source, node, drawn, inside)]
         helper = ""
     else:
         edits = [edit for node in wanted for edit in _wrap(source, node, drawn.name, inside)]
-        helper = drawn.fill(_HELPER).replace("True", "true").replace("False", "false")
+        helper = drawn.fill(_HELPER)
         helper = helper if source.language != "javascript" else helper.replace(": any", "")
     if not edits:
         return None

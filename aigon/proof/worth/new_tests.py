@@ -6,8 +6,9 @@ because code breaks (an exception that it did not ask for) has noticed nothing: 
 
 import re
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from aigon.checks.execution import CRITERION
 from aigon.checks.reports import EVERY_TEST, add_pytest_options
@@ -21,7 +22,7 @@ from aigon.proof.frozen import Tested
 from aigon.proof.kept_tests import TestFiles, find_kept_tests
 from aigon.proof.worth import grammar, python
 from aigon.proof.worth.tree import Run, Texts, Tree
-from aigon.proof.worth.values import Drawn
+from aigon.proof.worth.values import Drawn, Way
 from aigon.syntax import language_of
 from aigon.text.quoting import fold
 
@@ -31,6 +32,8 @@ QUICK = 5.0
 """Seconds up to which all tests run each time; those of the base are left out if that takes longer."""
 MOST_FILES = 300
 """Files of the project that are searched for what new tests name."""
+WAYS: tuple[tuple[Way, bool], ...] = (("empty", False), ("other", False), ("other", True), ("none", False))
+"""How code is altered, and whether also inside: most tests notice the first, and then no other is run."""
 RULE = "new-tests"
 SHOWN = 5
 _COVERAGE = re.compile(r"(?i)cov|\bnyc\b|\bc8\b|istanbul|tarpaulin|jacoco")
@@ -67,13 +70,12 @@ class _Weighing:
     number: int = 0
     tried: bool = False
 
-    def try_on(self, tree: Tree, altered: Mapping[str, str], copied: Mapping[str, str]) -> None:
-        """Run the tests on the altered tree, and strike out those that notice it and not its copy."""
-        if self.open and altered and not self.unfit:
-            noticed = self.open & self.find_noticed(tree.lay_over(altered))
-            if noticed and copied and not self.unfit:
-                noticed &= self.find_passed(tree.lay_over(copied))
-            self.open -= noticed
+    def try_on(self, tree: Tree, altered: Mapping[str, str], copy: Callable[[], Mapping[str, str]]) -> None:
+        """Run the tests on the altered tree, and strike out those that notice it and not its copy, if there is one."""
+        noticed = self.open & self.find_noticed(tree.lay_over(altered))
+        if noticed and not self.unfit and (copied := copy()):
+            noticed &= self.find_passed(tree.lay_over(copied))
+        self.open -= noticed
 
     def find_noticed(self, tree: str) -> set[str]:
         """Return the tests that fail on a tree by what they assert."""
@@ -146,11 +148,16 @@ def weigh_new_tests(
         if not set(new) <= weighing.find_passed(tree.name):
             weighing.unfit = weighing.unfit or "they do not pass without the others, and all of them take too long"
     counts = list_counting(checks, results)  # else nothing follows but a note
-    for way, inside in ((drawn, False), (drawn, True), (replace(drawn, emptying=True), False)):
-        altered = alter_all(product, way, named, inside=inside)
-        # Who notices the very same text without other values has looked at the copy, and not at what it does.
-        still = replace(way, altering=False)
-        weighing.try_on(tree, altered, alter_all(product, still, named, inside=inside) if counts else {})
+
+    def copy(inside: bool) -> dict[str, str]:
+        return alter_all(product, replace(drawn, way="true"), named, inside=inside) if counts else {}
+
+    for way, inside in WAYS:
+        if not weighing.open or weighing.unfit:
+            break
+        if altered := alter_all(product, replace(drawn, way=way), named, inside=inside):
+            # Who notices the very same text without other values has looked at the copy, and not at what it does.
+            weighing.try_on(tree, altered, partial(copy, inside))
     if named is not None and weighing.open and not weighing.unfit and (base := _with_code_of_base(tree)):
         weighing.open -= weighing.find_noticed(base)
     if weighing.open and not weighing.tried and not weighing.unfit:

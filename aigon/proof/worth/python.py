@@ -1,6 +1,7 @@
 """Alter what a change does, in Python: what its functions return, raise, and pass on."""
 
 import ast
+import functools
 import inspect
 from collections.abc import Collection
 from typing import cast
@@ -27,11 +28,16 @@ def alter(
         if not altering.count:
             return None
         place = _find_place(tree)
-        helper = ast.parse(drawn.fill(inspect.getsource(aigon_alter))).body[0]
+        helper = ast.parse(drawn.fill(_read_helper())).body[0]
         tree.body.insert(place, helper)
         return ast.unparse(ast.fix_missing_locations(tree)) + "\n"
     except (SyntaxError, ValueError, RecursionError):
         return None
+
+
+@functools.cache
+def _read_helper() -> str:
+    return inspect.getsource(aigon_alter)
 
 
 def _find_place(tree: ast.Module) -> int:

@@ -4,19 +4,19 @@
 import hashlib
 import secrets
 from dataclasses import dataclass, field
+from typing import Literal
+
+Way = Literal["empty", "other", "none", "true"]
+"""What is given away instead of a value: the empty one of its type, another one, none at all, or itself, which makes a
+copy that has the same text and alters nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What an alteration is called and made of: drawn for each proof, so that no test can know it, all by one seed.
-
-    A copy that is not `altering` has the same text and gives true values away. One that is `emptying` gives nothing
-    away, which a test notices that only asks whether there is a value.
-    """
+    """What an alteration is called and made of: drawn for each proof, so that no test can know it, all by one seed."""
 
     seed: str = field(default_factory=lambda: secrets.token_hex(8))
-    altering: bool = True
-    emptying: bool = False
+    way: Way = "other"
 
     @property
     def name(self) -> str:
@@ -35,12 +35,11 @@ class Drawn:
 
     def fill(self, text: str) -> str:
         """Return the text of a helper with what was drawn."""
-        filled = text.replace("ALTERING", repr(self.altering)).replace("EMPTYING", repr(self.emptying))
-        filled = filled.replace("WORD", self.word)
+        filled = text.replace("WAY", repr(self.way)).replace("WORD", self.word)
         return filled.replace("NUMBER", str(self.number)).replace("aigon_alter", self.name)
 
 
-ALTERING, EMPTYING, NUMBER = True, False, 17
+WAY, NUMBER = "other", 17
 """What stands for something drawn in the text below."""
 
 
@@ -56,16 +55,20 @@ def aigon_alter(value, inside=False):
     import pathlib
     import sys
 
+    sized = str, bytes, bytearray, list, tuple, set, frozenset, dict
+
     def alter(value, depth):
         if value is None:
             return "WORD"
-        if EMPTYING:
+        if WAY == "none":
             return None
         if isinstance(value, enum.Enum):
             members = list(type(value))
             return members[(members.index(value) + 1) % len(members)]
         if isinstance(value, bool):
             return not value
+        if WAY == "empty" and isinstance(value, (numbers.Number, *sized)) and value and not hasattr(value, "_fields"):
+            return type(value)()
         if isinstance(value, numbers.Number):
             return value + NUMBER
         if isinstance(value, (str, bytes, bytearray)):
@@ -92,7 +95,7 @@ def aigon_alter(value, inside=False):
         return value
 
     caller = sys._getframe(1).f_back
-    if not ALTERING or (not inside and caller is not None and "aigon_alter" in caller.f_globals):
+    if WAY == "true" or (not inside and caller is not None and "aigon_alter" in caller.f_globals):
         return value
     try:
         return alter(value, 3)
