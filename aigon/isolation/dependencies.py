@@ -7,11 +7,11 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aigon.isolation.enclosure import CACHES, ROOM_FOLDERS
+from aigon.isolation.enclosure import BYTECODE, CACHES
 from aigon.job.world import Attendant
 
 if TYPE_CHECKING:
@@ -115,9 +115,6 @@ def _read_text(file: Path) -> str:
     return ""
 
 
-BYTECODE_FOLDER = ROOM_FOLDERS["PYTHONPYCACHEPREFIX"]
-
-
 @dataclass(frozen=True, slots=True)
 class Bytecode(Attendant):
     """Python's bytecode from one room for a later one: compiling a test runner takes longer than most tests.
@@ -131,14 +128,21 @@ class Bytecode(Attendant):
     name: str
     lent: tuple[str, ...]
 
-    def put(self, room: "CleanRoom", lent: Sequence[str]) -> None:
-        """Copy it into a new room with the same dependency folders, if nobody has touched it since."""
-        place = room.scratch / BYTECODE_FOLDER
-        if tuple(lent) == self.lent and fingerprint_folder(self.folder, frozenset()) == self.name:
-            try:
-                shutil.copytree(self.folder, place, symlinks=True, dirs_exist_ok=True)
-            except (OSError, shutil.Error):  # a full disk: half a file would be worse than none
-                shutil.rmtree(place, ignore_errors=True)
+    def lend(self, room: "CleanRoom", lent: Sequence[str], *, can_overlay: bool) -> "CleanRoom":
+        """Return the room with it, if its dependency folders are the same and nobody has touched it since.
+
+        Where no overlay can be made the room gets a copy.
+        """
+        if tuple(lent) != self.lent or fingerprint_folder(self.folder, frozenset()) != self.name:
+            return room
+        if can_overlay and room.isolation == "namespaces":
+            return replace(room, bytecode=self.folder)
+        place = room.scratch / BYTECODE
+        try:
+            shutil.copytree(self.folder, place, symlinks=True, dirs_exist_ok=True)
+        except (OSError, shutil.Error):  # a full disk: half a file would be worse than none
+            shutil.rmtree(place, ignore_errors=True)
+        return room
 
     def close(self) -> None:
         """Remove it: only this process can trust it."""
@@ -147,7 +151,7 @@ class Bytecode(Attendant):
 
 def take_bytecode(room: "CleanRoom", folder: Path, lent: Sequence[str]) -> Bytecode | None:
     """Move what was compiled in an open room to `folder`, except the room's own files; None if that fails."""
-    compiled = room.scratch / BYTECODE_FOLDER
+    compiled = room.scratch / BYTECODE
     try:
         forget_own_bytecode(room, lent)
         shutil.rmtree(folder, ignore_errors=True)
@@ -164,7 +168,7 @@ def forget_own_bytecode(room: "CleanRoom", lent: Sequence[str]) -> None:
 
     Python puts the bytecode of `/a/b.py` into the folder `a` there.
     """
-    compiled = room.scratch / BYTECODE_FOLDER
+    compiled = room.scratch / BYTECODE
     roots = {os.path.realpath(path) for path in (room.seen_as, room.root)}
     for folder, names, files in os.walk(compiled):
         source = os.path.realpath(f"/{os.path.relpath(folder, compiled)}")

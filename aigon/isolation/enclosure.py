@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from aigon.git.person import LOCAL_VARIABLES
-from aigon.isolation.mounts import Mount, list_bwrap_options
+from aigon.isolation.mounts import Mount, list_bwrap_options, make_overlay
 from aigon.job.world import UNNAMED, CheckStart
 
 Isolation = Literal["bwrap", "namespaces", "landlock", "none"]
@@ -46,6 +46,7 @@ class Enclosure:
     `root` is where the export really is and where aigon changes its files. `lent` maps relative paths in it to the
     folders shown there, read-only unless `writable`; each cache in one is replaced by an empty folder of `scratch`.
     `shown` stays readable inside hidden folders. With `closed` there is no network but loopback; that takes mounts.
+    Each command begins with what is in `bytecode`, and its changes are its own; that takes an overlay.
     """
 
     isolation: Isolation
@@ -59,6 +60,7 @@ class Enclosure:
     writable: bool = False
     confine: Confine = list_no_mounts
     confine_writes: Callable[[Sequence[str], CheckStart, Sequence[str]], Sequence[str]] = confine_nothing
+    bytecode: Path | None = None
 
     @property
     def mounts(self) -> bool:
@@ -106,6 +108,8 @@ class Enclosure:
         if self.mounts:
             view = self.confine(start, self._make_changes(), overlays=True)
             mounts = self._mounts() if view is None else self._mounts_in(view, start)
+            if self.bytecode:
+                mounts.append(make_overlay(self.bytecode, changes / BYTECODE, self.scratch / BYTECODE))
             plan |= {"closed": self.closed, "mounts": mounts, "scoped": view is not None}
             return make_launcher_command(plan)
         # A right to a folder above cannot be reduced: what is read-only has to be hidden first.
@@ -221,7 +225,8 @@ def _is_systems(program: Path) -> bool:
 RoomHome = Literal["throwaway", "real"]
 OF_THE_SYSTEM = ("XDG_DATA_DIRS", "XDG_CONFIG_DIRS")
 """The only XDG variables that name no folder of the person's."""
-ROOM_FOLDERS = {"TMPDIR": "tmp", "TMP": "tmp", "TEMP": "tmp", "PYTHONPYCACHEPREFIX": "bytecode"}
+BYTECODE = "bytecode"
+ROOM_FOLDERS = {"TMPDIR": "tmp", "TMP": "tmp", "TEMP": "tmp", "PYTHONPYCACHEPREFIX": BYTECODE}
 """Variables that name a folder of the room's own. Bytecode beside the sources could belong to other sources."""
 HOME = "home"
 OF_THE_RUN = ("AIGON_RUN", "AIGON_INVOCATION", "AIGON_SLOT", "AIGON_PORT_BASE")

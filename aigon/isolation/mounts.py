@@ -71,11 +71,19 @@ def _make_private_mount(path: str, folder: Path, changes: Path | None, *, empty:
     if not os.path.isdir(real):  # noqa: PTH112 - a text
         return ("ro-bind", real, path)
     place = (changes or folder) / path.strip("/").replace("/", "-")
-    if not changes and not empty:
+    if changes:
+        return make_overlay(Path(real), place, Path(path))
+    if not empty:
         return ("ro-bind", real, path)
+    (place / "view").mkdir(parents=True, exist_ok=True)
+    return ("bind", str(place / "view"), path)
+
+
+def make_overlay(source: Path, place: Path, target: Path) -> Mount:
+    """Return the mount that shows a folder, and keeps what is written there in `place`."""
     for name in ("changes", "work", "view"):
         (place / name).mkdir(parents=True, exist_ok=True)
-    return ("overlay", real, str(place), path) if changes else ("bind", str(place / "view"), path)
+    return ("overlay", str(source), str(place), str(target))
 
 
 def _make_mount(path: str, name: str, folder: Path) -> Mount:

@@ -1,5 +1,6 @@
 """Bytecode of one room for the next: nothing of the files to prove, nothing that anybody touched."""
 
+import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,19 +10,21 @@ import pytest
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.isolation import clean_room, dependencies
+from aigon.isolation.check_sandbox import can_overlay
 from aigon.isolation.clean_room import CleanRoom
+from aigon.isolation.mechanisms import Isolation
 from tests.lab import Lab
 
 VENV = (".venv",)
 
 
 @contextmanager
-def opened(lab: Lab, folder: Path, lent: Sequence[str] = VENV) -> Iterator[CleanRoom]:
+def opened(lab: Lab, folder: Path, lent: Sequence[str] = VENV, isolation: Isolation = "none") -> Iterator[CleanRoom]:
     with Checkout.open(lab.root) as checkout:
         git = TrustedGit(checkout, lab.home / "own.git")
         tree = lab.git("rev-parse", "HEAD^{tree}")
         folders = {name: lab.root / name for name in lent}
-        with clean_room.open_room(git, tree, folder, lab.env, isolation="none", lent=folders) as room:
+        with clean_room.open_room(git, tree, folder, lab.env, isolation=isolation, lent=folders) as room:
             yield room
 
 
@@ -54,7 +57,7 @@ def test_what_was_compiled_of_the_files_to_prove_is_not_kept_by_whatever_path(
     files = [path for path in kept.folder.rglob("*") if path.is_file()]
     assert sorted(path.name for path in files) == ["dep", "os"]
     with opened(lab, tmp_path / "room") as room:
-        kept.put(room, VENV)
+        kept.lend(room, VENV, can_overlay=False)
         assert compiled(room, Path("/usr/lib/os")).read_text() == "/usr/lib/os"
         assert compiled(room, room.root / ".venv/lib/dep").exists()
         assert not compiled(room, room.root / "a").exists()
@@ -74,11 +77,26 @@ def test_what_anybody_touched_meanwhile_is_not_used(
         more.parent.mkdir(exist_ok=True)
         more.touch()
     with opened(lab, tmp_path / "room") as room:
-        kept.put(room, VENV)
+        kept.lend(room, VENV, can_overlay=False)
         assert not list(Path(room.env["PYTHONPYCACHEPREFIX"]).iterdir())
 
 
 def test_with_other_dependency_folders_it_is_not_used(kept: dependencies.Bytecode, lab: Lab, tmp_path: Path) -> None:
     with opened(lab, tmp_path / "room", ()) as room:
-        kept.put(room, ())
+        kept.lend(room, (), can_overlay=False)
         assert not list(Path(room.env["PYTHONPYCACHEPREFIX"]).iterdir())
+
+
+def test_by_an_overlay_each_command_begins_with_it_and_changes_only_its_own(
+    kept: dependencies.Bytecode, lab: Lab, tmp_path: Path
+) -> None:
+    if not can_overlay(tmp_path):
+        pytest.skip("no overlay can be mounted here")
+    with opened(lab, tmp_path / "room", isolation="namespaces") as room:
+        lending = kept.lend(room, VENV, can_overlay=True)
+        place = f"{room.env['PYTHONPYCACHEPREFIX']}/usr/lib/os"
+        for _ in range(2):
+            argv = lending.wrap_command(["sh", "-c", f"cat {place} && echo other > {place}"], Path())
+            done = subprocess.run(argv, cwd=room.scratch, env={**room.env}, capture_output=True, text=True)
+            assert (done.stdout, done.stderr) == ("/usr/lib/os", "")
+    assert (kept.folder / "usr/lib/os").read_text() == "/usr/lib/os"
