@@ -1,5 +1,8 @@
 """Run checks side by side, longest first, and on a copy of the tree those that would litter it."""
 
+import re
+import shlex
+import shutil
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -128,15 +131,46 @@ class Schedule:
 def run_checks(world: World, checks: Sequence[Check], plan: Schedule) -> Generator[Event, State, tuple[Result, ...]]:
     """Run them all, longest first, and return the results in the order given.
 
-    Checks marked `exclusive` run alone, after the others.
+    Checks marked `exclusive` run alone, after the others. What only repeats the command of another is not run.
     """
-    shared = [check for check in checks if not check.exclusive]
+    answering = find_answering(checks, world.checks_run_in.env.get("PATH", ""))
+    own = [check for check in checks if check.name not in answering]
+    shared = [check for check in own if not check.exclusive]
     shared.sort(key=lambda check: -plan.durations.get(check.name, check.timeout))
     runner = _Runner(world, plan)
-    for group, slots in ((shared, plan.slots), ([check for check in checks if check.exclusive], 1)):
+    for group, slots in ((shared, plan.slots), ([check for check in own if check.exclusive], 1)):
         if group:
             yield from runner.run_group(group, slots)
+    for check in (check for check in checks if check.name in answering):
+        result = runner.results[answering[check.name]]
+        finding = replace(result.finding, check=check.name, role=check.role, title=check.title, duration=0.0)
+        runner.results[check.name] = replace(result, finding=finding)
+        yield CheckFinished(world.now(), plan.number, finding)
     return tuple(runner.results[check.name] for check in checks)
+
+
+def find_answering(checks: Sequence[Check], path: str) -> dict[str, str]:
+    """Return for checks of which only the exit code counts the other one that runs the very same command."""
+    commands = {command: check for check in reversed(checks) if (command := _spell_command(check))}
+    found = ((check, commands.get(check.argv[-1].strip())) for check in checks if check.by_exit)
+    return {check.name: other.name for check, other in found if other and _starts_same(check, other, path)}
+
+
+def _spell_command(check: Check) -> str:
+    """Return the command of a check as a script would say it; "" for one that runs elsewhere or in another way."""
+    places = ("{report}", "{scratch}")
+    parts = [part for part in check.argv if not re.fullmatch(r"--[\w-]+=\{report\}", part)]
+    is_filled = any(place in text for text in (*parts, *check.env.values()) for place in places)
+    if check.by_exit or check.cwd != "." or check.env or check.missing or is_filled:
+        return ""
+    is_script = parts[:2] == ["bash", "-c"] and len(parts) == 3
+    return parts[2].strip() if is_script else shlex.join([Path(parts[0]).name, *parts[1:]])
+
+
+def _starts_same(check: Check, other: Check, path: str) -> bool:
+    """Whether the first word of a script is the program that another check starts."""
+    program = other.argv[0]
+    return not program.startswith("/") or shutil.which(check.argv[-1].split()[0], path=path) == program
 
 
 class _Runner:

@@ -36,6 +36,7 @@ class Check:
     writes beside `cwd`'s files (`.`: unknown ones). Of `quantity`, `enough` is what needs no further
     measurement, and `runs` how often it is measured at most. `slowed`
     are the seconds that it takes ordinarily if it has to be held back, which shows what a clock of its own measures.
+    `by_exit`: only its exit code counts, so that another check with the same command answers for it.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Check:
     enough: float = 0.0
     runs: int = 1
     slowed: float = 0.0
+    by_exit: bool = False
 
     @property
     def title(self) -> str:

@@ -62,6 +62,7 @@ def _make_check(criterion: Criterion, expected: Expectation) -> Check:
         quantity=quantity,
         enough=float(expected.wanted) if quantity else 0.0,
         runs=RUNS if quantity else 1,
+        by_exit=criterion.kind == "verify",
     )
 
 
