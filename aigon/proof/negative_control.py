@@ -23,8 +23,9 @@ from aigon.proof.inputs import find_test_programs
 from aigon.syntax import Edit, language_of
 
 RULE = "negative-control"
-SHARE = 0.8
-"""How much of the suite's time the control may take, once the suite takes longer than LITTLE."""
+SHARE, SMALLER_SHARE = 0.8, 0.5
+"""How much of the suite's time the control may take, once the suite takes longer than LITTLE: less after a run of the
+base's tests of their own, beside which it does not run."""
 LITTLE = 10.0
 """Seconds of a suite that is altered as a whole."""
 LONGEST = 60.0
@@ -132,7 +133,8 @@ class _Run:
         files = self._read_tests({word for ids in wanted.values() for each in ids for word in re.findall(r"\w+", each)})
         seconds = sum(self.results[name].finding.duration for name in wanted)
         total = sum(map(len, wanted.values()))
-        only, left_out = self._sample(files, seconds)
+        free = self._list_free(files) if seconds > LITTLE else {}
+        only, left_out = self._sample(files, free)
         alteration = alter(files, self.seed, only)
         kept = {name: alteration.find_altered(ids) for name, ids in wanted.items()}
         kept = {name: ids for name, ids in kept.items() if ids}
@@ -160,7 +162,7 @@ class _Run:
             for each in ids
             if not _has_failed(ran[check.name], each)
         }
-        survived, excused = self._confirm(checks, survivors, alteration, overlay)
+        survived, excused = self._confirm(checks, survivors, alteration, overlay, free)
         survived |= {
             f"{check.title} exits 0": "holds"
             for check in checks
@@ -215,23 +217,30 @@ class _Run:
         blobs = objects.read_blobs(git, [entry.sha for entry in some.values()])
         return {path: blobs[e.sha] for path, e in some.items() if not path.endswith(".rs") or b"test" in blobs[e.sha]}
 
-    def _sample(self, files: Mapping[str, bytes], seconds: float) -> tuple[frozenset[str] | None, tuple[str, ...]]:
-        """Return the files to alter, None for all, and those that are left out of the run so that it takes less time.
+    def _list_free(self, files: Mapping[str, bytes]) -> dict[str, int]:
+        """Return the files that can be left out of a run so that it takes less time, with their number of tests.
 
         What others import, and what a compiler reads as one, is not left out.
         """
-        if seconds <= LITTLE:
-            return None, ()
         sizes = {path: len(find_tests(path, data, self.seed)[1]) for path, data in files.items()}
-        free = [path for path in files if sizes[path] and self._can_leave_out(path, files)]
+        return {path: size for path, size in sizes.items() if size and self._can_leave_out(path, files)}
+
+    def _sample(
+        self, files: Mapping[str, bytes], free: Mapping[str, int]
+    ) -> tuple[frozenset[str] | None, tuple[str, ...]]:
+        """Return the files to alter, None for all, and those of the `free` ones that are left out."""
+        if not free:
+            return None, ()
         draw = Draw(self.seed, "files")
         order = sorted(free, key=lambda path: hash_change((draw.word, path)))
-        left = max(LEAST, int(SHARE * sum(sizes.values()))) - sum(sizes[path] for path in files if path not in free)
+        has_own_run = self.tree != self.with_base and not self.bench.rooms.apart
+        kept = sum(len(find_tests(path, files[path], self.seed)[1]) for path in files if path not in free)
+        left = max(LEAST, int((SMALLER_SHARE if has_own_run else SHARE) * (sum(free.values()) + kept))) - kept
         chosen = []
         for path in order:
             if left > 0:
                 chosen.append(path)
-                left -= sizes[path]
+                left -= free[path]
         left_out = tuple(path for path in order if path not in chosen)
         return frozenset(files) - frozenset(left_out), left_out
 
@@ -283,15 +292,19 @@ class _Run:
         survivors: Mapping[str, "_Survivor"],
         alteration: Alteration,
         overlay: Mapping[str, bytes | None],
+        free: Iterable[str],
     ) -> tuple[dict[str, Doubt], set[str]]:
         """Return the survivors with what is known of them, and those that are excused.
 
-        Each question is one run, only about those that the ones before left open.
+        Each question is one run, only about those that the ones before left open, without the `free` files that have
+        none of them.
         """
 
         def find(ids: set[str], tree: str, question: str, files: Mapping[str, bytes | None], *wanted: str) -> set[str]:
             """Return the tests that end in one of these ways; "": that do not end at all."""
             names = {survivors[each].check for each in ids}
+            asked = {test.path for each in ids for test in survivors[each].meant}
+            files = {**files, **dict.fromkeys(path for path in free if path not in asked)}
             ran = self._run(tree, [check for check in checks if check.name in names], f"control-{question}", files)
             return {each for each in ids if ran[survivors[each].check].tests.get(each, "") in wanted}
 
