@@ -19,6 +19,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGE = ROOT / "docs" / "getting-started.md"
 SAMPLE, TOUR = "A small project", "From a spec to a merge"
 STEPS = "Your repository, in five steps"
+ROOMS = ("base-tests", "clean", "control", "control-commands", "worth-1", "worth-2")
+"""What the proof of the tour runs, each once: five times the tests, as the last of the control are commands."""
 pytestmark = pytest.mark.long
 WAY = (
     "init",
@@ -48,6 +50,8 @@ def test_the_tour_is_what_really_happens_and_the_readme_shows_parts_of_it(
     section = transcript.section(page, TOUR)
     tour = transcript.steps(section)
     happened = transcript.run(tour, tmp_path / "greeter", person)
+    rooms = sorted(path.name for path in (tmp_path / "greeter").glob(".aigon/runs/*/002/proof/*/"))
+    assert tuple(name for name in rooms if "clock" not in name) == ROOMS, "a slow machine may look at clocks"
     if os.environ.get("AIGON_UPDATE_TRANSCRIPTS"):
         PAGE.write_text(page.replace(section, transcript.rewritten(section, happened)), encoding="utf-8")
     else:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -104,7 +105,7 @@ def write_tree_with(
 
     If it is `lenient`, objects may be missing.
     """
-    index = git.directory / "index.overlay"
+    index = git.directory / f"index.overlay-{threading.get_ident()}"  # others may lay over a tree, too
     index.unlink(missing_ok=True)
     nothing = ("0", "0" * len(tree))
     # Removals first: a file may replace a folder.

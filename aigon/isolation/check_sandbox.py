@@ -114,6 +114,10 @@ class CheckSandbox(Confinement):
     def confines(self, name: str) -> bool:
         return name not in self.lifted and ANYTHING not in self._list_allowed(name)
 
+    def shares(self, name: str) -> bool:
+        """Whether a check reaches anything outside that other checks can change."""
+        return not self.confines(name) or bool(self._list_allowed(name))
+
     @contextmanager
     def lifting(self, name: str) -> Iterator[None]:
         """Let a check run without a sandbox for as long as the context lasts."""

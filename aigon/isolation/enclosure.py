@@ -106,7 +106,8 @@ class Enclosure:
             "unset": ("PYTHONDONTWRITEBYTECODE",),
         }
         if self.mounts:
-            view = self.confine(start, self._make_changes(), overlays=True)
+            changes = self._make_changes()
+            view = self.confine(start, changes, overlays=True)
             mounts = self._mounts() if view is None else self._mounts_in(view, start)
             if self.bytecode:
                 mounts.append(make_overlay(self.bytecode, changes / BYTECODE, self.scratch / BYTECODE))

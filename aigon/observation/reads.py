@@ -27,10 +27,14 @@ class Reads:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What each deciding command read on the base, by the name that the record gives it, and how that was told."""
+    """What each deciding command read on the base, by the name that the record gives it, and how that was told.
+
+    They are `apart` if each came to the same in a room without a network, where nothing is shared with other rooms.
+    """
 
     means: Means = ""
     commands: Mapping[str, Reads] = field(default_factory=dict)
+    apart: bool = False
 
     def list_readers(self) -> dict[str, tuple[str, ...]]:
         """Return by file the commands that read it."""
@@ -60,4 +64,4 @@ def read_observation(document: Mapping[str, Any]) -> Observation:
         name: Reads(tuple(each["files"]), tuple(each["folders"]), each["walks"], each["unknown"])
         for name, each in document["commands"].items()
     }
-    return Observation(document["means"], commands)
+    return Observation(document["means"], commands, document.get("apart", False))

@@ -1,14 +1,17 @@
 """Run deciding checks in clean rooms, and tell what speaks against each."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
-from aigon.checks.execution import CRITERION, make_skipped
+from aigon.checks.execution import make_skipped
 from aigon.checks.measurement import HOPELESS, LONGEST, RUNS
 from aigon.checks.schedule import Schedule, run_checks
 from aigon.git import objects
 from aigon.isolation import dependencies
+from aigon.isolation.check_sandbox import CheckSandbox
 from aigon.isolation.clean_room import CleanRoom
 from aigon.job.job import Job
 from aigon.job.results import Measurement, Result
@@ -20,17 +23,13 @@ from aigon.proof.base_tests import find_lost_tests, leave_out_files
 from aigon.proof.frozen import Frozen
 from aigon.proof.kept_tests import TestFiles, find_kept_tests
 from aigon.proof.rooms import Rooms, opened, rooms_for
+from aigon.proof.troubles import Trouble, describe_lost, find_trouble, name_in_record
 
 _SUBJECT_ROLES = ("lint", "types", "build")
 """Roles of checks that read the project as their subject."""
 
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """What speaks against one check or command."""
-
-    summary: str
-    problems: tuple[Problem, ...] = ()
+A = TypeVar("A")
+B = TypeVar("B")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,7 @@ class ProofBench:
                 results = self._run_observed(inside, room, checks, plan, observer)
             else:
                 results = _run_silently(inside, checks, plan)
-            if of_people:
+            if of_people and not self.world.find(dependencies.Bytecode):
                 place = self.world.home / "bytecode" / self.job.name
                 if compiled := dependencies.take_bytecode(room, place, self.rooms.needs.lent):
                     self.world.attend(compiled)
@@ -146,6 +145,28 @@ class ProofBench:
             kept = find_kept_tests(gone, result.tests, files)
             base = {test: outcome for test, outcome in base.items() if test not in kept}
         return find_lost_tests(base, result.tests, tested.reported, result.reported)
+
+    def set_apart(self, checks: Sequence[Check]) -> "ProofBench":
+        """Return the same with rooms that are apart, if that can be and no check needs to be alone or to share."""
+        box = self.world.find(CheckSandbox)
+        if box is None or {box.mechanism, self.rooms.mechanism} != {"namespaces"} or self.job.slots < 2:
+            return self
+        if any(check.exclusive or box.shares(check.name) for check in checks):
+            return self
+        return replace(self, rooms=replace(self.rooms, apart=True))
+
+    def put_together(self) -> "ProofBench":
+        """Return the same with rooms that have the network which the project asks for."""
+        return replace(self, rooms=replace(self.rooms, apart=False))
+
+    def run_both(self, one: Callable[["ProofBench"], A], other: Callable[["ProofBench"], B]) -> tuple[A, B]:
+        """Do two things that do not depend on each other, at the same time if rooms are apart."""
+        if not self.rooms.apart:
+            return one(self), other(self)
+        beside = replace(self, rooms=replace(self.rooms, suffix="-beside"))
+        with ThreadPoolExecutor(1, thread_name_prefix="beside") as pool:
+            later = pool.submit(other, beside)
+            return one(self), later.result()
 
     def list_base_tests(self, check: Check) -> dict[str, TestResult]:
         """Return the tests that a check ran on the base, without those that need not pass as they did there."""
@@ -214,39 +235,3 @@ def list_deciding(job: Job) -> tuple[Check, ...]:
     known = job.demand.known_failures
     checks = tuple(check for check in job.checks if check.name not in known)
     return (*checks, *criteria.list_commands(job.spec.criteria))
-
-
-def find_failure(job: Job, check: Check, result: Result) -> str:
-    """Return why a result does not count as proven; empty if it does."""
-    if result.finding.status != "pass":
-        return result.finding.summary or result.finding.status
-    verdict = criteria.judge_by_command(job.spec.criteria, check, result)
-    return verdict.reason if verdict and verdict.status != "met" else ""
-
-
-def find_trouble(job: Job, check: Check, result: Result) -> Trouble | None:
-    """Return what speaks against a check by its own result; None if it passed."""
-    why = find_failure(job, check, result)
-    return Trouble(f"{name_for_people(check)}: {why}", list_problems(result)) if why else None
-
-
-def name_in_record(check: Check) -> str:
-    """Return what the record calls a check: a criterion's command by its words, since criteria are renumbered."""
-    return check.name if check.source != CRITERION else f"criterion: {check.argv[-1]}"
-
-
-def name_for_people(check: Check) -> str:
-    """Return `criterion 3` for a criterion's command, else the check's title."""
-    return f"criterion {check.name.rpartition('-')[2]}" if check.source == CRITERION else check.title
-
-
-def describe_lost(check: Check, problems: tuple[Problem, ...]) -> Trouble:
-    first = problems[0]
-    more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
-    lost = f"tests of the base do not pass: {first.test}: {first.message}{more}"
-    return Trouble(f"{name_for_people(check)}: {lost}", problems)
-
-
-def list_problems(result: Result) -> tuple[Problem, ...]:
-    finding = result.finding
-    return finding.problems or ((Problem(finding.excerpt[-1000:]),) if finding.excerpt else ())

@@ -10,27 +10,27 @@ from typing import TYPE_CHECKING
 from aigon.checks.reports import ADDOPTS
 from aigon.files.atomic import write_atomic
 from aigon.git import objects
+from aigon.job.assessment import Assessment
 from aigon.job.job import Job
 from aigon.job.results import Result
 from aigon.job.world import World
 from aigon.model.changes import Concern
-from aigon.model.checks import Check, Finding
+from aigon.model.checks import Check
 from aigon.proof import criteria
 from aigon.proof.base_tests import BaseVersions, leave_out_files, restore_base_versions
-from aigon.proof.bench import (
-    ProofBench,
-    Trouble,
-    describe_lost,
-    find_trouble,
-    list_deciding,
-    list_problems,
-    make_bench,
-    name_for_people,
-)
+from aigon.proof.bench import ProofBench, list_deciding, make_bench
 from aigon.proof.findings import Changed
 from aigon.proof.frozen import Frozen
 from aigon.proof.inputs import find_inputs
 from aigon.proof.kept_tests import TestFiles
+from aigon.proof.troubles import (
+    Trouble,
+    compare_with_workspace,
+    describe_lost,
+    find_trouble,
+    list_problems,
+    name_for_people,
+)
 from aigon.text.amounts import join_words
 
 if TYPE_CHECKING:
@@ -62,39 +62,57 @@ class ProofResult:
 
 
 def run_proof(
-    job: Job, world: World, record: Frozen, rows: Sequence[Changed], findings: Sequence[Finding], folder: Path
+    job: Job, world: World, record: Frozen, rows: Sequence[Changed], look: Assessment, folder: Path
 ) -> ProofResult:
     """Prove the snapshot that the workspace holds. Raises AigonError (exit 7) if no room can be made."""
     git, tree = world.workspace.trusted, world.workspace.tree()
-    bench = make_bench(job, world, record, tree, folder, findings)
     checks = list_deciding(job)
+    bench = make_bench(job, world, record, tree, folder, look.findings)
+    bench = bench.set_apart(checks) if record.observed.apart else bench
     inputs = find_inputs(git, job.base_commit, rows, record.observed, job.protection)
     touched = restore_base_versions(git, tree, rows, job.protection, inputs)
     whole = touched is None
-    results = bench.run(tree, checks, "clean")
+
+    def run_clean(bench: ProofBench) -> dict[str, Result]:
+        return bench.run(tree, checks, "clean")
+
+    def run_base_tests(bench: ProofBench) -> dict[str, Result]:
+        return _run_base_tests(bench, touched) if touched else {}
+
+    results, of_base = bench.run_both(run_clean, run_base_tests) if bench.rooms.apart else (run_clean(bench), {})
+    if bench.rooms.apart and compare_with_workspace(job, checks, look, results, every_test=True):
+        bench = bench.put_together()  # the change may need a network
+        results, of_base = bench.run(tree, checks, "with-network"), {}
     against = bench.find_failed(checks, results, whole=whole)
     if against and not world.stop.now:
         against = _tell_flaky(bench, tree, against, checks, whole=whole)
     with_base: dict[str, Trouble] = {}
-    control, laid_over, of_base = None, tree, results
     if touched and not against and not world.stop.now:
+        of_base = of_base or run_base_tests(bench)
+        failed = _judge_base_tests(bench, touched, of_base)
+        if failed and bench.rooms.apart:
+            bench = bench.put_together()
+            of_base = run_base_tests(bench)
+            failed = _judge_base_tests(bench, touched, of_base)
         # Tests of the base that the tree itself has lost: passed or not as they were, nobody will run them again.
         lost = ((check, bench.find_lost(check, results[check.name], touched.files)) for check in checks)
-        with_base = {check.name: describe_lost(check, problems) for check, problems in lost if problems}
-        failed, of_base = _run_with_base(bench, touched)
-        with_base, laid_over = with_base | failed, touched.tree
+        with_base = {check.name: describe_lost(check, problems) for check, problems in lost if problems} | failed
     concerns: tuple[Concern, ...] = ()
-    weighed = 0
-    if not against and not world.stop.now:
-        files = touched.files if touched else TestFiles({}, {})
-        weighed, concerns = _weigh_change(bench, tree, rows, checks, results, files)
+    weighed, control = 0, None
     if not against and not world.stop.now:
         from aigon.proof.clock_control import control_clocks, list_metrics
         from aigon.proof.negative_control import run_control  # its parsers are needed nowhere else
 
+        def weigh(bench: ProofBench) -> tuple[int, tuple[Concern, ...]]:
+            return _weigh_change(bench, tree, rows, checks, results, touched.files if touched else TestFiles({}, {}))
+
+        def control_tests(bench: ProofBench) -> "Control":
+            laid_over, ran = (touched.tree, of_base) if touched else (tree, results)
+            return run_control(bench, tree, laid_over, checks, ran, [row.path for row in rows])
+
+        (weighed, concerns), control = bench.run_both(weigh, control_tests)
         if metrics := list_metrics(job.spec.criteria, checks):
             concerns = (*concerns, *control_clocks(bench, tree, metrics, results))
-        control = run_control(bench, tree, laid_over, checks, of_base, [row.path for row in rows])
     commands = len(criteria.list_commands(job.spec.criteria))
     parts = ((len(checks) - commands, "check"), (commands, "command"), (weighed, "new test"))
     ran = join_words([f"{number} {noun}{'s' * (number > 1)}" for number, noun in parts if number] or ["nothing to run"])
@@ -139,19 +157,27 @@ def _weigh_change(
     return len(worth.tests), tuple(concerns)
 
 
-def _run_with_base(bench: ProofBench, touched: BaseVersions) -> tuple[dict[str, Trouble], dict[str, Result]]:
-    """Return what fails with the base's tests and configuration in place of the agent's, and all results."""
-    job = bench.job
-    commands = criteria.list_commands(job.spec.criteria)
-    checks = [check for check in list_deciding(job) if check not in commands]
-    results = bench.run(touched.tree, checks, "base-tests") | bench.run(touched.with_new_tests, commands, "base-tests")
+def _run_base_tests(bench: ProofBench, touched: BaseVersions) -> dict[str, Result]:
+    """Run everything with the base's tests and configuration in place of the agent's."""
+    commands = criteria.list_commands(bench.job.spec.criteria)
+    checks = [check for check in list_deciding(bench.job) if check not in commands]
+    if touched.tree == touched.with_new_tests:
+        return bench.run(touched.tree, [*checks, *commands], "base-tests")
+    results = bench.run(touched.tree, checks, "base-tests")
+    return results | bench.run(touched.with_new_tests, commands, "base-commands")
+
+
+def _judge_base_tests(bench: ProofBench, touched: BaseVersions, results: Mapping[str, Result]) -> dict[str, Trouble]:
+    """Return what fails with the base's tests and configuration."""
+    commands = criteria.list_commands(bench.job.spec.criteria)
+    checks = [check for check in list_deciding(bench.job) if check not in commands]
     alone = bench.run(touched.tree, commands, "without-fixtures") if touched.has_new_fixtures else {}
     failed: dict[str, Trouble] = {}
     for check in checks:
         result = results[check.name]
         if lost := bench.find_lost(check, result):
             failed[check.name] = describe_lost(check, lost)
-        elif not _only_missed_threshold(check, result) and (trouble := find_trouble(job, check, result)):
+        elif not _only_missed_threshold(check, result) and (trouble := find_trouble(bench.job, check, result)):
             failed[check.name] = trouble
     for command in commands:
         trouble = _judge_command(bench, touched, command, results[command.name])
@@ -159,7 +185,7 @@ def _run_with_base(bench: ProofBench, touched: BaseVersions) -> tuple[dict[str, 
             trouble = _judge_alone(bench, command, alone[command.name])
         if trouble:
             failed[command.name] = trouble
-    return failed, results
+    return failed
 
 
 def _judge_command(bench: ProofBench, touched: BaseVersions, command: Check, result: Result) -> Trouble | None:

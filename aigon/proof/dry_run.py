@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,9 +22,9 @@ from aigon.model.criteria import COMMAND_KINDS, Criterion, find_bound_checks
 from aigon.observation.observer import Observer
 from aigon.observation.reads import Observation, read_observation
 from aigon.proof import criteria, frozen
-from aigon.proof.base_tests import find_lost_tests
-from aigon.proof.bench import find_failure, list_deciding, make_bench, name_for_people, name_in_record
+from aigon.proof.bench import ProofBench, list_deciding, make_bench
 from aigon.proof.frozen import Frozen, Tested
+from aigon.proof.troubles import compare_with_workspace, find_failure, name_in_record
 from aigon.proof.vacuity import criterion_key
 
 TITLE = "Clean-room dry run"
@@ -134,18 +134,20 @@ def _run(job: Job, world: World, number: int, look: Assessment, record: Frozen) 
     bench = make_bench(job, world, record, tree, world.iteration_folder(0) / "proof", look.findings)
     checks = [check for check in list_deciding(job) if check.when == "each"]
     is_base = is_baseline(job.base_commit, world.workspace, tree)
-    results = bench.run(tree, checks, "clean", of_people=is_base, observer=(observer := Observer(job.spec_path)))
-    observed = observer.observation
-    before = {check.name: result for check, result in look.ran}
+    observer = Observer(job.spec_path)
 
-    def find_lacking(results: Mapping[str, Result]) -> dict[str, str]:
-        compared = ((check, _compare(job, check, before[check.name], results[check.name])) for check in checks)
-        return {check.name: f"{name_for_people(check)}: {why}" for check, why in compared if why}
+    def find_lacking(bench: ProofBench, checks: Sequence[Check], name: str) -> dict[str, str]:
+        results = bench.run(tree, checks, name, of_people=is_base, observer=observer)
+        return compare_with_workspace(job, checks, look, results, every_test=bench.rooms.apart)
 
-    lacking = find_lacking(results)
-    if lacking:  # a flaky test is no reason to refuse
+    apart = bench.set_apart(list_deciding(job))
+    lacking = find_lacking(apart, checks, "clean")
+    is_apart = apart.rooms.apart and not lacking
+    # What needs a network gets it, and a flaky test is no reason to refuse.
+    for name in ("with-network", "again") if apart.rooms.apart else ("again",):
         checks = [check for check in checks if check.name in lacking]
-        lacking = find_lacking(bench.run(tree, checks, "again"))
+        lacking = find_lacking(bench, checks, name)
+    observed = replace(observer.observation, apart=is_apart)
     summary = "; ".join(lacking.values()) or f"as in the workspace ({bench.rooms.mechanism}; {_tell_means(observed)})"
     seconds = time.monotonic() - begun
     finding = Finding("proof", "proof", TITLE, "pass", summary, duration=seconds, log=str(bench.folder))
@@ -171,15 +173,6 @@ def make_refusal(where: str, log: str) -> AigonError:
         where=where[:500],
         hint=f"{HINT}. The whole output is in {log}",
     )
-
-
-def _compare(job: Job, check: Check, workspace: Result, room: Result) -> str:
-    """Return how a check is worse off in the room: it fails there alone, or lacks tests that passed."""
-    if not find_failure(job, check, workspace):
-        return find_failure(job, check, room)
-    passed = {test: result for test, result in workspace.tests.items() if result == "passed"}
-    gone = find_lost_tests(passed, room.tests, workspace.reported, room.reported)
-    return f"{gone[0].test}: {gone[0].message}" if gone else ""
 
 
 def _name_mark(job: Job, world: World, look: Assessment, record: Frozen) -> str:

@@ -18,8 +18,9 @@ from aigon.git import objects
 from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check
-from aigon.proof.bench import ProofBench, name_for_people, name_in_record
+from aigon.proof.bench import ProofBench
 from aigon.proof.inputs import find_test_programs
+from aigon.proof.troubles import name_for_people, name_in_record
 from aigon.syntax import Edit, language_of
 
 RULE = "negative-control"

@@ -121,7 +121,7 @@ def _attempt_proof(
     """Return the proof, or why it could not be carried out: that is no pass."""
     folder = world.iteration_folder(snapshot.number) / "proof"
     try:
-        return run_proof(job, world, record, rows, look.findings, folder)
+        return run_proof(job, world, record, rows, look, folder)
     except ResourceShortage:
         raise
     except AigonError as error:

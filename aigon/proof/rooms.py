@@ -12,18 +12,27 @@ from aigon.isolation.check_sandbox import CheckSandbox
 from aigon.isolation.clean_room import CleanRoom
 from aigon.isolation.dependencies import Bytecode
 from aigon.isolation.machine_paths import find_shared_tools, list_other_checkouts
-from aigon.isolation.mechanisms import Isolation
+from aigon.isolation.mechanisms import Isolation, can_overlay
 from aigon.job.job import Job
 from aigon.job.world import CheckEnvironment, CheckStart, World
 
 
 @dataclass(frozen=True, slots=True)
 class Rooms:
-    """How rooms are made for one proof: by which mechanism, with which dependencies, logging where."""
+    """How rooms are made for one proof: by which mechanism, with which dependencies, logging where.
+
+    `hidden` are folders that no command in one reaches, except for what is `shown`. If they are `apart` they have no
+    network but a loopback of their own, whatever the project asks for, so that two can be used at the same time: the
+    other one's folder has a `suffix`.
+    """
 
     mechanism: Isolation
     needs: Dependencies
     logs: Path
+    hidden: tuple[Path, ...] = ()
+    shown: tuple[Path, ...] = ()
+    apart: bool = False
+    suffix: str = ""
 
 
 def rooms_for(job: Job, world: World, tree: str, before: Mapping[str, str], logs: Path) -> Rooms:
@@ -34,7 +43,13 @@ def rooms_for(job: Job, world: World, tree: str, before: Mapping[str, str], logs
     root = world.workspace.root
     entries = objects.list_entries(world.workspace.trusted, tree)
     needs = choose_dependencies(root, job.proof.setups, before, entries)
-    rooms = Rooms(mechanisms.choose_isolation(root, job.proof.isolation, job.proof.network), needs, logs)
+    rooms = Rooms(
+        mechanisms.choose_isolation(root, job.proof.isolation, job.proof.network),
+        needs,
+        logs,
+        hidden=(world.home, *list_other_checkouts(root)),
+        shown=find_shared_tools(root, world.check_env.get("PATH", ""), needs.lent),
+    )
     for setup in needs.due:
         seen_as = root if rooms.mechanism in ("bwrap", "namespaces") else _locate_rooms(job, world)
         place = locate_kept(world.home, setup, entries, job.proof.setups, seen_as)
@@ -68,25 +83,27 @@ def opened(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[Wo
     with clean_room.open_room(
         world.workspace.trusted,
         tree,
-        _locate_rooms(job, world),
+        _locate_rooms(job, world, rooms.suffix),
         world.check_env,
         isolation=rooms.mechanism,
-        hidden=(world.home, *list_other_checkouts(root)),
-        shown=find_shared_tools(root, world.check_env.get("PATH", ""), rooms.needs.lent),
+        hidden=rooms.hidden,
+        shown=rooms.shown,
         lent={**{name: root / name for name in rooms.needs.lent}, **rooms.needs.given},
         home=job.proof.home,
         places=job.proof.caches,
         box=(box := world.find(CheckSandbox)),
-    ) as room:
+    ) as made:
+        compiled, room = world.find(Bytecode), made
+        if compiled:
+            overlays = bool(box and can_overlay(box.folder.parent))
+            room = compiled.lend(made, rooms.needs.lent, can_overlay=overlays)
 
         def wrap_command(argv: Sequence[str], cwd: Path, start: CheckStart) -> Sequence[str]:
             is_closed = job.proof.network == "closed" and not (box and box.opens_network(start.name))
-            return (room.wrap_offline if is_closed else room.wrap_command)(argv, cwd, start)
+            return (room.wrap_offline if is_closed or rooms.apart else room.wrap_command)(argv, cwd, start)
 
         place = CheckEnvironment(room.seen_as, room.env, wrap_command, room.scratch, room.root)
         inside = replace(world, place=place, keeps=False)
-        if compiled := world.find(Bytecode):
-            compiled.put(room, rooms.needs.lent)
         for setup in rooms.needs.each_time:
             run_setup(_put_online(inside, room), setup, rooms.logs)
         yield inside, room
@@ -98,6 +115,6 @@ def _put_online(inside: World, room: CleanRoom) -> World:
     return replace(inside, place=replace(inside.place, wrap_command=room.wrap_command))
 
 
-def _locate_rooms(job: Job, world: World) -> Path:
+def _locate_rooms(job: Job, world: World, suffix: str = "") -> Path:
     """Return the same folder for each room of a feature, so that what is made for one fits the next."""
-    return (world.rooms or world.home / "rooms") / job.name
+    return (world.rooms or world.home / "rooms") / f"{job.name}{suffix}"

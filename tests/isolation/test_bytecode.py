@@ -10,9 +10,8 @@ import pytest
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.isolation import clean_room, dependencies
-from aigon.isolation.check_sandbox import can_overlay
 from aigon.isolation.clean_room import CleanRoom
-from aigon.isolation.mechanisms import Isolation
+from aigon.isolation.mechanisms import Isolation, can_overlay
 from tests.lab import Lab
 
 VENV = (".venv",)
