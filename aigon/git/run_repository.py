@@ -129,7 +129,8 @@ class RunRepository:
         packed = "".join(f"{value} {ref}\n" for ref, value in sorted(refs.items()))
         (folder / "packed-refs").write_text(f"# pack-refs with: sorted\n{packed}")
         write_view(self.workspace.own / "lent", f"{self.workspace.branch}\n{packed}")
-        objects = f"../{LENT}/objects" if self.over else git.common_dir / "objects"
+        # Absolute: the reader of objects in git-lfs knows no relative paths.
+        objects = (self.over / LENT if self.over else git.common_dir) / "objects"
         (folder / "objects" / "info" / "alternates").write_text(f"{objects}\n")
         config = (git.common_dir / "config").read_bytes()
         (folder / "config").write_bytes(config.rstrip(b"\n") + b"\n[core]\n\tbare = false\n")
