@@ -4,6 +4,7 @@ Of a change without code, what the new tests name is altered, and failing on the
 because code breaks (an exception that it did not ask for) has noticed nothing: it would without any assertion.
 """
 
+import os
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ from aigon.syntax import language_of
 from aigon.text.quoting import fold
 
 SHARE, LEAST = 0.4, 30.0
-"""Seconds that weighing may take: a share of what the tests take, or so many."""
+"""Seconds that weighing may take: a share of what the tests take, or so many, and more on a machine that is busy."""
 QUICK = 5.0
 """Seconds up to which all tests run each time; those of the base are left out if that takes longer."""
 MOST_FILES = 300
@@ -99,6 +100,11 @@ class _Weighing:
         return results
 
 
+def _find_least() -> float:
+    """Return LEAST, stretched by how many processes wait for each core: what else runs here is no fault of a test."""
+    return LEAST * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 def find_new_tests(
     results: Mapping[str, Result], tested: Mapping[str, Tested], added: Iterable[str], files: TestFiles
 ) -> dict[str, str]:
@@ -142,7 +148,7 @@ def weigh_new_tests(
         return Worth(tuple(new), (), "aigon cannot alter what the change is written in")
     chosen = [add_pytest_options(check, options, EVERY_TEST) for check in checks if check.name in new.values()]
     took = sum(results[check.name].finding.duration for check in chosen)
-    weighing = _Weighing(run, chosen, time.monotonic() + max(LEAST, SHARE * took), set(new))
+    weighing = _Weighing(run, chosen, time.monotonic() + max(_find_least(), SHARE * took), set(new))
     if took > QUICK:
         tree = replace(tree, name=_leave_out_others(tree, new, tested))
         if not set(new) <= weighing.find_passed(tree.name):
