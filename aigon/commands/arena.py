@@ -2,6 +2,7 @@
 
 import sys
 from copy import copy
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -108,9 +109,10 @@ def _as_lines_of_json(options: Options, agents: tuple[str, ...], parallel: int |
 def _observer() -> "ArenaObserver":
     """Who watches: a live view on a terminal, or lines."""
     if sys.stdout.isatty():
+        from aigon.git.repository import find_repository
         from aigon.views.terminal.live import ArenaLive
 
-        return ArenaLive(sys.stdout)
+        return ArenaLive(sys.stdout, find_repository(Path.cwd()).root / ".aigon" / "runs")
     from aigon.views.terminal.lines import ArenaLines
 
     return ArenaLines(sys.stdout)

@@ -1,10 +1,12 @@
 """The live view, looked at on a real terminal."""
 
+import json
 import os
 import pty
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -29,10 +31,10 @@ from aigon.model.activity import Step
 from aigon.model.checks import Check
 from aigon.model.outcomes import Stopped
 from aigon.model.turns import Turn
-from aigon.views.terminal.frame import Page, draw_run, draw_run_end, format_clock
+from aigon.views.terminal.frame import Page, draw_arena, draw_run, draw_run_end, format_clock
 from aigon.views.terminal.lines import IterationCount
 from aigon.views.terminal.live import STOPPING, LiveSink
-from aigon.views.terminal.scene import NOTICES, CheckProgress, Scene, list_waiting_checks
+from aigon.views.terminal.scene import NOTICES, ArenaScene, CheckProgress, Scene, list_waiting_checks
 from tests.views.story import TITLE, criteria, finding, run_started, story
 from tests.views.terminal import COLOUR, Played, play
 
@@ -330,16 +332,28 @@ def test_what_an_agent_did_last_is_in_sight_and_how_long_it_has_been_quiet() -> 
 
 def test_the_live_view_reads_what_the_agent_of_this_turn_does(tmp_path: Path) -> None:
     begun = next(event for event in story(2) if isinstance(event, IterationStarted))
-    folder = tmp_path / f"{begun.number:03d}"
-    folder.mkdir()
-    (folder / "agent.log").touch()  # of a program that was turned away
-    (folder / "activity.ndjson").write_text('{"at": 1, "kind": "says", "text": "earlier"}\n')
+    folder, at = tmp_path / "r1" / f"{begun.number:03d}", datetime.fromisoformat(begun.at).timestamp()
+    folder.mkdir(parents=True)
+    (folder / "activity.ndjson").write_text(json.dumps({"at": at - 1, "kind": "says", "text": "turned away"}) + "\n")
     with Path(os.devnull).open("w") as stream:
-        sink = LiveSink(stream, title=TITLE, criteria=criteria(2), folder=tmp_path)
+        sink = LiveSink(stream, title=TITLE, criteria=criteria(2), runs=tmp_path)
         for event in (run_started(), begun):
             sink(event)
-        (folder / "activity-2.ndjson").write_text('{"at": 1, "kind": "runs", "text": "npm test"}\n')
-        frame = sink._draw(Page(80, 24), False)
+        before = sink._draw(Page(80, 24), False)
+        (folder / "activity-2.ndjson").write_text(json.dumps({"at": at, "kind": "runs", "text": "npm test"}) + "\n")
+        after = sink._draw(Page(80, 24), False)
         sink.close()
-    texts = [line.plain for line in frame.renderables if isinstance(line, Text)]
-    assert "  runs npm test" in texts and not any("earlier" in text for text in texts)
+    texts = [[line.plain for line in frame.renderables if isinstance(line, Text)] for frame in (before, after)]
+    assert not any("turned away" in text for text in (*texts[0], *texts[1]))
+    assert "  runs npm test" in texts[1]
+
+
+def test_a_lane_of_an_arena_says_what_its_agent_did_last() -> None:
+    lane = Scene("cc", since=0.0, phase="claude is working", steps=(Step(0.0, 1, "edits", "src/a.py"),), heard=0.0)
+    page = Page(120, 24)
+    lines = [
+        line.plain
+        for line in draw_arena(ArenaScene(lanes={"cc": lane}), page, 5.0).renderables
+        if isinstance(line, Text)
+    ]
+    assert any(line.endswith("claude is working, 0:05: edits src/a.py") for line in lines)

@@ -322,7 +322,7 @@ def observers(session: "Session") -> "list[Observer]":
             checks=job.checks,
             spend=session.state.spend,
             finished=done,
-            folder=session.world.folder,
+            runs=session.world.folder.parent,
             stopping=lambda: session.world.stop.reason == "SIGINT",
         )
         session.world.get(RollbackPolicy).confirm = sink.asking(confirm)

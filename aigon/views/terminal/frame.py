@@ -51,9 +51,7 @@ class Page:
 def draw_run(scene: Scene, page: Page, now: float) -> Group:
     """Draw a run at the monotonic second `now`, on at most as many lines as the page has."""
     if scene.phase_ends is None:
-        quiet = now - scene.heard if scene.heard is not None else 0.0
-        phase = f"{fold(scene.phase)}, {format_clock(now - scene.phase_began)}"
-        phase += f" (quiet for {format_clock(quiet)})" if quiet >= _QUIET_SECONDS else ""
+        phase = f"{fold(scene.phase)}, {format_clock(now - scene.phase_began)}{_describe_quiet(scene, now)}"
     else:
         left = format_clock(scene.phase_ends - now)
         phase = f"{fold(scene.phase)}, {left} left (Ctrl+C stops, --resume continues)"
@@ -72,6 +70,12 @@ def draw_run(scene: Scene, page: Page, now: float) -> Group:
     checks = _draw_checks(scene, max(2, room // 2, room - len(scene.criteria)), now)
     criteria = _draw_criteria(scene, max(1, room - len(checks)), now)
     return _fit([*head, *_add_gap(checks), *_add_gap(criteria), *notices], page)
+
+
+def _describe_quiet(scene: Scene, now: float) -> str:
+    """Return for how long an agent at work has given no sign of life, if that is long."""
+    quiet = now - scene.heard if scene.heard is not None else 0.0
+    return f" (quiet for {format_clock(quiet)})" if quiet >= _QUIET_SECONDS else ""
 
 
 def draw_run_end(scene: Scene, page: Page, now: float) -> Group:
@@ -236,7 +240,8 @@ def _describe_phase(scene: Scene, now: float) -> str:
     running = [row.title for name, row in scene.checks.items() if row.running is not None]
     running += [f"criterion {number}" for number in scene.proving]
     phase = f"checks: {', '.join(running)}" if running else scene.phase
-    return f"{phase}, {format_clock(now - scene.phase_began)}"
+    last = f": {scene.steps[-1].kind} {scene.steps[-1].text}" if scene.steps else ""
+    return f"{phase}, {format_clock(now - scene.phase_began)}{_describe_quiet(scene, now)}{last}"
 
 
 def _draw_notices(notices: Sequence[tuple[str, str]], page: Page, room: int) -> list[Text]:

@@ -13,18 +13,17 @@ from typing import Any, TextIO
 from rich.console import Console, Group
 from rich.live import Live
 
-from aigon.agents.activity import ActivityFile, choose_log, name_activity_file
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
 from aigon.files.pipe import discard_output, write_line
-from aigon.journal.events import Event, IterationStarted, Notice, TurnEnded
+from aigon.journal.events import Event, Notice
 from aigon.journal.spending import Spend
-from aigon.model.activity import Step
 from aigon.model.checks import Check
 from aigon.model.criteria import Criterion
 from aigon.views.terminal.arena import render_arena_summary
 from aigon.views.terminal.frame import Page, draw_arena, draw_arena_end, draw_run, draw_run_end
 from aigon.views.terminal.lines import IterationCount
-from aigon.views.terminal.scene import STEPS, ArenaScene, Scene, build_arena_scene, list_waiting_checks
+from aigon.views.terminal.scene import ArenaScene, Scene, build_arena_scene, list_waiting_checks
+from aigon.views.terminal.turn_steps import TurnSteps
 
 PER_SECOND = 4
 """Refreshes: often enough for a clock that counts seconds, seldom enough to be calm."""
@@ -137,8 +136,8 @@ class LiveSink:
     """Draws one run, from its first event on.
 
     `checks` are shown as waiting before the first one runs. `spend` and `finished` are what earlier invocations of the
-    run spent, and their last iteration. What agents do is read from the run's `folder`. `stopping` says whether a
-    person has asked for the end.
+    run spent, and their last iteration. What agents do is read from the folders of `runs`. `stopping` says
+    whether a person has asked for the end.
     """
 
     def __init__(
@@ -150,7 +149,7 @@ class LiveSink:
         checks: Sequence[Check] = (),
         spend: Spend | None = None,
         finished: int | None = None,
-        folder: Path | None = None,
+        runs: Path | None = None,
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         now = time.monotonic()
@@ -163,18 +162,12 @@ class LiveSink:
             began=now,
             phase_began=now,
         )
-        self._folder = folder
-        self._activity: ActivityFile | None = None
-        self._steps: tuple[Step, ...] = ()
+        self._steps = TurnSteps(runs)
         self._stopping = stopping
         self._screen = Screen(console_stream, self._draw)
 
     def __call__(self, event: Event) -> None:
-        if self._folder and isinstance(event, IterationStarted):
-            log = choose_log(self._folder / f"{event.number:03d}")
-            self._activity, self._steps = ActivityFile(name_activity_file(log), event.number), ()
-        elif isinstance(event, TurnEnded):
-            self._activity = None
+        self._steps.take(event)
         self._scene = self._scene.apply(event, time.monotonic())
         self._screen.take()
 
@@ -186,23 +179,32 @@ class LiveSink:
         self._screen.close()
 
     def _draw(self, page: Page, last: bool) -> Group:
-        scene, now, activity = self._scene, time.monotonic(), self._activity
+        scene, now = self._scene, time.monotonic()
         if last:
             return draw_run_end(scene, page, now)
-        if activity:
-            self._steps = (*self._steps, *activity.read_new())[-STEPS:]
-            heard = now - (time.time() - self._steps[-1].at) if self._steps else scene.phase_began
-            scene = replace(scene, steps=self._steps, heard=heard)
+        scene = _add_steps(scene, self._steps, now)
         if self._stopping():
             scene = replace(scene, notices=(*scene.notices[-2:], Notice("", STOPPING, "warning")))
         return draw_run(scene, page, now)
 
 
-class ArenaLive:
-    """Draws the runs of an arena, and writes the summary below when all have ended."""
+def _add_steps(scene: Scene, turn: TurnSteps, now: float) -> Scene:
+    steps = turn.read_last()
+    if steps is None:
+        return scene
+    heard = now - (time.time() - steps[-1].at) if steps else scene.phase_began
+    return replace(scene, steps=steps, heard=heard)
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+
+class ArenaLive:
+    """Draws the runs of an arena, and writes the summary below when all have ended.
+
+    What agents do is read from the folders of `runs`.
+    """
+
+    def __init__(self, stream: TextIO, runs: Path | None = None) -> None:
+        self._stream, self._runs = stream, runs
+        self._steps: dict[str, TurnSteps] = {}
         self._scene = ArenaScene()
         self._feature = ""
         self._screen = Screen(stream, self._draw)
@@ -210,6 +212,7 @@ class ArenaLive:
     def began(self, plan: ArenaPlan, lanes: Sequence[Lane]) -> None:
         self._feature = plan.feature
         self._scene = build_arena_scene(plan, lanes, time.monotonic())
+        self._steps = {lane.label: TurnSteps(self._runs) for lane in lanes}
         self._screen.take()
 
     def started(self, label: str) -> None:
@@ -217,6 +220,7 @@ class ArenaLive:
 
     def __call__(self, label: str, _document: Mapping[str, Any], event: Event | None) -> None:
         if event is not None:
+            self._steps[label].take(event)
             self._scene = self._scene.apply(label, event, time.monotonic())
 
     def said(self, text: str) -> None:
@@ -236,4 +240,8 @@ class ArenaLive:
         self._screen.close()
 
     def _draw(self, page: Page, last: bool) -> Group:
-        return (draw_arena_end if last else draw_arena)(self._scene, page, time.monotonic())
+        now = time.monotonic()
+        if last:
+            return draw_arena_end(self._scene, page, now)
+        lanes = {label: _add_steps(lane, self._steps[label], now) for label, lane in self._scene.lanes.items()}
+        return draw_arena(replace(self._scene, lanes=lanes), page, now)

@@ -38,8 +38,6 @@ from aigon.views.terminal.lines import (
 
 NOTICES = 3
 """Notices that stay in sight."""
-STEPS = 3
-"""Things that an agent did that stay in sight while its turn goes on."""
 
 
 @dataclass(frozen=True, slots=True)
