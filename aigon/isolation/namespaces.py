@@ -29,8 +29,8 @@ KEPT_FLAGS = {2: 2, 4: 4, 8: 8, 1024: 1024, 2048: 2048, 4096: 1 << 21}
 """Flags as statvfs(3) gives and mount(2) takes them: a mount from outside may only become stricter."""
 OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442
 """System call numbers, the same on every architecture; since Linux 5.2 and 5.12."""
-HERE, EMPTY_PATH, WHOLE_TREE, CLONE, CLOSE_ON_EXEC = -100, 0x1000, 0x8000, 1, 0o2000000
-"""AT_FDCWD, AT_EMPTY_PATH, AT_RECURSIVE, OPEN_TREE_CLONE and O_CLOEXEC."""
+HERE, WHOLE_TREE, CLONE, CLOSE_ON_EXEC = -100, 0x8000, 1, 0o2000000
+"""AT_FDCWD, AT_RECURSIVE, OPEN_TREE_CLONE and O_CLOEXEC."""
 FROM_DESCRIPTOR = 4
 """MOVE_MOUNT_F_EMPTY_PATH."""
 PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, CAP_SYS_ADMIN = 1, 24, 38, 21

@@ -39,7 +39,6 @@ _OPERATORS = {
 _LEFT = ("attribute_item", "match_pattern", "type_arguments", "array_type", "index_expression")
 """What an altered literal would only keep from being compiled."""
 _TEXTS = ("string_content", "interpreted_string_literal_content")
-_NO_VALUES = ("(", ")", ",", "spread_element", "comment")
 
 
 def alter(
