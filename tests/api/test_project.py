@@ -132,7 +132,7 @@ def test_a_program_does_not_decide_for_a_person_unless_it_says_so(home: Lab) -> 
     home.spec("done <!-- verify: test -f done.txt -->")
     home.commit("spec")
     home.agent("true")
-    with pytest.raises(AigonError, match="--accept-spec is for a person") as refused:
+    with pytest.raises(AigonError, match="--accept-spec needs a person's answer") as refused:
         open_project(home.root).start("42", resume=True, accept_spec=True)
     assert refused.value.code == Exit.NEEDS_HUMAN
 

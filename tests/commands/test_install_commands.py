@@ -55,7 +55,7 @@ def test_outside_of_a_repository_only_commands_in_the_home_can_be_written(person
     own.mkdir(parents=True)
     (own / "homely.yaml").write_text("title: H\nprogram: h\nreads: text\ncommands: {path: '~/.h/{name}.md'}\n")
     refused = person.aigon("install-commands", "claude", cwd=person.home)
-    assert refused.code == 7 and "in a repository" in refused.err and not files(person.home)
+    assert refused.code == 7 and "from a repository" in refused.err and not files(person.home)
     ran = person.aigon("install-commands", "homely", cwd=person.home)
     assert ran.code == 0 and "Wrote ~/.h/feature-implement.md" in ran.out
     assert ".h/feature-implement.md" in files(person.home)

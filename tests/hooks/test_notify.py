@@ -150,7 +150,7 @@ def test_what_a_server_refuses_is_a_warning_without_the_secret_of_its_address(
         NotifySink([hook(url)], State())(END)
     assert len(got) == 1, "nothing was asked again or elsewhere"
     (said,) = warnings(caplog)
-    assert said.startswith("webhook secret could not be told how the run ended: http://127.0.0.1:")
+    assert said.startswith("webhook secret could not be notified of the end of the run: http://127.0.0.1:")
     assert why in said and "services" not in said
 
 
@@ -214,7 +214,7 @@ def test_an_address_is_http_and_may_stand_in_a_variable() -> None:
         env["CHAT_URL"], env["CHAT_URL"], "http://h/"]  # fmt: skip
     assert [explain_unusable_address(given, env) for given in ("$CHAT_URL", "http://127.0.0.1:80/x")] == ["", ""]
     for given in ("file:///etc/passwd", "ftp://h/x", "data:,x", "//h/x", "http://", "http://[::1", "http://h:x/", "h"):
-        assert "none that begins with https://" in explain_unusable_address(given, env), given
+        assert "has to begin with https://" in explain_unusable_address(given, env), given
     assert explain_unusable_address("$GONE", env) == "the variable $GONE is not set"
     assert (
         shorten_address("https://user:word@chat.example.invalid:8443/secret?x=1") == "https://chat.example.invalid:8443"

@@ -99,7 +99,7 @@ def test_a_failure_is_a_warning_without_the_secret(caplog: pytest.LogCaptureFixt
         NotifySink([NotifyTarget("notify[0].to", make_teller(address, {}), 30.0, aside=True)], State())(END)
     assert logging.getLogger("apprise").propagate is False  # pytest listens all the same
     (said,) = (record.getMessage() for record in caplog.records if record.name == "aigon")
-    assert said.startswith("notify[0].to could not be told how the run ended: ")
+    assert said.startswith("notify[0].to could not be notified of the end of the run: ")
     assert "403" in said and "secret" not in said
 
 

@@ -2,12 +2,15 @@
 
 import shutil
 import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from aigon.files.locks import hold_lock
 from tests.lab import DONE_WHEN, Lab, until
 from tests.loop.test_done import DONE
 from tests.loop.test_done_broken_off import KILL
@@ -52,6 +55,21 @@ def both(arena: Lab) -> Lab:
     done = arena.aigon("feature-implement", "42", "--agent", "two", "--worktree", "--resume")
     assert done.code == 0, done.out + done.err
     return arena
+
+
+@contextmanager
+def held_elsewhere(lock: Path) -> Iterator[None]:
+    """A process of its own has this lock, as a loop has that starts none of the commands here."""
+    script = (
+        "import sys; from pathlib import Path; from aigon.files.locks import hold_lock\n"
+        "with hold_lock(Path(sys.argv[1]), 'nobody else has it'): print(flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", script, str(lock)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout and holder.stdin
+        holder.stdout.readline()
+        yield
+        holder.stdin.close()
 
 
 def merged(lab: Lab, *arguments: str, cwd: Path | None = None) -> dict[str, Any]:
@@ -164,7 +182,7 @@ def test_a_worktree_with_work_in_it_stays_and_so_does_its_branch(arena: Lab) -> 
 def test_one_whose_loop_still_runs_is_left_alone(arena: Lab) -> None:
     place = worktree(arena, TWO)
     [folder] = (arena.home / "state").glob("repos/*/locks")
-    with hold_lock(folder / "feature-42-two.lock", "nobody else has it"):
+    with held_elsewhere(folder / "feature-42-two.lock"):
         (other,) = merged(arena, "42")["others"]
     assert "still runs" in other["why"] and place.exists() and not other["ref"]
 

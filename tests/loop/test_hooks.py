@@ -228,7 +228,7 @@ def test_the_end_of_a_run_is_told_to_those_who_want_to_know(feature: Lab) -> Non
     assert document["commit"] == feature.git("rev-parse", "HEAD")
     assert document["run"] == (feature.home / "run").read_text().strip()
     assert "42" in document["text"] and "proven" in document["text"]
-    assert "notify[3].command could not be told how the run ended: failed: exit code 7" in ran.err
-    assert "notify[3].webhook cannot be used: its address is none that begins with https://" in ran.out
+    assert "notify[3].command could not be notified of the end of the run: failed: exit code 7" in ran.err
+    assert "notify[3].webhook cannot be used: its address has to begin with https://" in ran.out
     assert "notify[3].to cannot be used: it is neither desktop, slack, ntfy nor an address" in ran.out
     assert feature.state(STATE)["status"] == "met"

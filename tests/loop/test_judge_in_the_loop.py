@@ -132,7 +132,7 @@ def test_an_always_yes_judge_completes_no_run_whose_checks_are_red(lab: Lab) -> 
         ran = looped(lab, server, "--max-iterations", "2")
         assert server.requests == [], "a judge was asked about a red tree"
     assert ran.code == 3, ran.out + ran.err
-    assert lab.boxes() == "  " and "while checks are red" in lab.state()["criteria"][0]["reason"]
+    assert lab.boxes() == "  " and "not judged while checks fail" in lab.state()["criteria"][0]["reason"]
 
 
 def test_an_always_yes_judge_completes_no_run_in_which_nothing_was_done(lab: Lab) -> None:

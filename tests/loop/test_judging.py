@@ -154,7 +154,10 @@ def test_while_checks_are_red_nobody_is_asked(lab: Lab, credentials: pytest.Monk
     with ModelServer(answer((1, "met"))) as server:
         look, spent = judged_by(lab, server, credentials, "it is elegant", checks=(script("tests", "exit 1"),))
         assert server.requests == [] and spent == []
-    assert only(look).status == "unclear" and "while checks are red (Validation script (tests))" in only(look).reason
+    assert (
+        only(look).status == "unclear"
+        and "not judged while checks fail (Validation script (tests))" in only(look).reason
+    )
 
 
 def test_a_known_failure_does_not_keep_the_judge_away(lab: Lab, credentials: pytest.MonkeyPatch) -> None:

@@ -201,7 +201,7 @@ def test_a_worktree_that_somebody_deleted_is_made_anew_on_its_branch(case: Case)
         checkout.git("commit", "-q", "-m", "work")
     shutil.rmtree(root)
     assert case.provide(made, settings) == made
-    assert case.said[-1].endswith("it is made again from its branch")
+    assert case.said[-1].endswith("it is created again from its branch")
     assert (root / "new.txt").read_text() == "committed"
     assert (root / ".env.test").read_text() == "A=1\n"
 

@@ -92,7 +92,7 @@ def test_a_request_that_cannot_be_meant_is_refused(request_: Any, said: str) -> 
         ({"openapi": {}}, "needs either a file of the project or a path on the server"),
         ({"openapi": {"file": "a", "path": "/a"}}, "needs either a file"),
         ({"openapi": {"path": "/a", "args": ["--url", "http://x"]}}, "aigon's to say"),
-        ({"env": {"A=B": "c"}}, "none of a variable"),
+        ({"env": {"A=B": "c"}}, "an invalid variable name"),
         ({"reqests": []}, "Did you mean 'requests'?"),
         ({"ready": {"pth": "/"}}, "Unknown configuration key 'endpoints.ready.pth' | Did you mean 'path'?"),
         ({"requests": [{"path": "/", "expects": 200}]}, "'endpoints.requests.0.expects' | Did you mean 'expect'?"),
