@@ -32,8 +32,9 @@ _ENDPOINTS = "endpoints"
 """The parser of aigon's own program for endpoints, whose command line is not what a person would type."""
 _RUNNER = re.compile(
     r"(?:g?make(?:\[\d+\])?|npm|error: Recipe|task): |npm (?:ERR!|error)|\s*ELIFECYCLE\b|error Command failed\b"
+    r"|Node\.js v\d|\s+at .*[:(]"
 )
-"""What make, npm, pnpm, yarn, just and Task add below what a command of theirs printed."""
+"""What make, npm, pnpm, yarn, just, Task and Node add below what a command of theirs printed; frames of a stack."""
 _ASSIGNED = re.compile(r"\w+=")
 _PLACES = ("{report}", "{scratch}")
 _NOT_FOUND = (126, 127)

@@ -145,6 +145,7 @@ class BranchProof:
     """The `tip` of a branch, the commit that the last run `ended` on, and whether the tip is proven, else `why` not.
 
     `changed`: the run was, but the branch has other commits since. `nothing_built`: every criterion passed at the base.
+    `waiting` are criteria, by number, that a person has not decided yet.
     """
 
     tip: str
@@ -153,6 +154,7 @@ class BranchProof:
     why: str = ""
     changed: bool = False
     nothing_built: bool = False
+    waiting: tuple[int, ...] = ()
 
 
 def read_proof(main: Checkout, records: Records, branch: str) -> BranchProof:
@@ -169,9 +171,16 @@ def read_proof(main: Checkout, records: Records, branch: str) -> BranchProof:
     if state.outcome is None:
         why = "its last run has not ended" if state.started else "it has not run"
         return BranchProof(tip, ended, proven=False, why=why)
+    if isinstance(state.outcome, NeedsHuman):
+        asked = set(state.outcome.criteria)
+        waiting = tuple(sorted(asked - {each.criterion for each in records.decisions() if each.commit == ended}))
+        why = describe_outcome(state.outcome)
+        if asked and not waiting:
+            why = "what you decided takes effect in its next run"
+        empty = state.outcome.nothing_built
+        return BranchProof(tip, ended, proven=False, why=why, nothing_built=empty, waiting=waiting)
     if not isinstance(state.outcome, Met):
-        empty = isinstance(state.outcome, NeedsHuman) and state.outcome.nothing_built
-        return BranchProof(tip, ended, proven=False, why=describe_outcome(state.outcome), nothing_built=empty)
+        return BranchProof(tip, ended, proven=False, why=describe_outcome(state.outcome))
     if tip == ended or _moves_only_spec(main, ended, tip):
         return BranchProof(tip, ended, proven=True)
     return BranchProof(tip, ended, proven=False, why="it has changed since it was proven", changed=True)

@@ -184,6 +184,10 @@ def _find_landing(main: Checkout, chosen: ChosenWork, request: DoneRequest) -> L
             if how.nothing_built
             else chosen.resume(main)
         )
+        if how.waiting:
+            agent = f" --agent {chosen.label}" if chosen.label else ""
+            numbers = " ".join(map(str, how.waiting))
+            command = f"aigon approve {chosen.name} {numbers}{agent} (or reject), then {command}"
         hint = f"{command}   (or --force, if you know better)"
         if not chosen.records.journal.exists():
             where = f"{chosen.branch}; {describe_search(main.root, chosen.name, chosen.records.journal)}"

@@ -75,17 +75,16 @@ class RunSummary:
 
         The next command, the warnings and what there is to say of the branch are never cut: people copy from them.
         """
-        proven, remaining = self._list_criteria()
-        is_empty = isinstance(self.outcome, NeedsHuman) and self.outcome.nothing_built
+        passed, remaining = self._list_criteria()
         sections = [
             ("Not proven", remaining),
             ("Red checks", [line for finding in self.findings if has_failed(finding) for line in _describe(finding)]),
             ("What you can do", self.advice),
-            ("Passed already" if is_empty else "Proven", proven),
+            (_name_passed(self.outcome), passed),
             ("Commits", [f"{sha[:10]} {subject}" for sha, subject in reversed(self.commits)]),
             ("See also", list(self._list_references())),
         ]
-        top = [*_describe_ending(self.outcome), self._count_results(len(proven))]
+        top = [*_describe_ending(self.outcome), self._count_results(len(passed))]
         about, *commands = self.about_branch.splitlines() or [""]
         branch = [*wrap(about, COLUMNS - 2, break_long_words=False, break_on_hyphens=False), *commands]
         branch += [line for text in self.warnings for line in wrap(text, COLUMNS - 2, break_on_hyphens=False)]
@@ -135,6 +134,13 @@ class RunSummary:
 def _describe(finding: Finding) -> list[str]:
     problems = [f"  {line}" for line in describe_first_problems(finding, MAX_PROBLEMS)]
     return [f"{finding.title}: {finding.summary or finding.status}", *problems]
+
+
+def _name_passed(outcome: Outcome) -> str:
+    """Return what the list of criteria that passed is called: they are proven only once the feature is."""
+    if isinstance(outcome, NeedsHuman) and outcome.nothing_built:
+        return "Passed already"
+    return "Proven" if isinstance(outcome, Met) else "Passed"
 
 
 def _describe_ending(outcome: Outcome) -> list[str]:

@@ -15,6 +15,9 @@ JUNIT = (
     '<testsuites><testsuite name="s" tests="{tests}" failures="{failures}" errors="0" skipped="{skipped}">'
     "{cases}</testsuite></testsuites>"
 )
+NODE = (
+    r"printf 'x.js:1\nf()\n^\n\nTypeError: f is not a function\n    at run (node:x:1:9)\n\nNode.js v20.20.2\n'; exit 1"
+)
 CASE = '<testcase classname="test_a" name="test_{0}">{1}</testcase>'
 
 
@@ -121,6 +124,7 @@ def test_an_opaque_command_is_decided_by_its_exit_code_and_has_no_count(lab: Lab
         ("exit 1", "fail", "exit 1: no output"),
         ("no-such-tool --check", "error", "a command was not found (exit 127"),
         ("kill -9 $$", "fail", "exit -9"),
+        (NODE, "fail", "exit 1: TypeError: f is not a function"),
     ],
 )
 def test_a_failure_says_how_it_ended(lab: Lab, text: str, status: str, summary: str) -> None:

@@ -55,3 +55,14 @@ def test_a_feature_or_agent_without_a_run_is_named_with_what_to_do(lab: Lab) -> 
     assert other.code == 2 and "There: mine" in other.err
     assert lab.aigon("logs", "42", "--raw", "--json").code == 2
     assert json.loads(lab.aigon("logs", "42", "--json").out.splitlines()[0])["schema_version"] == 1
+
+
+def test_a_resumed_run_is_counted_as_it_counted_itself(lab: Lab) -> None:
+    lab.spec(f"done <!-- verify: {DONE_WHEN} -->")
+    lab.agent("[ $AIGON_ITERATION = 2 ] && touch done.txt; echo $AIGON_ITERATION >> log.txt")
+    assert lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1").code == 3
+    again = lab.aigon("feature-implement", "42", "--resume", "--max-iterations", "2")
+    assert again.code == 0
+    logged = lab.aigon("logs", "42").out
+    said = [line[9:] for line in again.out.splitlines() if "iteration 2 of 3" in line]
+    assert said and [line[9:] for line in logged.splitlines() if "iteration 2 of" in line] == said

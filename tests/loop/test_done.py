@@ -212,3 +212,14 @@ def test_an_agent_cannot_be_named_where_there_are_no_worktrees(proven: Lab) -> N
     assert proven.aigon("feature-done", "42", "--adopt", "cc:done.txt").code == 2
     assert proven.aigon("feature-done", "42", "--into", BRANCH).code == 2
     assert proven.fingerprint() == before
+
+
+def test_what_waits_for_a_person_is_named_with_the_command_that_decides_it(lab: Lab) -> None:
+    lab.spec(f"done <!-- verify: {DONE_WHEN} -->", "reads well <!-- human -->")
+    lab.agent("touch done.txt")
+    assert lab.aigon("feature-implement", "42", "--loop").code == 4
+    refused = lab.aigon("feature-done", "42")
+    assert refused.code == 3 and "aigon approve 42 2 (or reject), then" in refused.err
+    assert lab.aigon("approve", "42", "2", "--yes").code == 0
+    decided = lab.aigon("feature-done", "42")
+    assert decided.code == 3 and "takes effect in its next run" in decided.err and "approve" not in decided.err

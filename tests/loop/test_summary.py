@@ -46,7 +46,7 @@ Not proven (3)
   [ ] 4. The owner agrees: not assessed
 Red checks (1)
   Lint: 2 problems
-Proven (1)
+Passed (1)
   [x] 1. `todo add` stores the item (check tests)
 Commits (2)
   bbbbbbbbbb feat(feature-42): iteration 2
@@ -117,7 +117,7 @@ def test_a_hundred_criteria_still_fit_on_a_screen_and_are_counted() -> None:
     text = reported(spec=replace(SPEC_42, criteria=many), verdicts=verdicts)
     assert len(text.splitlines()) == 24
     assert "Not proven (50)\n  [ ] 1. criterion 1: exit 1\n" in text
-    assert "Proven (50)\n  [x] 51. criterion 51 (verify)\n" in text
+    assert "Passed (50)\n  [x] 51. criterion 51 (verify)\n" in text
     assert text.count(" more\n") == 2
 
 
