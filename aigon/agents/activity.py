@@ -3,8 +3,9 @@
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
 from typing import Self, get_args
@@ -16,7 +17,9 @@ from aigon.text.fingerprints import strip_escapes
 
 SUFFIX = ".ndjson"
 MOST_STARTS = 99
+"""Programs of one iteration that have files of their own; later ones share those of the last."""
 CHUNK = 1 << 20
+"""Bytes that are read at a time."""
 FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 LONGEST_LINE = 1 << 20
 """Bytes of a line that is read. A longer one holds the content of a file."""
@@ -122,8 +125,18 @@ def name_log(folder: Path, start: int) -> Path:
 
 def choose_log(folder: Path) -> Path:
     """Return the log of the program that is started next in an iteration with this folder."""
-    logs = (name_log(folder, start) for start in range(1, MOST_STARTS + 1))
-    return next((file for file in logs if not file.exists()), name_log(folder, MOST_STARTS))
+    return name_log(folder, _count_existing(name_log(folder, start) for start in range(1, MOST_STARTS + 1)) + 1)
+
+
+def find_newest_activity(folder: Path) -> Path:
+    """Return the activities of the program that was started last in an iteration with this folder."""
+    files = [name_activity_file(name_log(folder, start)) for start in range(1, MOST_STARTS + 1)]
+    return files[max(0, _count_existing(files) - 1)]
+
+
+def _count_existing(files: Iterable[Path]) -> int:
+    """Return how many of these files exist before the first one that does not."""
+    return sum(1 for _ in takewhile(Path.exists, files))
 
 
 class ActivityFile:

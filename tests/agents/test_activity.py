@@ -7,7 +7,17 @@ from typing import Any, cast
 
 import pytest
 
-from aigon.agents.activity import LONGEST, ActivityFile, ActivityLog, ActivityReader, name_activity_file, name_log
+from aigon.agents.activity import (
+    LONGEST,
+    MOST_STARTS,
+    ActivityFile,
+    ActivityLog,
+    ActivityReader,
+    choose_log,
+    find_newest_activity,
+    name_activity_file,
+    name_log,
+)
 from aigon.agents.adapters import find_adapter
 from tests.agents.captured import FOLDER, events
 
@@ -113,3 +123,12 @@ def test_an_activity_file_that_is_a_link_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_text(json.dumps({"at": 1, "kind": "says", "text": "secret"}) + "\n")
     (tmp_path / "activity.ndjson").symlink_to("elsewhere")
     assert not list(ActivityFile(tmp_path / "activity.ndjson", 1).read_new())
+
+
+def test_each_program_of_an_iteration_has_its_own_files_up_to_a_limit(tmp_path: Path) -> None:
+    assert choose_log(tmp_path).name == "agent.log" and find_newest_activity(tmp_path).name == "activity.ndjson"
+    for _ in range(MOST_STARTS + 1):
+        log = choose_log(tmp_path)
+        log.touch()
+        name_activity_file(log).touch()
+    assert choose_log(tmp_path).name == "agent-99.log" and find_newest_activity(tmp_path).name == "activity-99.ndjson"

@@ -1,10 +1,9 @@
 """What the agent of a run does in the turn that goes on."""
 
 from datetime import datetime
-from itertools import count
 from pathlib import Path
 
-from aigon.agents.activity import ActivityFile, name_activity_file, name_log
+from aigon.agents.activity import ActivityFile, find_newest_activity
 from aigon.journal.events import Event, IterationStarted, RunStarted, TurnEnded
 from aigon.model.activity import Step
 
@@ -37,20 +36,9 @@ class TurnSteps:
         """Return the last steps of the turn, oldest first; None if no turn goes on."""
         if self._turn is None:
             return None
-        if (newest := _find_newest(self._turn)) != self._file:
+        if (newest := find_newest_activity(self._turn)) != self._file:
             self._file, self._reader = newest, ActivityFile(newest, self._number)
         # A file of the turn before it, which was turned away under the same number, may still be the newest.
         new = (step for step in self._reader.read_new() if step.at >= self._since)
         self._steps = (*self._steps, *new)[-MOST:]
         return self._steps
-
-
-def _find_newest(turn: Path) -> Path:
-    """Return the activities of the program that was started last in a turn; each has its own file."""
-    files = (name_activity_file(name_log(turn, start)) for start in count(1))
-    newest = next(files)
-    for file in files:
-        if not file.exists():
-            return newest
-        newest = file
-    return newest
