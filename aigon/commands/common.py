@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from aigon.commands.completers import complete_profiles
 from aigon.commands.help import option
 from aigon.text import amounts
 
@@ -23,6 +24,8 @@ verify_option = option("--no-verify", "verify", is_flag=True, flag_value=False, 
                        help="Skip those of your git hooks that can refuse.")  # fmt: skip
 commit_option = option("--no-commit", "commit", is_flag=True, flag_value=False, default=True, group="Safety",
                        help="Write the files, and leave the commit to you.")  # fmt: skip
+profile_option = click.option("--profile", envvar="AIGON_PROFILE", metavar="NAME", shell_complete=complete_profiles,
+                              help="Name the profile if detection does not find it.")  # fmt: skip
 yes_option = option("--yes", "-y", is_flag=True, group="Safety", help="Answer every question with yes.")
 
 

@@ -4,8 +4,7 @@ import shlex
 
 import click
 
-from aigon.commands.common import answer, ask, committing, here, json_option, verify_option
-from aigon.commands.completers import complete_profiles
+from aigon.commands.common import answer, ask, committing, here, json_option, profile_option, verify_option
 
 
 class OwnAgent(click.ParamType[tuple[str, list[str]]]):
@@ -26,13 +25,7 @@ class OwnAgent(click.ParamType[tuple[str, list[str]]]):
 
 
 @click.command("init")
-@click.option(
-    "--profile",
-    envvar="AIGON_PROFILE",
-    metavar="NAME",
-    shell_complete=complete_profiles,
-    help="Name the profile if detection does not find it.",
-)
+@profile_option
 @click.option(
     "--agent",
     "agents",

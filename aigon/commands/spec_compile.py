@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aigon.commands.common import Duration, answer, confirm, here, json_option
-from aigon.commands.completers import complete_judges, complete_open_features, complete_profiles
+from aigon.commands.common import Duration, answer, confirm, here, json_option, profile_option
+from aigon.commands.completers import complete_judges, complete_open_features
 from aigon.job.options import Options
 
 if TYPE_CHECKING:
@@ -34,13 +34,7 @@ class Numbers(click.ParamType[tuple[int, ...]]):
 @click.command("spec-compile")
 @click.argument("feature", metavar="ID", shell_complete=complete_open_features)
 @click.option("--only", type=Numbers(), default=(), metavar="1,3", help="Take only these criteria, by their numbers.")
-@click.option(
-    "--profile",
-    envvar="AIGON_PROFILE",
-    metavar="NAME",
-    shell_complete=complete_profiles,
-    help="Name the profile if detection does not find it.",
-)
+@profile_option
 @click.option(
     "--judge",
     envvar="AIGON_JUDGE",

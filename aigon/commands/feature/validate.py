@@ -5,21 +5,15 @@ import sys
 
 import click
 
-from aigon.commands.common import answer, here, json_option
-from aigon.commands.completers import complete_judges, complete_open_features, complete_profiles
+from aigon.commands.common import answer, here, json_option, profile_option
+from aigon.commands.completers import complete_judges, complete_open_features
 from aigon.errors import AigonError, as_document, explained
 from aigon.job.options import Options
 
 
 @click.command("feature-validate")
 @click.argument("feature", metavar="ID", shell_complete=complete_open_features)
-@click.option(
-    "--profile",
-    envvar="AIGON_PROFILE",
-    metavar="NAME",
-    shell_complete=complete_profiles,
-    help="Name the profile if detection does not find it.",
-)
+@profile_option
 @click.option(
     "--validation-script",
     envvar="AIGON_VALIDATION_SCRIPT",
