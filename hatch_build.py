@@ -74,7 +74,9 @@ def _render_command(command: click.Command, ctx: click.Context, about: str) -> I
     yield from _render_text(command.help or "")
     yield ".SH OPTIONS"
     yield from _render_options(command, ctx)
-    for name, inner in (command.commands if isinstance(command, click.Group) else {}).items():
+    for name in command.list_commands(ctx) if isinstance(command, click.Group) else ():
+        inner = command.get_command(ctx, name)
+        assert inner is not None, "a group lists its own commands"
         below = click.Context(inner, ctx, info_name=name)
         yield f".SH {_escape(' '.join([below.command_path, *inner.collect_usage_pieces(below)]))}"
         yield from _render_text(inner.help or "")

@@ -10,6 +10,7 @@ import pytest
 
 from aigon import __version__
 from aigon.cli import VERBS
+from aigon.commands.lazy import LazyGroup
 from aigon.commands.root import root, run
 from aigon.errors import Exit
 from tests.lab import Lab, scrubbed
@@ -46,7 +47,10 @@ def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_answers_in_json_and_has_its_own_name(verb: str) -> None:
     command = command_of(verb)
-    assert "--json" in [option for parameter in command.params for option in parameter.opts]
+    each: click.Command | None
+    lazy = command if isinstance(command, LazyGroup) else None
+    for each in [lazy.get_command(click.Context(lazy), name) for name in lazy.verbs] if lazy else [command]:
+        assert each and "--json" in [option for parameter in each.params for option in parameter.opts]
     assert command.name == verb
 
 
@@ -68,7 +72,7 @@ def test_the_version_is_said_however_it_is_asked_for(arguments: list[str], tmp_p
         (["feature-implment", "1"], "no command 'feature-implment'", "Did you mean 'feature-implement'?"),
         (["nonsense"], "no command 'nonsense'", "aigon --help"),
         (["list"], "no command 'list'", "aigon board"),
-        (["run", "1"], "no command 'run'", "aigon feature-implement ID --loop"),
+        (["start", "1"], "no command 'start'", "aigon feature-implement ID --loop"),
         (["watch", "1"], "no command 'watch'", "aigon logs ID -f"),
         (["done", "1"], "no command 'done'", "Did you mean 'feature-done'?"),
         (["feature-report", "1"], "no command 'feature-report'", "Did you mean 'report'?"),

@@ -38,8 +38,13 @@ def page(name: str) -> str:
 def commands() -> dict[str, click.Command]:
     context = click.Context(root)
     found = {verb: command for verb in VERBS if (command := root.get_command(context, verb))}
-    below = {verb: command.commands for verb, command in found.items() if isinstance(command, click.Group)}
-    return found | {f"{verb} {name}": each for verb, inside in below.items() for name, each in inside.items()}
+    groups = {verb: command for verb, command in found.items() if isinstance(command, click.Group)}
+    below = (
+        (f"{verb} {name}", group.get_command(context, name))
+        for verb, group in groups.items()
+        for name in group.list_commands(context)
+    )
+    return found | {name: each for name, each in below if each}
 
 
 def test_the_readme_has_two_commands_that_do_all_their_set_up() -> None:

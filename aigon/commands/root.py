@@ -1,23 +1,19 @@
 """The root of the command line: finds a verb, runs it, turns every error into one message and an exit code."""
 
-import importlib
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from aigon.cli import ALIASES, VERBS, help_text
+from aigon.commands.lazy import LazyGroup
 from aigon.errors import AigonError, Exit, as_document, explained, usage
 from aigon.installation import leave_environment
 
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
 SUGGESTIONS = {
     **dict.fromkeys(("list", "ls"), "aigon board lists every feature; aigon feature-status shows where each stands"),
-    **dict.fromkeys(("run", "start", "loop"), "aigon feature-implement ID --loop"),
+    **dict.fromkeys(("start", "loop"), "aigon feature-implement ID --loop"),
     **dict.fromkeys(("log", "watch", "tail", "follow", "attach"), "aigon logs ID -f"),
     **dict.fromkeys(("delete", "remove", "rm"), "aigon cancel ID"),
     **dict.fromkeys(("new", "add"), "aigon feature-create TITLE"),
@@ -32,21 +28,12 @@ SUGGESTIONS = {
 """What to run for words that other tools use as commands."""
 
 
-class LazyVerbs(click.Group):
-    """A group whose commands are imported when they are run; the help needs only their names and lines."""
+class Verbs(LazyGroup):
+    """All verbs, under their other spellings too."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """The verbs in the order of a feature's way."""
-        return list(VERBS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the one verb that is wanted."""
-        verb = ALIASES.get(cmd_name, cmd_name)
-        if verb not in VERBS:
-            return None
-        module = importlib.import_module(f"aigon.commands.{VERBS[verb][0]}")
-        command: click.Command = module.command
-        return command
+        return super().get_command(ctx, ALIASES.get(cmd_name, cmd_name))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -57,12 +44,6 @@ class LazyVerbs(click.Group):
         if args and args[0] not in {**VERBS, **ALIASES} and not args[0].startswith("-"):
             raise usage(f"There is no command '{args[0]}'", where="aigon COMMAND", hint=_suggest_verb(args[0]))
         return super().resolve_command(ctx, args)
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":  # noqa: ARG002
-        """The verbs that begin so, with their lines: none is imported for it."""
-        from click.shell_completion import CompletionItem
-
-        return [CompletionItem(verb, help=line) for verb, (_, line) in VERBS.items() if verb.startswith(incomplete)]
 
     def get_help(self, ctx: click.Context) -> str:  # noqa: ARG002
         """The help that `aigon.cli` prints without click."""
@@ -81,7 +62,7 @@ def _suggest_verb(word: str) -> str:
     return f"Did you mean '{near[0]}'? See aigon {near[0]} --help" if near else "aigon --help lists all commands"
 
 
-@click.group(cls=LazyVerbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Verbs, verbs=VERBS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=lambda c, _p, v: _version(c, v))
 def root() -> None:
     """The verbs of aigon."""

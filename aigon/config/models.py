@@ -9,11 +9,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from aigon.config.endpoints import Endpoints, Section, accept_text
+from aigon.model.criteria import MAX_ITERATIONS
 from aigon.text import amounts
-
-MAX_ITERATIONS = 20
-"""The limit for any configuration (docs/design/contracts.md, Defaults)."""
-
 
 HookPoint = Literal[
     "before_loop", "before_iteration", "before_agent", "context", "after_agent", "before_checks", "after_checks",

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from aigon.errors import usage
+from aigon.model.criteria import MAX_ITERATIONS
 
 if TYPE_CHECKING:  # the help of a verb needs the options, and not what reads the configuration
     from aigon.config.models import Config
@@ -115,8 +116,6 @@ class Waits:
 
 def resolve_limits(config: "Config", options: Options, steps: "tuple[AgentStep, ...]" = ()) -> Limits:
     """Return when this run stops, given the escalation steps. Raises AigonError (exit 2) beyond 1 to 20 iterations."""
-    from aigon.config.models import MAX_ITERATIONS
-
     wanted = get_limit(config, options, "max_iterations")
     if not 1 <= wanted <= MAX_ITERATIONS:
         why = f"; a run takes at most {MAX_ITERATIONS}, so that a person looks before more is spent"

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from aigon.errors import usage
@@ -42,6 +42,35 @@ class SpecWarning:
     message: str
 
 
+MAX_ITERATIONS = 20
+"""The limit of a run, whatever sets it (docs/design/contracts.md, Defaults)."""
+SpecMode = Literal["ralph"]
+Priority = Literal["high", "medium", "low"]
+
+
+@dataclass(frozen=True, slots=True)
+class SpecStage:
+    """A part of the way: the criteria to work on until all are proven, and the phrase that claims them, "" for none."""
+
+    criteria: tuple[int, ...]
+    promise: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SpecSettings:
+    """What a spec says about its own runs; None and empty if it does not. Seconds; `lines` has the line of each key."""
+
+    mode: SpecMode | None = None
+    kind: str = ""
+    max_iterations: int | None = None
+    max_time: float | None = None
+    promises: tuple[str, ...] = ()
+    priority: Priority | None = None
+    depends_on: tuple[str, ...] = ()
+    stages: tuple[SpecStage, ...] = ()
+    lines: Mapping[str, int] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class Spec:
     """A parsed feature spec: `raw` is the file, `validation` the script of `## Validation`."""
@@ -52,6 +81,7 @@ class Spec:
     criteria: tuple[Criterion, ...]
     validation: str | None
     warnings: tuple[SpecWarning, ...] = ()
+    settings: SpecSettings = SpecSettings()
 
 
 @dataclass(frozen=True, slots=True)

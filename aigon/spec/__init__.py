@@ -2,5 +2,6 @@
 
 markdown: tokens, sections, frontmatter; annotation: `<!-- verify: ... -->`;
 expectation: what its command has to come to; criteria: the boxes and what decides them
+settings: keys of the frontmatter that say how its feature is run
 document: a spec as a whole, its ticks and annotations; features: names, stages, branches; files: specs in a checkout
 """

@@ -12,8 +12,8 @@ from aigon.model.checks import Role
 from aigon.model.criteria import Criterion, SpecWarning
 from aigon.spec import annotation
 from aigon.spec.annotation import Annotation, HtmlComment
-from aigon.spec.markdown import MarkdownPage, line_of, one_line
-from aigon.text.amounts import format_count, join_words
+from aigon.spec.markdown import MarkdownPage, line_of, one_line, raise_together
+from aigon.text.amounts import format_count
 from aigon.text.quoting import fold
 
 if TYPE_CHECKING:
@@ -47,13 +47,7 @@ def parse_items(page: MarkdownPage) -> Iterator[Criterion | SpecWarning]:
             yield item
         if token.type in ("inline", "html_block"):
             yield from _find_oddities(token, is_item=id(token) in used)
-    if len(errors) == 1:
-        raise errors[0]
-    if errors:  # all at once: otherwise a person learns of each only after fixing the one before
-        lines = [f"{error.where}: {error.what}. {error.hint}" for error in errors]
-        numbers = join_words([error.where.removeprefix("line ") for error in errors])
-        what = f"{len(errors)} annotations are malformed"
-        raise usage(what, where=f"lines {numbers}", hint="\n         ".join(lines))
+    raise_together(errors, "annotations")
 
 
 def is_criteria_heading(heading: str) -> bool:

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 
 from aigon.errors import AigonError, usage
 from aigon.model.criteria import Criterion, Spec, SpecWarning
-from aigon.spec import criteria, markdown
+from aigon.spec import criteria, markdown, settings
 from aigon.spec.annotation import Annotation
 from aigon.spec.features import LARGEST, TOO_MUCH
 from aigon.spec.markdown import MarkdownPage, line_of, one_line
-from aigon.text.amounts import join_words, size_error
-from aigon.text.quoting import fold
+from aigon.text.amounts import size_error
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -27,16 +26,14 @@ if TYPE_CHECKING:
 
 _LANGUAGE = re.compile(r"[\s{.]*([^\s{}:,=]*)")
 _SHELLS = ("", "bash", "sh", "shell", "zsh")
-KEYS = ("allow", "known_failures", "paths")
-"""Keys of the frontmatter that aigon reads."""
 _PROBE = Annotation("human", None)
 
 
 def parse_spec(raw: bytes) -> Spec:
     """Return the spec in `raw`, whatever its bytes, line endings and encoding.
 
-    Raises a usage error for frontmatter that is not a YAML mapping, for all malformed annotations, and above
-    `LARGEST`.
+    Raises a usage error for frontmatter that is not a YAML mapping, for all malformed annotations or settings, and
+    above `LARGEST`.
     """
     if len(raw) > LARGEST:
         raise size_error("The spec", len(raw), LARGEST, where="the whole file", hint=TOO_MUCH)
@@ -54,15 +51,17 @@ def parse_spec(raw: bytes) -> Spec:
         else:
             message = f"A `{language}` block is not run: only bash, sh, shell and zsh blocks are"
             warnings.append(SpecWarning(line_of(block), message))
-    warnings += [*markdown.find_unclosed(page), *_find_unknown_keys(page, keys)]
+    warnings += [*markdown.find_unclosed(page), *settings.find_ignored_settings(page, keys)]
     script = "\n".join(scripts)
     # A script without a command is none: it would pass without a test.
     has_command = any(line and not line.startswith("#") for line in map(str.strip, script.split("\n")))
+    found = tuple(item for item in items if isinstance(item, Criterion))
     return Spec(
         raw=raw,
         title=one_line(next(headings, "")),
         frontmatter=keys,
-        criteria=tuple(item for item in items if isinstance(item, Criterion)),
+        settings=settings.parse_settings(page, keys, len(found)),
+        criteria=found,
         validation=script if has_command else None,
         warnings=tuple(sorted(warnings, key=lambda warning: warning.line)),
     )
@@ -72,26 +71,6 @@ def _list_validation_blocks(page: MarkdownPage) -> Iterator[Token]:
     """Yield the fenced blocks below a heading that is exactly "Validation"."""
     below = (page.tokens[index] for index in page.under(lambda heading: heading == "validation"))
     return (token for token in below if token.type == "fence")
-
-
-def _find_unknown_keys(page: MarkdownPage, keys: Mapping[str, object]) -> Iterator[SpecWarning]:
-    """Yield a warning for keys that aigon does not read: other tools have keys of their own."""
-    from difflib import get_close_matches
-
-    def find_line(key: str) -> int:
-        """Return the 1-based line of a key of the frontmatter; 1 if it is written in an unusual way."""
-        found = re.search(rb"^[\"']?" + re.escape(key.encode()) + rb"[\"']?\s*:", page.raw, re.MULTILINE)
-        return page.line_at(found.start()) if found else 1
-
-    unknown = [key for key in keys if key not in KEYS]
-    near = {key: found[0] for key in unknown if (found := get_close_matches(key, KEYS, n=1))}
-    for key, guess in near.items():
-        yield SpecWarning(find_line(key), f"The frontmatter key `{key}` is ignored. Did you mean `{guess}`?")
-    if foreign := [key for key in unknown if key not in near]:
-        which = f"key{'s' if len(foreign) > 1 else ''} {join_words([f'`{fold(key, 40)}`' for key in foreign])}"
-        known = join_words([f"`{key}`" for key in KEYS])
-        message = f"The frontmatter {which} {'are' if len(foreign) > 1 else 'is'} ignored. aigon reads {known}."
-        yield SpecWarning(find_line(foreign[0]), message)
 
 
 def require_criteria(spec: Spec, where: str) -> None:

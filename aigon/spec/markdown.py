@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from aigon.errors import usage
+from aigon.errors import AigonError, usage
 from aigon.model.criteria import SpecWarning
+from aigon.text.amounts import join_words
 from aigon.text.documents import AbsurdDocument, load_yaml
 
 if TYPE_CHECKING:
@@ -101,6 +102,17 @@ def _is_closed(page: MarkdownPage, fence: Token) -> bool:
     first, end = fence.map or (0, 0)
     last = page.raw[page.starts[end - 1] : (*page.starts[end : end + 1], len(page.raw))[0]].strip(b" \t>\r\n")
     return end - first > 1 and last.startswith(fence.markup.encode()) and not last.strip(fence.markup[:1].encode())
+
+
+def raise_together(errors: Sequence[AigonError], what: str) -> None:
+    """Raise one usage error about `what`, such as "settings", that names all errors with their lines, if any."""
+    if len(errors) == 1:
+        raise errors[0]
+    if errors:  # all at once: otherwise a person learns of each only after fixing the one before
+        lines = [f"{error.where}: {error.what}. {error.hint}" for error in errors]
+        numbers = join_words(list(dict.fromkeys(error.where.removeprefix("line ") for error in errors)))
+        where = f"line{'s' if ' ' in numbers else ''} {numbers}"
+        raise usage(f"{len(errors)} {what} are malformed", where=where, hint="\n         ".join(lines))
 
 
 _HINT = "Write `key: value` lines between two `---` lines, or remove both; a file must not begin with a `---` rule"

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from aigon.config.loading import parse_configuration
-from aigon.config.models import MAX_ITERATIONS, Config
+from aigon.config.models import Config
 from aigon.errors import AigonError
 from aigon.files.resources import find_resource
+from aigon.model.criteria import MAX_ITERATIONS
 
 FILE = ".aigon/config.json"
 

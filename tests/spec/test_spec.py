@@ -347,7 +347,11 @@ def test_all_malformed_annotations_are_named_at_once() -> None:
 def test_keys_of_the_frontmatter_that_aigon_does_not_read_are_named() -> None:
     spec = parse_spec(b"---\ntitle: A\nallw: x\nknown_failures: lint\ntags: [a]\n---\n# A\n")
     assert [(warning.line, warning.message) for warning in spec.warnings] == [
-        (2, "The frontmatter keys `title` and `tags` are ignored. aigon reads `allow`, `known_failures` and `paths`."),
+        (
+            2,
+            "The frontmatter keys `title` and `tags` are ignored. aigon reads `allow`, `depends_on`, `kind`,"
+            " `known_failures`, `max_iterations`, `max_time`, `mode`, `paths`, `priority`, `promise` and `stages`.",
+        ),
         (3, "The frontmatter key `allw` is ignored. Did you mean `allow`?"),
     ]
 
