@@ -33,6 +33,8 @@ class Numbers(click.ParamType[tuple[int, ...]]):
 
 @click.command("spec-compile")
 @click.argument("feature", metavar="ID", shell_complete=complete_open_features)
+@click.argument("numbers", metavar="[N]...", nargs=-1, type=int)
+@click.option("--accept", is_flag=True, help="Put what came with a text from outside into force: all, or N.")
 @click.option("--only", type=Numbers(), default=(), metavar="1,3", help="Take only these criteria, by their numbers.")
 @profile_option
 @click.option(
@@ -48,6 +50,8 @@ class Numbers(click.ParamType[tuple[int, ...]]):
 @json_option
 def command(
     feature: str,
+    numbers: tuple[int, ...],
+    accept: bool,
     only: tuple[int, ...],
     profile: str | None,
     judge: str | None,
@@ -69,7 +73,12 @@ def command(
     Nothing is written until you say so. In a terminal you are asked about each proposal. --yes takes those that are
     sure or likely and fail now; with --only also the guesses that you name. Otherwise you only see them. Only the
     lines of those criteria change, and nothing is committed.
+
+    With --accept it lists the annotations that came with a text from outside (an issue, a task over MCP) and puts them
+    into force if you say so: all, or those with the numbers N. Until then they run nothing.
     """
+    if accept or numbers:
+        return _accept(feature, numbers, accept, yes, as_json)
     from aigon.compile.compilation import encode_compilation, render_compilation
     from aigon.compile.compile import compile_spec, write_annotations
     from aigon.run.authority import require_person
@@ -97,6 +106,24 @@ def command(
         answer(encode_compilation(found, taken), "", as_json)
     else:
         print(f"\n{_ending(found, taken, only)}")
+    return 0
+
+
+def _accept(feature: str, numbers: tuple[int, ...], accept: bool, yes: bool, as_json: bool) -> int:
+    from aigon.compile.acceptance import accept_foreign, encode_proposals, find_foreign, render_proposals
+    from aigon.run.authority import require_person
+
+    if not accept:
+        raise click.UsageError("Numbers of proposals go with --accept")
+    require_person("spec-compile --accept", yes)
+    with here() as checkout:
+        found = find_foreign(checkout, feature, numbers)
+        print(render_proposals(found), file=sys.stderr if as_json else sys.stdout)
+        is_agreed = yes or confirm("Put these into force?")
+        if is_agreed:
+            accept_foreign(checkout, found)
+    text = f"Wrote {found.feature.path}. Nothing was committed: the next run commits its spec."
+    answer(encode_proposals(found, is_agreed), text if is_agreed else "Nothing was written.", as_json)
     return 0
 
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 
 _LANGUAGE = re.compile(r"[\s{.]*([^\s{}:,=]*)")
-_SHELLS = ("", "bash", "sh", "shell", "zsh")
+SHELLS = ("", "bash", "sh", "shell", "zsh")
+"""Languages of blocks that are run."""
 _PROBE = Annotation("human", None)
 
 
@@ -44,9 +45,9 @@ def parse_spec(raw: bytes) -> Spec:
     keys = markdown.parse_frontmatter(top.content) if top and top.type == "front_matter" else {}
     headings = (page.tokens[i + 1].content for i, token in enumerate(page.tokens) if token.type == "heading_open")
     scripts = []
-    for block in _list_validation_blocks(page):
-        language = (_LANGUAGE.match(block.info) or ("", ""))[1].lower()
-        if language in _SHELLS:
+    for block in list_validation_blocks(page):
+        language = read_language(block)
+        if language in SHELLS:
             scripts.append(block.content.removesuffix("\n"))
         else:
             message = f"A `{language}` block is not run: only bash, sh, shell and zsh blocks are"
@@ -67,10 +68,15 @@ def parse_spec(raw: bytes) -> Spec:
     )
 
 
-def _list_validation_blocks(page: MarkdownPage) -> Iterator[Token]:
+def list_validation_blocks(page: MarkdownPage) -> Iterator[Token]:
     """Yield the fenced blocks below a heading that is exactly "Validation"."""
     below = (page.tokens[index] for index in page.under(lambda heading: heading == "validation"))
     return (token for token in below if token.type == "fence")
+
+
+def read_language(block: Token) -> str:
+    """Return the language of a fenced block, in lower case."""
+    return (_LANGUAGE.match(block.info) or ("", ""))[1].lower()
 
 
 def require_criteria(spec: Spec, where: str) -> None:
