@@ -28,6 +28,7 @@ SECTIONS = {
         "feature-status": ("feature.status", "See where each feature stands."),
         "logs": ("logs", "Watch what an agent does, or see what it did."),
         "board": ("board", "See all features by stage, and who works on them."),
+        "stats": ("stats", "See what all runs came to: proven, iterations, cost."),
         "report": ("report", "Get a page on a feature: what is proven, at what cost."),
         "feature-validate": ("feature.validate", "Run checks and criteria once: no agent, no writes."),
         "spec-show": ("spec_show", "List a spec's criteria and how each is decided."),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:  # each call imports what it needs: a board has to be quick
     from aigon.api.runs import RunInfo
     from aigon.job.spec_locations import SpecLocation
     from aigon.journal.events import Event
+    from aigon.journal.statistics import Grouping, Statistics
     from aigon.model.activity import Step
     from aigon.process.running import Invocation
     from aigon.views.board_cards import Column
@@ -153,6 +155,15 @@ class Project:
         home = find_home(self.common_dir)
         assert home is not None, "a run on record has a home"
         return watch_run(self.root, home, found, interval, is_cancelled, raw=raw)
+
+    def stats(self, by: "Grouping | None" = None, since: date | None = None) -> "Statistics":
+        """Return what the runs of the repository came to, in groups `by` something; with `since` those from that day.
+
+        A journal that cannot be read is named in `unread`.
+        """
+        from aigon.journal.statistics import gather_statistics
+
+        return gather_statistics(find_home(self.common_dir), by, since)
 
     def stop(self, feature: str, agents: Sequence[str] = (), *, now: bool = False) -> "tuple[Invocation, ...]":
         """Ask the loops on `feature`, or those of `agents`, to finish their iteration, or to end `now`.

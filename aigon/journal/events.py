@@ -66,7 +66,8 @@ class RunStarted:
 
     Earlier runs of the feature spent `spent_before` US dollars; `unknown_before` turns did not report their cost.
     Commits between `since` and `head` may be an agent's, from a turn that was broken off or not yet judged.
-    Iteration numbers continue after `earlier_iterations`. `choices` is None in journals of older versions.
+    Iteration numbers continue after `earlier_iterations`. `kind` is that of the spec, `profile` names that of the
+    checks. Journals of older versions lack both, and `choices`.
     """
 
     at: str
@@ -93,6 +94,8 @@ class RunStarted:
     since: str = ""
     earlier_iterations: int = 0
     choices: Choices | None = None
+    kind: str = ""
+    profile: str = ""
     event: Literal["run_started"] = "run_started"
 
 

@@ -1,7 +1,7 @@
 """Journals read back: the events of a run, while it runs or later, and the state that they lead to."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,10 +26,15 @@ def read_events(path: Path) -> list[Event]:
     return list(iterate_events(path))
 
 
-def iterate_events(path: Path) -> Iterator[Event]:
-    """Yield the events of a journal of any length one by one. Raises as `read_events` does."""
+def iterate_events(path: Path, skip: Sequence[str] = ()) -> Iterator[Event]:
+    """Yield the events of a journal of any length one by one, without those with the names in `skip`.
+
+    Raises as `read_events` does.
+    """
     if path.exists():
-        yield from decode_events(iterate_documents(path), path)
+        # The name of an event is the last thing on its line, where no text of another event can be.
+        ends = tuple(f'"event":"{name}"}}\n'.encode() for name in skip)
+        yield from decode_events(iterate_documents(path, ends), path)
 
 
 def decode_events(documents: Iterable[Mapping[str, object]], path: Path) -> Iterator[Event]:

@@ -211,7 +211,7 @@ class State:
         )
 
     def _end_turn(self, turn: Turn) -> "State":
-        worked = _worked(turn)
+        worked = has_worked(turn)
         known = (Paid(turn.agent, self.model, turn.cost),) if worked and turn.cost is not None else ()
         silent = worked and turn.cost is None and turn.end != "killed"
         return replace(
@@ -233,7 +233,7 @@ class State:
             last=event,
             finished=event.number,
             used=self.used + (0 if held else 1),
-            turns=self.turns + (1 if self.turn is None or _worked(self.turn) else 0),
+            turns=self.turns + (1 if self.turn is None or has_worked(self.turn) else 0),
             idle=0 if better else self.idle + (0 if held else 1),
             intended=None,
             checkpoint=event.checkpoint,
@@ -288,7 +288,7 @@ class State:
         return self.iteration > self.finished and not self.turn_ended
 
 
-def _worked(turn: Turn) -> bool:
+def has_worked(turn: Turn) -> bool:
     """Return whether an agent had its turn, whatever came of it."""
     return not turn.held and turn.end not in ("not_started", "bad_credentials")
 

@@ -230,4 +230,5 @@ def _make_started(job: Job, world: World, opened: OpenedRun) -> RunStarted:
         earlier_iterations=earlier,
         since=opened.suspect,
         choices=record_choices(job, prepared, opened.options),
+        profile=prepared.checks.profile,
     )
