@@ -22,6 +22,7 @@ SECTIONS = {
     "Work": {
         "feature-implement": ("feature.implement", "Have an agent build a feature until it is proven."),
         "arena": ("arena", "Have several agents build it side by side."),
+        "run": ("run.group", "Work through tasks: done, skip, enqueue, ..."),
         "stop": ("stop", "Stop a running loop after its iteration."),
     },
     "Look": {

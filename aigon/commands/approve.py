@@ -1,7 +1,7 @@
 """`aigon approve`: a person decides that criteria are met."""
 
 import sys
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,17 +9,23 @@ from aigon.commands.common import answer, confirm, here, json_option, yes_option
 from aigon.commands.completers import complete_agents, complete_open_features
 from aigon.errors import Exit
 
+if TYPE_CHECKING:
+    from aigon.journal.decisions import DecisionKind
 
-@click.command("approve")
-@click.argument("feature", metavar="ID", shell_complete=complete_open_features)
-@click.argument("what", nargs=-1, metavar="CRITERION|RULE...")
-@click.option("--why", default="", metavar="TEXT", help="Add a reason to the log.")
-@click.option(
+
+agent_option = click.option(
     "--agent",
     shell_complete=complete_agents,
     metavar="NAME",
     help="Name whose work, if several agents did the feature.",
 )
+
+
+@click.command("approve")
+@click.argument("feature", metavar="ID", shell_complete=complete_open_features)
+@click.argument("what", nargs=-1, metavar="CRITERION|RULE...")
+@click.option("--why", default="", metavar="TEXT", help="Add a reason to the log.")
+@agent_option
 @json_option
 @yes_option
 def command(feature: str, what: tuple[str, ...], why: str, agent: str | None, as_json: bool, yes: bool) -> int:
@@ -37,7 +43,7 @@ def command(feature: str, what: tuple[str, ...], why: str, agent: str | None, as
 
 
 def decide(
-    verb: Literal["approve", "reject"],
+    verb: "DecisionKind",
     feature: str,
     what: tuple[str, ...],
     *,
@@ -51,9 +57,9 @@ def decide(
     from aigon.run.decisions import find_case, record_decisions, render_evidence
 
     require_outside_a_run(verb)
-    done = {"approve": "approved", "reject": "rejected"}[verb]
+    done = {"approve": "approved", "reject": "rejected", "waive": "waived", "reset": "reset"}[verb]
     with here() as checkout:
-        case = find_case(checkout, feature, what, agent)
+        case = find_case(checkout, feature, what, agent, verb)
         require_terminal(verb, yes)
         if not yes:
             print(render_evidence(checkout, case), file=sys.stderr)

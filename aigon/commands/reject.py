@@ -2,21 +2,16 @@
 
 import click
 
-from aigon.commands.approve import decide
+from aigon.commands.approve import agent_option, decide
 from aigon.commands.common import json_option, yes_option
-from aigon.commands.completers import complete_agents, complete_open_features
+from aigon.commands.completers import complete_open_features
 
 
 @click.command("reject")
 @click.argument("feature", metavar="ID", shell_complete=complete_open_features)
 @click.argument("what", nargs=-1, metavar="CRITERION|RULE...")
 @click.option("--why", required=True, metavar="TEXT", help="Tell the agent what is missing.")
-@click.option(
-    "--agent",
-    shell_complete=complete_agents,
-    metavar="NAME",
-    help="Name whose work, if several agents did the feature.",
-)
+@agent_option
 @json_option
 @yes_option
 def command(feature: str, what: tuple[str, ...], why: str, agent: str | None, as_json: bool, yes: bool) -> int:

@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from aigon.model.checks import OWN_ROLES, Finding
-from aigon.model.criteria import COMMAND_KINDS, Criterion, Verdict
+from aigon.model.criteria import COMMAND_KINDS, WAIVED, Criterion, Verdict
 from aigon.model.outcomes import VALIDATION_SKIPPED, Met, NeedsHuman
 from aigon.text.amounts import list_criteria
+from aigon.text.quoting import fold
 
 if TYPE_CHECKING:
     from aigon.job.assessment import Assessment
@@ -38,6 +39,9 @@ def find_proof(demand: Demand, findings: Sequence[Finding], verdicts: Sequence[V
     failures = [f for f in findings if f.status != "pass"]
     if not demand.criteria or any(c.number not in passed for c in demand.criteria):
         return None
+    waived = [v for v in verdicts if v.is_waived]
+    if len(waived) == len(demand.criteria):
+        return None
     if not all(is_forgiven(demand, f) for f in failures):
         return None
     if not _has_passed_check(findings) and not all(_stands_alone(v) for v in verdicts):
@@ -46,6 +50,7 @@ def find_proof(demand: Demand, findings: Sequence[Finding], verdicts: Sequence[V
         (
             *([VALIDATION_SKIPPED] if demand.skip_validation else []),
             *([IN_PLACE] if demand.in_place else []),
+            *(f"criterion {v.criterion} was {v.evidence}: {fold(v.reason)}" for v in waived),
             *(f"known failure: {f.title} ({f.summary})" for f in failures),
             *(p.message for f in findings if f.role == "proof" for p in f.problems if p.severity == "warning"),
         )
@@ -63,7 +68,8 @@ def is_hollow(demand: Demand, assessment: "Assessment | IterationFinished", *, w
 
 
 def _all_passed_at_base(demand: Demand, assessment: "Assessment | IterationFinished") -> bool:
-    return {criterion.number for criterion in demand.criteria} <= set(assessment.passed_at_base)
+    waived = {verdict.criterion for verdict in assessment.verdicts if verdict.is_waived}
+    return {criterion.number for criterion in demand.criteria} - waived <= set(assessment.passed_at_base)
 
 
 def with_acceptance(demand: Demand, assessment: "Assessment | IterationFinished", proven: Met) -> Met:
@@ -106,4 +112,4 @@ def _has_passed_check(findings: Sequence[Finding]) -> bool:
 
 def _stands_alone(verdict: Verdict) -> bool:
     """Return whether it is proof even if no check ran: a command's exit, a number against a bound, a person."""
-    return verdict.method in (*COMMAND_KINDS, "approval")
+    return verdict.method in (*COMMAND_KINDS, "approval", WAIVED)

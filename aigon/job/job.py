@@ -9,9 +9,9 @@ from aigon.job.demand import Demand
 from aigon.job.escalation import AgentStep
 from aigon.job.options import Limits, Waits
 from aigon.journal.attempt import Attempt
-from aigon.journal.decisions import HumanDecision
+from aigon.journal.decisions import HumanDecision, find_decision
 from aigon.model.checks import Check
-from aigon.model.criteria import DEFAULT_PROMISE, Spec
+from aigon.model.criteria import DEFAULT_PROMISE, Criterion, Spec
 from aigon.model.judging import JudgeSettings
 from aigon.model.turns import Agent
 from aigon.profiles.ecosystem import Setup
@@ -86,6 +86,12 @@ class Job:
     def agent(self) -> Agent:
         """The agent with which the run begins."""
         return self.steps[0].agent
+
+    @property
+    def required(self) -> tuple[Criterion, ...]:
+        """The criteria that no person waived."""
+        decisions = ((each, find_decision(self.decisions, each, "")) for each in self.spec.criteria)
+        return tuple(each for each, decision in decisions if not (decision and decision.decision == "waive"))
 
     @property
     def own_files(self) -> frozenset[str]:

@@ -2,21 +2,24 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Literal, get_args
 
-from aigon.model.criteria import Criterion, Verdict
+from aigon.model.criteria import WAIVED, Criterion, Verdict
+
+DecisionKind = Literal["approve", "reject", "waive", "reset"]
 
 
 @dataclass(frozen=True, slots=True)
 class HumanDecision:
     """An approval or rejection of one criterion, for the code in `commit` with the content `content`.
 
-    If the criterion's text or the code changes, it no longer holds: nobody has seen the new one.
+    If the criterion's text or the code changes, it no longer holds: nobody has seen the new one. `waive` says that the
+    criterion, as it is worded, is not needed, whatever the code; `reset` takes all earlier decisions on it back.
     """
 
     criterion: int
     text: str
-    decision: Literal["approve", "reject"]
+    decision: DecisionKind
     why: str
     content: str
     commit: str
@@ -33,7 +36,7 @@ def parse_decision(document: Mapping[str, object]) -> HumanDecision:
             raise ValueError(f"'{name.name}'")
     if extra := set(document) - {field.name for field in fields(HumanDecision)}:
         raise ValueError(f"'{sorted(extra)[0]}'")
-    if document["decision"] not in ("approve", "reject"):
+    if document["decision"] not in get_args(DecisionKind):
         raise ValueError("'decision'")
     return HumanDecision(number, **{key: value for key, value in document.items() if key != "criterion"})  # type: ignore[arg-type]
 
@@ -43,14 +46,22 @@ def find_decision(decisions: Iterable[HumanDecision], criterion: Criterion, cont
 
     They are in the order of the record: clocks can be set back, and times with offsets do not sort as text.
     """
-    wanted = (criterion.number, criterion.text, content)
-    fitting = [d for d in decisions if content and (d.criterion, d.text, d.content) == wanted]
-    return fitting[-1] if fitting else None
+    found = None
+    for each in decisions:
+        if (each.criterion, each.text) != (criterion.number, criterion.text):
+            continue
+        if each.decision == "reset":
+            found = None
+        elif each.decision == "waive" or (content and each.content == content):
+            found = each
+    return found
 
 
 def decision_verdict(decision: HumanDecision) -> Verdict:
     """Return the verdict that a person's decision amounts to."""
     who = f"{decision.who} on {decision.at[:10]} ({decision.commit[:8]})"
+    if decision.decision == "waive":
+        return Verdict(decision.criterion, "met", WAIVED, f"waived by {who}", decision.why)
     if decision.decision == "approve":
         return Verdict(decision.criterion, "met", "approval", f"approved by {who}", decision.why)
     return Verdict(decision.criterion, "unmet", "approval", f"rejected by {who}", decision.why)

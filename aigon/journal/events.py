@@ -13,6 +13,7 @@ from aigon.model.changes import Concern, FileChange, PutBack
 from aigon.model.checks import Finding
 from aigon.model.criteria import Promise, Verdict
 from aigon.model.outcomes import Outcome
+from aigon.model.requests import AgentRequest
 from aigon.model.resources import ResourceUse
 from aigon.model.turns import CostStatus, Turn
 
@@ -67,7 +68,8 @@ class RunStarted:
     Earlier runs of the feature spent `spent_before` US dollars; `unknown_before` turns did not report their cost.
     Commits between `since` and `head` may be an agent's, from a turn that was broken off or not yet judged.
     Iteration numbers continue after `earlier_iterations`. `kind` is that of the spec, `profile` names that of the
-    checks. Journals of older versions lack both, and `choices`.
+    checks. Journals of older versions lack both, and `choices`. `requests` are those of an agent whose turn was broken
+    off.
     """
 
     at: str
@@ -96,6 +98,7 @@ class RunStarted:
     choices: Choices | None = None
     kind: str = ""
     profile: str = ""
+    requests: tuple[AgentRequest, ...] = ()
     event: Literal["run_started"] = "run_started"
 
 
@@ -161,11 +164,15 @@ class IterationStarted:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """The agent's turn is over and none of its processes remains. `took` is its peak use of the machine."""
+    """The agent's turn is over and none of its processes remains. `took` is its peak use of the machine.
+
+    `requests` is what the agent left in the mailbox of the turn.
+    """
 
     at: str
     turn: Turn
     took: tuple[ResourceUse, ...] = ()
+    requests: tuple[AgentRequest, ...] = ()
     event: Literal["turn_ended"] = "turn_ended"
 
 

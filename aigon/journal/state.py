@@ -21,6 +21,7 @@ from aigon.journal.events import (
 )
 from aigon.journal.spending import Paid, Spend
 from aigon.model.outcomes import Outcome, Refused
+from aigon.model.requests import Requests
 from aigon.model.resources import PeakUses, update_peak_uses
 from aigon.model.turns import Turn
 
@@ -38,7 +39,7 @@ class State:
     report its cost, `earlier` is what runs before this one spent. `looks` are the assessments of the commits that the
     branch can go back to, by iteration, none from before a person's commit. Iterations up to `undone` are not in the
     branch any more, or are of an earlier run. `lost`: a part of the journal is unreadable; `regained` are commits that
-    the rest of it names.
+    the rest of it names. `requests` are those of agents that are in force.
     """
 
     started: RunStarted | None = None
@@ -80,6 +81,7 @@ class State:
     undone: int = 0
     lost: bool = False
     regained: tuple[str, ...] = ()
+    requests: Requests = field(default_factory=Requests)
 
     def apply(self, event: Event) -> "State":
         """Return the state after `event`."""
@@ -124,7 +126,8 @@ class State:
                     idle=0 if higher else self.idle,
                 )
             case TurnEnded():
-                return self._end_turn(event.turn)
+                after = self._end_turn(event.turn)
+                return replace(after, requests=self.requests.apply(event.requests)) if event.requests else after
             case MoneySpent():
                 return replace(self, spend=self.spend.plus(event.cost))
             case CheckFinished(finding=found):
@@ -208,6 +211,7 @@ class State:
             rolled_back=None,
             undone=max(self.undone, event.earlier_iterations),
             human_ticks=self.human_ticks if event.resumed else event.human_ticks,
+            requests=(self.requests.resume() if self.outcome else self.requests).apply(event.requests),
         )
 
     def _end_turn(self, turn: Turn) -> "State":
@@ -244,6 +248,7 @@ class State:
             told=self.last.questions if self.last else (),
             put_back={**self.put_back, **{p.path: self.put_back.get(p.path, 0) + 1 for p in event.put_back}},
             failed_turns=self.failed_turns + 1 if failed else self.failed_turns if held else 0,
+            requests=self.requests.settle(),
         )
 
     @property

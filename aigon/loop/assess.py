@@ -33,7 +33,7 @@ class KnownLeftovers(Attendant):
 
 def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generator[Event, State, Assessment]:
     """Run everything that decides, on exactly this snapshot."""
-    asked = criteria.list_commands(job.spec.criteria)
+    asked = criteria.list_commands(job.required)
     plan, ran, answers = yield from _run_all(job, world, snapshot, state)
     if not snapshot.number and (box := world.find(CheckSandbox)):
         both = (*zip(job.checks, ran, strict=True), *zip(asked, answers, strict=True))
@@ -85,7 +85,7 @@ def _run_all(
         plan = _make_plan(job, world, snapshot, state, place_of)
         if plan.base:  # another loop that runs the same checks on the baseline shares what it finds
             plan.base.claim(filter(None, (choose_cache_key(world, check, plan) for check in job.checks)), world.stop)
-        results = yield from run_checks(world, (*each, *criteria.list_commands(job.spec.criteria)), plan)
+        results = yield from run_checks(world, (*each, *criteria.list_commands(job.required)), plan)
         findings = [result.finding for result in results]
         if any(found.status != "pass" and found.check not in job.demand.known_failures for found in findings):
             from aigon.checks.execution import make_skipped

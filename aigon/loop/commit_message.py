@@ -61,7 +61,11 @@ def render_squash_message(
     """
     name = fold(title, 200)
     subject = f"feat(feature-{fold(feature_id, 40)}): {name[:1].lower()}{name[1:] or 'done'}"
-    proven = [f"- {list_item(text, 200)} ({fold(v.method, 40)})" for v, text in criteria if v.status == "met"]
+    proven = [
+        f"- {list_item(text, 200)} ({fold(v.method, 40)})"
+        for v, text in criteria
+        if v.status == "met" and not v.is_waived
+    ]
     trailers = {
         "Feature": feature_id,
         "Agent": agent,

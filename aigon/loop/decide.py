@@ -36,12 +36,16 @@ def decide(demand: Demand, limits: Limits, state: State, probe: Probe) -> Outcom
             return outcome
     if look and proven and not _may_still_build(demand, state):
         return describe_nothing_built(demand, look)
-    waiting = None if limits.single else needs_human(demand, state) or given_up(state)
+    waiting = None
+    if not limits.single:
+        waiting = needs_human(demand, state) or given_up(state) or left_to_a_person(demand, state)
     waiting = waiting or needs_leave(state)
     exhausted = next((outcome for guard in late if (outcome := guard(limits, state, probe))), None)
     if waiting or not exhausted:
         return waiting
-    asked = None if limits.single else needs_human(demand, state, patient=False)
+    asked = None
+    if not limits.single:
+        asked = needs_human(demand, state, patient=False) or left_to_a_person(demand, state, patient=False)
     return asked or needs_leave(state, patient=False) or exhausted
 
 
@@ -125,6 +129,24 @@ def given_up(state: State) -> NeedsHuman | None:
         return None
     numbers = tuple(v.criterion for v in look.verdicts if v.status != "met")
     return NeedsHuman(numbers, f"the agent says it is impossible: {' '.join(claim[1].split())[:500]}")
+
+
+def left_to_a_person(demand: Demand, state: State, *, patient: bool = True) -> NeedsHuman | None:
+    """Stop if an agent left open criteria to a person: without being `patient`, whatever else is open.
+
+    That is its word, so the others are worked on first.
+    """
+    look, skips = state.last, state.requests.skips
+    remaining = [v for v in look.verdicts if v.status != "met"] if look else []
+    skipped = [v.criterion for v in remaining if v.criterion in skips]
+    if look is None or not skipped:
+        return None
+    others = any(v.status == "unmet" and v.criterion not in skips for v in remaining)
+    if patient and (others or any(f.status == "fail" and not is_forgiven(demand, f) for f in look.findings)):
+        return None
+    reasons = "; ".join(f"{number}: {skips[number] or 'no reason given'}" for number in skipped)
+    leaves = f"the agent leaves {list_criteria(skipped)} to a person ({reasons})"
+    return NeedsHuman(tuple(v.criterion for v in remaining), leaves)
 
 
 def decide_within_budget(job: Job, world: World, state: State) -> Outcome | None:

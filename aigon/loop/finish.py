@@ -1,5 +1,6 @@
 """The end of a run: one event with the outcome and a summary that fits on one screen."""
 
+import shlex
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
@@ -69,6 +70,7 @@ class RunSummary:
     warnings: Sequence[str] = ()
     iterations: int = 0
     advice: Sequence[str] = ()
+    proposals: Sequence[str] = ()
 
     def render(self) -> str:
         """Return at most 24 lines of at most 100 columns.
@@ -80,6 +82,7 @@ class RunSummary:
             ("Not proven", remaining),
             ("Red checks", [line for finding in self.findings if has_failed(finding) for line in _describe(finding)]),
             ("What you can do", self.advice),
+            ("Proposed by the agent", self.proposals),
             (_name_passed(self.outcome), passed),
             ("Commits", [f"{sha[:10]} {subject}" for sha, subject in reversed(self.commits)]),
             ("See also", list(self._list_references())),
@@ -99,7 +102,8 @@ class RunSummary:
         for criterion in self.spec.criteria:
             verdict, text = by_number.get(criterion.number), fold(criterion.text)
             if verdict and verdict.status == "met":
-                passed.append(f"[x] {criterion.number}. {_cut(text, 60)} ({verdict.method.replace(':', ' ')})")
+                mark = " " if verdict.is_waived else "x"
+                passed.append(f"[{mark}] {criterion.number}. {_cut(text, 60)} ({verdict.method.replace(':', ' ')})")
             else:
                 reason = fold(verdict.reason or verdict.evidence) if verdict else "not assessed"
                 doubt = "needs review: " if verdict and verdict.status == "unclear" else ""
@@ -212,6 +216,7 @@ def _summarise_run(job: Job, world: World, outcome: Outcome, state: State) -> Ru
         ),
         iterations=state.done,
         advice=list_advice(state, {check.name: check.cwd for check in job.checks}) if has_advice else (),
+        proposals=[f"aigon feature-create {shlex.quote(each.text)}" for each in state.requests.proposals],
     )
 
 
@@ -290,6 +295,9 @@ def _suggest_decision(job: Job, state: State, resume: str, numbers: Sequence[int
         branch = f"..{format_branch_name(job.feature.id, job.label, job.feature.slug)}" if job.label else ""
         approve = f"aigon approve {name} {' '.join(rules)}{agent} (or reject)"
         return f"git diff {job.base_commit[:12]}{branch}, then {approve}, then {resume}"
+    if skipped := [f"{name}.{number}" for number in numbers if number in state.requests.skips]:
+        waive = f"aigon run skip {' '.join(skipped)}{agent} --reason WHY waives what is not needed"
+        return f"{waive}; else fix {job.spec_path}; then {resume}"
     if decidable:
         return f"aigon approve {name} {' '.join(decidable)}{agent} (or reject), then {resume}"
     if job.demand.skip_validation:

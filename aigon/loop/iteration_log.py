@@ -124,6 +124,8 @@ def _describe_criterion(text: str, verdict: Verdict | None) -> str:
         return f"- [ ] {text} (not assessed)"
     if verdict.status == "met":
         proof = fold(": ".join(part for part in (verdict.method.replace(":", " "), verdict.evidence) if part))
+        if verdict.is_waived:
+            return f"- [ ] {text} ({verdict.evidence}: {fold(verdict.reason)})"
         return f"- [x] {text} ({proof})"
     reason = fold(verdict.reason or verdict.evidence) or "no reason given"
     return f"- [ ] {text} ({reason if verdict.status == 'unmet' else f'needs review: {reason}'})"

@@ -39,9 +39,21 @@ def render_prompt(job: Job, world: World, state: State, number: int) -> str:
         verdicts=look.verdicts if look else (),
         digest=digest,
         logs=str(world.iteration_folder(look.number) if look else world.folder),
-        approach=render_setbacks(state, number),
+        approach="\n\n".join(filter(None, (render_setbacks(state, number), _render_skips(state)))),
         memory=f"## What was tried\n\n{memory}" if memory else "",
     )
+
+
+def _render_skips(state: State) -> str:
+    """Return a section on the criteria that agents left to a person, as far as they are open; "" for none."""
+    remaining = {v.criterion for v in state.last.verdicts if v.status != "met"} if state.last else set()
+    lines = [
+        f"- Criterion {number}: {code_span(reason, 200) or 'no reason given'}"
+        for number, reason in sorted(state.requests.skips.items())
+        if number in remaining
+    ]
+    what = "A turn before yours left these criteria to a person. Work on the others first."
+    return "\n".join(["## Left to a person", "", what, "", *lines]) if lines else ""
 
 
 def find_last_number(job: Job, state: State, number: int) -> int:

@@ -17,6 +17,7 @@ from aigon.loop.guards.availability import AWAY
 from aigon.loop.iteration_log import render_entry, render_header
 from aigon.model.criteria import find_promises, judge_promises
 from aigon.model.outcomes import Met, Outcome
+from aigon.model.requests import judge_claims
 from aigon.secrets.redaction import redact_value
 from aigon.spec.document import tick_boxes
 
@@ -33,6 +34,7 @@ def draft_iteration(job: Job, world: World, snapshot: Snapshot, look: Assessment
     turn = state.turn if state.turn_ended else None
     forgiven = {finding.check for finding in look.findings if is_forgiven(job.demand, finding)}
     promises = find_promises(turn.said if turn else "", job.promises)
+    claims = judge_claims(state.requests.claims if turn else (), look.verdicts)
     draft = IterationFinished(
         at=world.now(),
         number=snapshot.number,
@@ -47,7 +49,7 @@ def draft_iteration(job: Job, world: World, snapshot: Snapshot, look: Assessment
         content=look.content,
         concerns=look.concerns,
         tree=snapshot.known,
-        promises=judge_promises(promises, look.findings, look.verdicts, forgiven),
+        promises=(*judge_promises(promises, look.findings, look.verdicts, forgiven), *claims),
         took=world.meter.taken(),
         passed_at_base=look.passed_at_base,
         adds_nothing=look.adds_nothing,
@@ -102,7 +104,7 @@ def _was_turned_away(world: World, snapshot: Snapshot, state: State) -> bool:
 
 
 def _tick(job: Job, draft: IterationFinished) -> bytes:
-    return tick_boxes(job.spec, {v.criterion: v.status == "met" for v in draft.verdicts})
+    return tick_boxes(job.spec, {v.criterion: v.status == "met" and not v.is_waived for v in draft.verdicts})
 
 
 def _commit(

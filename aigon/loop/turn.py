@@ -24,6 +24,7 @@ from aigon.journal.spending import price_turn
 from aigon.journal.state import State
 from aigon.loop.decide import is_turn_barred
 from aigon.loop.guards.availability import AWAY
+from aigon.loop.mailbox import NAME, read_mailbox
 from aigon.loop.prompt import find_last_number, render_prompt
 from aigon.model.turns import Agent, TurnRequest
 from aigon.process import run
@@ -129,7 +130,10 @@ def _run_turn(job: Job, world: World, state: State, chosen: ChosenStep) -> Gener
     turn = replace(turn, log=os.path.relpath(log, world.checkout) if log.exists() else "")
     redact_files(folder, world.redact)
     prices = add_known_prices(job.prices, turn.model, *(share.model for share in turn.usage_by_model))
-    state = yield TurnEnded(world.now(), price_turn(turn, prices), world.meter.taken())
+    requests, remarks = read_mailbox(folder, job.spec.criteria, job.feature.name_for_people)
+    for text in remarks:
+        yield Notice(world.now(), text, "warning")
+    state = yield TurnEnded(world.now(), price_turn(turn, prices), world.meter.taken(), requests)
     if not state.failed_turns:
         for notice in explain_refusal(world.get(RunSandbox), turn, world.now()):
             state = yield notice
@@ -142,9 +146,10 @@ def _write_request(job: Job, world: World, state: State, number: int, step: str)
     folder = world.iteration_folder(number)
     make_way(folder, for_folder=True)  # an earlier agent may have left anything there
     folder.mkdir(parents=True, exist_ok=True)
-    prompt, output = folder / "prompt.md", folder / "agent-output.json"
-    for path in (prompt, output):
+    prompt, output, mailbox = folder / "prompt.md", folder / "agent-output.json", folder / NAME
+    for path in (prompt, output, mailbox):
         make_way(path)
+    mailbox.unlink(missing_ok=True)  # what it held of an earlier try is in an event
     prompt.write_text(text, encoding="utf-8", errors="replace")
     output.unlink(missing_ok=True)
     limit, ledger = job.limits.max_cost, world.find(Ledger)

@@ -13,6 +13,8 @@ CriterionKind = Literal["verify", "prints", "metric", "seconds", "check", "judge
 COMMAND_KINDS: tuple[CriterionKind, ...] = ("verify", "prints", "metric", "seconds")
 """The kinds that a command decides."""
 VerdictStatus = Literal["met", "unmet", "unclear"]
+WAIVED = "waived"
+"""The method of a verdict on a criterion that a person does not need any more."""
 VERDICT_WORDS: Mapping[str, str] = {"met": "passed", "unmet": "failed", "unclear": "needs review"}
 """What people and agents read for a verdict."""
 
@@ -89,7 +91,7 @@ class Verdict:
     """The decision on one criterion. `method` names what decided.
 
     That is one of `COMMAND_KINDS`, check:NAME, judge, approval (a person did), human (one has to), judge:unavailable or
-    judge:broken (its program answers in another format).
+    judge:broken (its program answers in another format), waived (by a person: decided, and not proven).
     """
 
     criterion: int
@@ -97,6 +99,10 @@ class Verdict:
     method: str
     evidence: str = ""
     reason: str = ""
+
+    @property
+    def is_waived(self) -> bool:
+        return self.method == WAIVED
 
 
 def find_bound_checks(wanted: str, checks: Mapping[str, str]) -> tuple[str, ...]:

@@ -72,6 +72,6 @@ def compare_with_baseline(
         known = results_of(job.spec.criteria, state.base.verdicts)
     elif not known and state.base:
         known = {criterion_key(c): True for c in job.spec.criteria if c.number in state.base.passed_at_base}
-    met = {verdict.criterion for verdict in look.verdicts if verdict.status == "met"}
+    met = {verdict.criterion for verdict in look.verdicts if verdict.status == "met" and not verdict.is_waived}
     passed = (c.number for c in job.spec.criteria if known.get(criterion_key(c), adds_nothing and c.number in met))
     return replace(look, passed_at_base=tuple(passed), adds_nothing=adds_nothing)

@@ -234,4 +234,4 @@ def list_deciding(job: Job) -> tuple[Check, ...]:
     """Return the checks that have to pass, those at the end only among them, and the commands of the criteria."""
     known = job.demand.known_failures
     checks = tuple(check for check in job.checks if check.name not in known)
-    return (*checks, *criteria.list_commands(job.spec.criteria))
+    return (*checks, *criteria.list_commands(job.required))

@@ -113,7 +113,7 @@ def run_proof(
         (weighed, concerns), control = bench.run_both(weigh, control_tests)
         if metrics := list_metrics(job.spec.criteria, checks):
             concerns = (*concerns, *control_clocks(bench, tree, metrics, results))
-    commands = len(criteria.list_commands(job.spec.criteria))
+    commands = len(criteria.list_commands(job.required))
     parts = ((len(checks) - commands, "check"), (commands, "command"), (weighed, "new test"))
     ran = join_words([f"{number} {noun}{'s' * (number > 1)}" for number, noun in parts if number] or ["nothing to run"])
     return ProofResult(
@@ -159,7 +159,7 @@ def _weigh_change(
 
 def _run_base_tests(bench: ProofBench, touched: BaseVersions) -> dict[str, Result]:
     """Run everything with the base's tests and configuration in place of the agent's."""
-    commands = criteria.list_commands(bench.job.spec.criteria)
+    commands = criteria.list_commands(bench.job.required)
     checks = [check for check in list_deciding(bench.job) if check not in commands]
     if touched.tree == touched.with_new_tests:
         return bench.run(touched.tree, [*checks, *commands], "base-tests")
@@ -169,7 +169,7 @@ def _run_base_tests(bench: ProofBench, touched: BaseVersions) -> dict[str, Resul
 
 def _judge_base_tests(bench: ProofBench, touched: BaseVersions, results: Mapping[str, Result]) -> dict[str, Trouble]:
     """Return what fails with the base's tests and configuration."""
-    commands = criteria.list_commands(bench.job.spec.criteria)
+    commands = criteria.list_commands(bench.job.required)
     checks = [check for check in list_deciding(bench.job) if check not in commands]
     alone = bench.run(touched.tree, commands, "without-fixtures") if touched.has_new_fixtures else {}
     failed: dict[str, Trouble] = {}

@@ -78,12 +78,14 @@ def judge_by_results(
     ran = {result.finding.check: result for result in results}
 
     def judge(criterion: Criterion) -> Verdict:
-        number = criterion.number
+        number, decision = criterion.number, find_decision(job.decisions, criterion, content)
+        if decision and decision.decision == "waive":
+            return decision_verdict(decision)
         if criterion.kind in COMMAND_KINDS:
             return _judge_command(criterion, ran[name_command(criterion)])
         if criterion.kind == "check":
             return _judge_check(job, criterion, findings)
-        if decision := find_decision(job.decisions, criterion, content):
+        if decision:
             return decision_verdict(decision)
         if criterion.kind == "human" and criterion.text in human_ticks:
             return Verdict(number, "met", "approval", "ticked by a person before the run", "")

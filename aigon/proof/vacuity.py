@@ -119,8 +119,8 @@ def criterion_key(criterion: Criterion) -> str:
 
 
 def results_of(criteria: Sequence[Criterion], verdicts: Sequence[Verdict]) -> dict[str, bool]:
-    """Return by key which criteria passed and which failed. What is unclear is left out."""
-    status = {verdict.criterion: verdict.status for verdict in verdicts}
+    """Return by key which criteria passed and which failed. What is unclear or waived is left out."""
+    status = {verdict.criterion: verdict.status for verdict in verdicts if not verdict.is_waived}
     known = [c for c in criteria if status.get(c.number) in ("met", "unmet")]
     return {criterion_key(c): status[c.number] == "met" for c in known}
 

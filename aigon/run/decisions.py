@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from aigon.agents.configured import build_loop_command
 from aigon.errors import usage
@@ -12,13 +11,14 @@ from aigon.git.person import Checkout
 from aigon.job.seat import open_main_checkout
 from aigon.job.spec_locations import locate_spec
 from aigon.job.world import World
-from aigon.journal.decisions import HumanDecision
+from aigon.journal.decisions import DecisionKind, HumanDecision, find_decision
 from aigon.journal.events import IterationFinished
 from aigon.journal.records import Records, locate_records
 from aigon.journal.state import State, replay
 from aigon.journal.state_document import command_elsewhere, describe_search
 from aigon.model.candidates import format_run_command
-from aigon.model.criteria import Spec
+from aigon.model.criteria import Criterion, Spec
+from aigon.model.requests import resolve_task
 from aigon.run.authority import require_outside_a_run
 from aigon.run.seating import resolve_candidate
 from aigon.spec.features import ROOT
@@ -54,7 +54,7 @@ class DecisionItem:
 class DecisionCase:
     """What a person is about to decide: the items, the state of the run they are about, and the records it is in.
 
-    `again` is the command that continues the run afterwards.
+    `again` is the command that continues the run afterwards, `criteria` are all those of the spec.
     """
 
     feature: str
@@ -62,10 +62,13 @@ class DecisionCase:
     state: State
     records: Records
     again: str
+    criteria: tuple[Criterion, ...]
 
 
-def find_case(checkout: Checkout, wanted: str, what: Sequence[str], agent: str | None = None) -> DecisionCase:
-    """Return the criteria (by number) and integrity findings (by rule) that `what` names in the last assessment.
+def find_case(
+    checkout: Checkout, wanted: str, what: Sequence[str], agent: str | None = None, decision: DecisionKind = "approve"
+) -> DecisionCase:
+    """Return the criteria (by number or ID) and integrity findings (by rule) that `what` names in the last assessment.
 
     Raises AigonError (exit 2) for what does not exist or is not for a person to decide.
     """
@@ -74,9 +77,12 @@ def find_case(checkout: Checkout, wanted: str, what: Sequence[str], agent: str |
     root = Path(candidate.path) if candidate else checkout.root
     place = locate_spec(root, checkout.common_dir, candidate.feature if candidate else wanted)
     path, name, spec = place.feature.path, place.feature.name_for_people, place.parse()
+    what = [str(resolve_task(spec.criteria, name, each) or each.removeprefix(f"{name}.")) for each in what]
     for each in what:
         if each.isdecimal():
-            _require_decidable(spec, int(each), path, name)
+            _require_decidable(spec, int(each), path, name, decision)
+        elif decision in ("waive", "reset"):
+            raise usage(f"There is no criterion {each}", where=path, hint=f"aigon spec-show {name} lists them")
     label = candidate.label if candidate else ""
     records = locate_records(ensure_home(checkout.common_dir), name, label)
     state = replay(records.each())
@@ -95,19 +101,19 @@ def find_case(checkout: Checkout, wanted: str, what: Sequence[str], agent: str |
         hint = f"{listed}. aigon spec-show {name} lists the criteria"
         raise usage("No criterion or integrity finding is named", where=path, hint=hint)
     items = tuple(item for each in what for item in _list_items(spec, state.last, each))
-    return DecisionCase(name, items, state, records, format_run_command(wanted, label))
+    return DecisionCase(name, items, state, records, format_run_command(wanted, label), spec.criteria)
 
 
-def _require_decidable(spec: Spec, number: int, where: str, name: str) -> None:
+def _require_decidable(spec: Spec, number: int, where: str, name: str, decision: DecisionKind) -> None:
     kinds = {criterion.number: criterion.kind for criterion in spec.criteria}
     if number not in kinds:
         listed = f"They go from 1 to {len(kinds)}" if kinds else "The spec has none"
         raise usage(f"There is no criterion {number}", where=where, hint=f"{listed}: aigon spec-show {name}")
-    if kinds[number] not in DECIDABLE:
+    if decision in ("approve", "reject") and kinds[number] not in DECIDABLE:
         raise usage(
             f"Criterion {number} is decided by what runs ({kinds[number]}), not by a person",
             where=where,
-            hint="Change the criterion in the spec if it asks for the wrong thing",
+            hint=f"If it is not needed: aigon run skip {name}.{number} --reason WHY; if it is wrong, change the spec",
         )
 
 
@@ -135,9 +141,14 @@ def _list_items(spec: Spec, assessment: IterationFinished, what: str) -> list[De
     return items
 
 
-def record_decisions(checkout: Checkout, case: DecisionCase, decision: Literal["approve", "reject"], why: str) -> None:
-    """Write the decision on every item into aigon's records. Raises AigonError (exit 4) inside a loop."""
+def record_decisions(checkout: Checkout, case: DecisionCase, decision: DecisionKind, why: str) -> None:
+    """Write the decision on every item into aigon's records.
+
+    Raises AigonError: exit 4 inside a loop, exit 2 if no criterion would be left to prove.
+    """
     require_outside_a_run(decision)
+    if decision == "waive":
+        _require_something_left(case)
     (author, _), at = checkout.identity().author, World.now()
     commit = case.state.checkpoint
     case.records.decide(
@@ -148,6 +159,16 @@ def record_decisions(checkout: Checkout, case: DecisionCase, decision: Literal["
             for item in case.items
         ]
     )
+
+
+def _require_something_left(case: DecisionCase) -> None:
+    known, waived = case.records.decisions(), {item.number for item in case.items}
+    for each in case.criteria:
+        found = find_decision(known, each, "")
+        if each.number not in waived and not (found and found.decision == "waive"):
+            return
+    what = f"No criterion of feature {case.feature} would be left: nothing would be proven"
+    raise usage(what, hint=f"If it is not to be built: aigon cancel {case.feature}")
 
 
 def render_evidence(checkout: Checkout, case: DecisionCase) -> str:

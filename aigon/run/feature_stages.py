@@ -29,14 +29,14 @@ from aigon.spec.features import FOLDERS, ROOT, Feature
 from aigon.spec.files import moved_to_stage
 
 
-def create_feature(checkout: Checkout, title: str, name: str, how: Committing) -> Feature:
-    """Write a spec into the inbox, named after its title or by `name`.
+def create_feature(checkout: Checkout, title: str, name: str, how: Committing, priority: str = "") -> Feature:
+    """Write a spec into the inbox, named after its title or by `name`, with a `priority` in its frontmatter if given.
 
     Raises AigonError: 2 if a feature of that name exists, 7 if it cannot be committed here or a hook refuses.
     """
     feature = _make_feature(checkout, title, name)
     how = require_committing(checkout, how)
-    _write_spec(checkout.root, feature, title)
+    _write_spec(checkout.root, feature, title, priority)
     try:
         commit_as_asked(checkout, [feature.path], f"docs(feature-{feature.slug}): add the spec to the inbox", how)
     except BaseException:
@@ -83,11 +83,12 @@ def require_feature(checkout: Checkout, wanted: str, *, write: bool) -> None:
     )
 
 
-def _write_spec(root: Path, feature: Feature, title: str) -> None:
+def _write_spec(root: Path, feature: Feature, title: str, priority: str = "") -> None:
     template = find_resource("templates", "specs", "feature.md").read_text(encoding="utf-8")
     target = root / feature.path
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(template.replace("{{TITLE}}", title.strip()), encoding="utf-8")
+    head = f"---\npriority: {priority}\n---\n" if priority else ""
+    target.write_text(head + template.replace("{{TITLE}}", title.strip()), encoding="utf-8")
 
 
 def prioritise_feature(checkout: Checkout, wanted: str, how: Committing) -> Feature:

@@ -1,6 +1,9 @@
 """The world of a run: its folders and environments, the watch over git and records, and what an arena shares."""
 
 import os
+import shlex
+import shutil
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -91,7 +94,7 @@ def _make_world(opening: Opening, opened: OpenedRun, job: Job, run_id: str, stop
         folder=folder,
         home=opening.home,
         stop=stop,
-        agent_env={**prepared.env, **env},
+        agent_env={**prepared.env, **env, **_make_findable(folder / "bin", prepared.env.get("PATH", ""))},
         check_env={**prepared.check_env, "AIGON_RUN": run_id, **env},
         redact=redaction.make_redactor(prepared.env, *(agent.env for agent in prepared.agents)),
         frozen=opened.records.frozen,
@@ -100,6 +103,17 @@ def _make_world(opening: Opening, opened: OpenedRun, job: Job, run_id: str, stop
         scanner=scanner,
         meter=Meter(find_volumes(places, "temporary files")),
     )
+
+
+def _make_findable(folder: Path, path: str) -> dict[str, str]:
+    """Return a PATH on which agents find `aigon run`, which takes a program in `folder` if `path` has none."""
+    if shutil.which("aigon", path=path):
+        return {}
+    folder.mkdir(exist_ok=True)
+    program = folder / "aigon"
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m aigon "$@"\n')
+    program.chmod(0o755)
+    return {"PATH": os.pathsep.join(filter(None, (path, str(folder))))}
 
 
 def _start_watch(opening: Opening, opened: OpenedRun, world: World) -> None:

@@ -27,6 +27,7 @@ from aigon.journal.replay import NewerJournal, RunPast, replay_past
 from aigon.journal.state import State, replay
 from aigon.journal.state_document import command_elsewhere, describe_search
 from aigon.loop import iteration_log
+from aigon.loop.mailbox import read_mailbox
 from aigon.process import orphans
 from aigon.process.running import loop_lock
 from aigon.process.stop import Stop
@@ -173,7 +174,12 @@ def _make_session(opening: Opening, opened: OpenedRun, stop: Stop) -> Session:
     state = opened.past.state
     run_id = state.started.run_id if state.started else new_run_id()
     world = make_run_world(opening, opened, job, record, run_id, stop)
+    remarks: tuple[str, ...] = ()
     started = _make_started(job, world, opened)
+    if state.half_turn:  # the mailbox of the turn that was killed
+        folder = world.iteration_folder(state.iteration)
+        requests, remarks = read_mailbox(folder, job.spec.criteria, job.feature.name_for_people)
+        started = replace(started, requests=requests)
     state_file = opening.locate_state_file(prepared.feature.name_for_people)
     events = (
         *set_damaged_state_aside(state_file, world.now()),
@@ -182,7 +188,7 @@ def _make_session(opening: Opening, opened: OpenedRun, stop: Stop) -> Session:
         started,
         *(
             Notice(world.now(), f"{text} (of the turn that was killed)", "warning")
-            for text in world.get(TurnNotes).sentences
+            for text in (*world.get(TurnNotes).sentences, *remarks)
         ),
     )
     return Session(prepared, job, world, state, records, state_file, opened.past, events)

@@ -8,7 +8,7 @@ from typing import Any
 from aigon.errors import environment
 from aigon.journal.state_document import NewerState, parse_state
 from aigon.model.candidates import Candidate, format_run_command
-from aigon.model.criteria import VERDICT_WORDS
+from aigon.model.criteria import VERDICT_WORDS, WAIVED
 from aigon.model.outcomes import describe_status
 from aigon.process.running import is_loop_alive
 from aigon.spec.features import Feature
@@ -220,6 +220,8 @@ def _name_iteration(number: Any) -> str:
 def _render_criterion(criterion: dict[str, Any]) -> str:
     box = "x" if criterion["verdict"] == "met" else " "
     word = VERDICT_WORDS.get(criterion["verdict"], fold(str(criterion["verdict"]), 40))
+    if criterion.get("method") == WAIVED:
+        box, word = " ", WAIVED
     why = fold(criterion.get("reason") or criterion.get("evidence") or "", _LONGEST)
     return f"      [{box}] {criterion['number']} {word}{f': {why}' if why else ''}"
 

@@ -4,7 +4,12 @@ import click
 
 from aigon.commands.lazy import LazyGroup
 
-VERBS: dict[str, tuple[str, str]] = {}
+VERBS: dict[str, tuple[str, str]] = {
+    "done": ("run.done", "Say that a task is done: a claim, or your approval."),
+    "skip": ("run.skip", "Leave a task to a person, or waive it."),
+    "reset": ("run.reset", "Take that back."),
+    "enqueue": ("run.enqueue", "Propose another feature, or create it."),
+}
 """For each verb its module in `aigon.commands` and its line in the help."""
 
 

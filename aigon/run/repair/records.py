@@ -164,8 +164,11 @@ def _repair_decisions(records: Records, checkout: Checkout, now: str) -> Iterato
         if line is not None:
             decision = parse_decision(line)
             # An approval of no content holds nowhere, but records that aigon ticked the box.
-            lapses = at < last and decision.decision == "approve"
-            decisions.append(replace(decision, content="") if lapses else decision)
+            if at < last and decision.decision == "approve":
+                decision = replace(decision, content="")
+            elif at < last and decision.decision == "waive":
+                decision = replace(decision, content="", decision="reset")
+            decisions.append(decision)
     lost, known = len(lines) - len(decisions), {each.text for each in decisions if each.decision == "approve"}
     decisions += [each for each in _list_ticked(records, checkout, now) if each.text not in known]
     kept = keep_existing(records.decided)

@@ -9,7 +9,7 @@ from aigon.journal.spending import describe_spend, format_cost
 from aigon.model.candidates import format_run_command
 from aigon.model.changes import ConcernLevel
 from aigon.model.checks import CheckStatus, Finding
-from aigon.model.criteria import Verdict, VerdictStatus
+from aigon.model.criteria import WAIVED, Verdict, VerdictStatus
 from aigon.model.outcomes import Met, describe_outcome, describe_success
 from aigon.model.turns import Turn
 from aigon.proof.vacuity import describe_passing
@@ -53,6 +53,7 @@ _METHODS = {
     "judge:broken": "by nobody: the judge's answer was in another format",
     "approval": "by a person",
     "human": "by nobody yet: a person has to",
+    WAIVED: "by nobody: a person waived it",
 }
 
 
