@@ -1,6 +1,7 @@
 """Fixtures for all tests, and how they are shared out."""
 
 import functools
+import os
 import re
 import signal
 from collections.abc import Iterator
@@ -21,6 +22,17 @@ def lab(tmp_path: Path) -> Lab:
     return Lab(tmp_path).init()
 
 
+@pytest.fixture
+def home(lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Lab:
+    """A laboratory whose environment is this process's, in another current folder."""
+    for name in set(os.environ) - set(lab.env):
+        monkeypatch.delenv(name)
+    for name, value in lab.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
+    return lab
+
+
 @pytest.fixture(autouse=True)
 def configured(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave aigon's configuration out of first commits if the test's module says `CONFIGURED = False`."""
@@ -31,9 +43,6 @@ def configured(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 @pytest.fixture(scope="session", autouse=True)
 def nobodys_credentials() -> Iterator[None]:
     """No test may reach a model or use somebody's login: providers' variables go, and addresses lead nowhere."""
-    import os
-    import re
-
     of_providers = re.compile(
         r"^(ANTHROPIC|OPENAI|GEMINI|GOOGLE|MISTRAL|CLAUDE|CODEX|COPILOT|OPENROUTER|AWS)_|_API_KEY$|_TOKEN$"
     )

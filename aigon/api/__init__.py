@@ -5,7 +5,9 @@ from any thread. Whatever runs an agent, checks or hooks starts a process of its
 exit code that the command of the same name ends with.
 
 - `project.py`: `open_project` and `Project`, one repository
+- `features.py`: specs read, written and moved between stages
 - `runs.py`: runs on record, and their events as they happen
+- `watch.py`: the same with what agents do, and as the lines of a log
 - `programs.py`: the processes that a project starts
 """
 
@@ -15,18 +17,23 @@ from aigon.api.project import FeatureInfo, Project, open_project
 from aigon.errors import AigonError
 
 if TYPE_CHECKING:
+    from aigon.api.features import SpecInfo
     from aigon.api.programs import StartedRun, ValidationResult
     from aigon.api.runs import RunInfo
+    from aigon.api.watch import LogPage
 
-__all__ = ["AigonError", "FeatureInfo", "Project", "RunInfo", "StartedRun", "ValidationResult", "open_project"]
+__all__ = [
+    "AigonError", "FeatureInfo", "LogPage", "Project", "RunInfo", "SpecInfo", "StartedRun", "ValidationResult",
+    "open_project",
+]  # fmt: skip
+_MODULES = {"LogPage": "watch", "RunInfo": "runs", "SpecInfo": "features", "StartedRun": "programs",
+            "ValidationResult": "programs"}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """Import result types when they are asked for."""
     from importlib import import_module
 
-    if name in ("StartedRun", "ValidationResult"):
-        return getattr(import_module("aigon.api.programs"), name)
-    if name == "RunInfo":
-        return getattr(import_module("aigon.api.runs"), name)
-    raise AttributeError(name)
+    if name not in _MODULES:
+        raise AttributeError(name)
+    return getattr(import_module(f"aigon.api.{_MODULES[name]}"), name)

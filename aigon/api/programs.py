@@ -57,6 +57,19 @@ def validate(root: Path, feature: str, options: Mapping[str, Any], timeout: floa
     return ValidationResult(str(document["outcome"]), int(document["exit_code"]), document)
 
 
+def plan(root: Path, feature: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """See `Project.plan`."""
+    wanted = {**(options if options.get("resume") else {"loop": True, **options}), "dry_run": True}
+    process = start_piped(_command("feature-implement", feature, wanted), cwd=root, env=os.environ)
+    words, errors = collect_output(process, None) or (b"", b"")
+    documents = list(_documents(words))
+    if not documents:
+        raise _unheard(process, errors)
+    if "error" in documents[-1]:
+        raise _error(documents[-1]["error"])
+    return documents[-1]
+
+
 def start(root: Path, common_dir: Path, feature: str, options: Mapping[str, Any], wait: float) -> StartedRun:
     """See `Project.start`."""
     output = ensure_home(common_dir) / f"starting-{secrets.token_hex(6)}.ndjson"

@@ -1,23 +1,26 @@
 """One repository, and what can be asked of it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from aigon.errors import usage
-from aigon.files.home import find_home
+from aigon.files.home import ensure_home, find_home
 from aigon.git.repository import find_repository
 
 if TYPE_CHECKING:  # each call imports what it needs: a board has to be quick
+    from aigon.api.features import SpecInfo
     from aigon.api.programs import StartedRun, ValidationResult
     from aigon.api.runs import RunInfo
+    from aigon.api.watch import LogPage
     from aigon.job.spec_locations import SpecLocation
     from aigon.journal.events import Event
     from aigon.journal.statistics import Grouping, Statistics
     from aigon.model.activity import Step
     from aigon.process.running import Invocation
+    from aigon.spec.writing import SettingValues
     from aigon.views.board_cards import Column
     from aigon.views.report.gather import Report
     from aigon.views.status import FeatureStatus
@@ -51,7 +54,62 @@ class Project:
         """Return every feature, by the branch that it is worked on."""
         from aigon.job.spec_locations import list_spec_locations
 
-        return tuple(_describe_feature(each) for each in list_spec_locations(self.root, self.common_dir))
+        return tuple(describe_feature(each, each.title) for each in list_spec_locations(self.root, self.common_dir))
+
+    @property
+    def id(self) -> str:
+        """A UUID that stays with the repository when it is moved; a copy of it has another one."""
+        from uuid import NAMESPACE_OID, uuid5
+
+        return str(uuid5(NAMESPACE_OID, ensure_home(self.common_dir).name))
+
+    def spec(self, feature: str) -> "SpecInfo":
+        """Return what the spec of `feature` says. Raises AigonError (exit 2) for one that cannot be read."""
+        from aigon.api import features
+
+        return features.read_spec(self.root, self.common_dir, feature)
+
+    def create_feature(self, title: str, description: str = "", settings: "SettingValues | None" = None) -> "SpecInfo":
+        """Write a spec into the inbox and commit it, with `settings` for its frontmatter.
+
+        The description is a text from outside: its annotations are proposals until a person accepts them. Raises
+        AigonError: exit 2 for a bad title or setting and if the feature exists, exit 7 if it cannot be committed.
+        """
+        from aigon.api import features
+
+        return self.spec(features.create_feature(self.root, title, description, settings or {}))
+
+    def update_feature(
+        self,
+        feature: str,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        settings: "SettingValues | None" = None,
+    ) -> "SpecInfo":
+        """Change what is not None in the spec of a feature that nobody has begun, and commit it.
+
+        Annotations in a new description are proposals, but for those that are in force already. Raises AigonError as
+        `create_feature` does, exit 2 for a feature that was begun, and exit 7 for a spec with uncommitted changes.
+        """
+        from aigon.api import features
+
+        features.update_feature(self.root, feature, title, description, settings or {})
+        return self.spec(feature)
+
+    def pause(self, feature: str) -> "FeatureInfo":
+        """Move an open feature to the stage `paused`. Raises AigonError: exit 2 if it is over, 7 while a loop runs."""
+        from aigon.api import features
+
+        features.pause_feature(self.root, feature)
+        return self.spec(feature).feature
+
+    def reopen(self, feature: str) -> "FeatureInfo":
+        """Take up a paused, cancelled or done feature, as `aigon reopen` does. Raises AigonError: exit 2 or 7."""
+        from aigon.api import features
+
+        features.reopen_feature(self.root, feature)
+        return self.spec(feature).feature
 
     def board(self, *, everything: bool = False) -> "tuple[Column, ...]":
         """Return the features in columns by stage; of those that are done only the newest, or `everything`."""
@@ -95,6 +153,15 @@ class Project:
         from aigon.api import programs
 
         return programs.validate(self.root, feature, options, timeout)
+
+    def plan(self, feature: str, **options: Any) -> Mapping[str, Any]:
+        """Return what `start` would do, as `aigon feature-implement --dry-run --json` does: nothing is changed.
+
+        Raises AigonError for what would keep the run from starting.
+        """
+        from aigon.api import programs
+
+        return programs.plan(self.root, feature, options)
 
     def start(self, feature: str, *, wait: float = 60.0, **options: Any) -> "StartedRun":
         """Start `aigon feature-implement --loop` in a process of its own, and return once the run is on record.
@@ -165,6 +232,18 @@ class Project:
 
         return gather_statistics(find_home(self.common_dir), by, since)
 
+    def log(self, run: "RunInfo | str", after: str = "", limit: int = 200) -> "LogPage":
+        """Return the next lines of the log of a run, as `aigon logs` has them: those behind the mark `after`.
+
+        Raises AigonError: exit 2 for an unknown run or mark, 7 for a damaged journal.
+        """
+        from aigon.api.watch import read_log
+
+        found = self.run(run) if isinstance(run, str) else run
+        home = find_home(self.common_dir)
+        assert home is not None, "a run on record has a home"
+        return read_log(self.root, home, found, after, limit)
+
     def stop(self, feature: str, agents: Sequence[str] = (), *, now: bool = False) -> "tuple[Invocation, ...]":
         """Ask the loops on `feature`, or those of `agents`, to finish their iteration, or to end `now`.
 
@@ -190,6 +269,7 @@ class Project:
             return write_report(checkout, feature, form, output)
 
 
-def _describe_feature(place: "SpecLocation") -> FeatureInfo:
+def describe_feature(place: "SpecLocation", title: str) -> FeatureInfo:
+    """Return the feature at `place`."""
     feature = place.feature
-    return FeatureInfo(feature.id, feature.slug, place.title, feature.stage, feature.path)
+    return FeatureInfo(feature.id, feature.slug, title, feature.stage, feature.path)

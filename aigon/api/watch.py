@@ -3,13 +3,25 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from aigon.agents.activity import ActivityFile, name_activity_file, name_log
 from aigon.api.runs import RunInfo, is_running
+from aigon.errors import usage
 from aigon.journal.events import Event, IterationStarted, TurnEnded
 from aigon.journal.replay import tail_events
 from aigon.model.activity import Step
+from aigon.views.terminal.log import LogText
+
+
+@dataclass(frozen=True, slots=True)
+class LogPage:
+    """Some lines of a run's log. `mark` asks for those behind them; `is_whole` says that there are none yet."""
+
+    lines: tuple[str, ...]
+    mark: str
+    is_whole: bool
 
 
 def watch_run(
@@ -43,3 +55,25 @@ def watch_run(
         elif is_live():
             time.sleep(interval)
     yield from read_new()
+
+
+def read_log(root: Path, home: Path, run: RunInfo, after: str, limit: int) -> LogPage:
+    """Return at most `limit` lines of the log of a run behind the mark `after`; "" is before the first.
+
+    A mark counts events and steps apart: an event may come to lie before steps that were read already.
+    """
+    events = steps = 0
+    run_id, *counts = after.split(":") if after else (run.run_id, "0", "0")
+    if len(counts) != 2 or not all(each.isdecimal() for each in counts):
+        raise usage(f"{after!r:.80} is not a mark in a log", hint="Give the one that came with the lines before")
+    seen_events, seen_steps = map(int, counts) if run_id == run.run_id else (0, 0)
+    text, lines = LogText(), list[str]()
+    for item in watch_run(root, home, run, 0, lambda: True):
+        is_step = isinstance(item, Step)
+        if len(lines) >= limit:
+            return LogPage(tuple(lines), f"{run.run_id}:{events}:{steps}", False)
+        events, steps = events + (not is_step), steps + is_step
+        line = text.render(item)
+        if line is not None and (steps > seen_steps if is_step else events > seen_events):
+            lines.append(line)
+    return LogPage(tuple(lines), f"{run.run_id}:{events}:{steps}", True)

@@ -49,6 +49,16 @@ def cancel_feature(main: Checkout, wanted: str, how: Committing) -> StageChange:
     return _change_stage(main, location, "cancel", "cancelled", how, lambda works: _remove_worktrees(main, works))
 
 
+def pause_feature(main: Checkout, wanted: str, how: Committing) -> StageChange:
+    """Move the spec of an open feature to the stage `paused`; its worktrees, branches and records stay.
+
+    Raises AigonError: 2 if it is over, 7 while a loop works on it and if the commit is refused.
+    """
+    location = locate_spec(main.root, main.common_dir, wanted)
+    files.refuse_closed(location.feature)
+    return _change_stage(main, location, "pause", "paused", how, lambda _works: None)
+
+
 def reopen_feature(main: Checkout, wanted: str, how: Committing) -> StageChange:
     """Move the spec of a feature that is over back to the backlog, or to the inbox if it has no ID.
 

@@ -1,20 +1,21 @@
 """Features before and between runs: created, prioritised, set up, each step a commit of the person's."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from aigon.agents.configured import build_loop_command
 from aigon.errors import AigonError, environment, usage
+from aigon.files.atomic import write_atomic
 from aigon.files.home import ensure_home
 from aigon.files.resources import find_resource
 from aigon.git.path_commits import FIRST_COMMIT
 from aigon.git.person import Checkout
 from aigon.job import branch
 from aigon.job.bookkeeping import Committing, commit_as_asked, commit_taken_up
-from aigon.job.seat import hold_checkout
+from aigon.job.seat import hold_checkout, list_known_candidates
 from aigon.job.spec_locations import (
     choose_next_id,
     find_checked_out_feature,
@@ -29,14 +30,18 @@ from aigon.spec.features import FOLDERS, ROOT, Feature
 from aigon.spec.files import moved_to_stage
 
 
-def create_feature(checkout: Checkout, title: str, name: str, how: Committing, priority: str = "") -> Feature:
-    """Write a spec into the inbox, named after its title or by `name`, with a `priority` in its frontmatter if given.
+def create_feature(
+    checkout: Checkout, title: str, name: str, how: Committing, priority: str = "", content: bytes = b""
+) -> Feature:
+    """Write a spec into the inbox, named after its title or by `name`: the `content`, or else the template.
+
+    The template gets a `priority` in its frontmatter if one is given.
 
     Raises AigonError: 2 if a feature of that name exists, 7 if it cannot be committed here or a hook refuses.
     """
     feature = _make_feature(checkout, title, name)
     how = require_committing(checkout, how)
-    _write_spec(checkout.root, feature, title, priority)
+    _write_spec(checkout.root, feature, content or _fill_template(title, priority))
     try:
         commit_as_asked(checkout, [feature.path], f"docs(feature-{feature.slug}): add the spec to the inbox", how)
     except BaseException:
@@ -75,7 +80,7 @@ def require_feature(checkout: Checkout, wanted: str, *, write: bool) -> None:
         what = f"There is no feature '{wanted}' yet. Without --dry-run its spec is written"
         raise usage(what, where=feature.path, hint=f"aigon feature-create {shlex.quote(wanted)}")
     with hold_checkout(checkout):
-        _write_spec(checkout.root, feature, wanted)
+        _write_spec(checkout.root, feature, _fill_template(wanted))
     raise usage(
         "The spec of a new feature is written. An agent can start once it has acceptance criteria",
         where=feature.path,
@@ -83,12 +88,50 @@ def require_feature(checkout: Checkout, wanted: str, *, write: bool) -> None:
     )
 
 
-def _write_spec(root: Path, feature: Feature, title: str, priority: str = "") -> None:
-    template = find_resource("templates", "specs", "feature.md").read_text(encoding="utf-8")
+def _write_spec(root: Path, feature: Feature, content: bytes) -> None:
     target = root / feature.path
     target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(content)
+
+
+def _fill_template(title: str, priority: str = "") -> bytes:
+    template = find_resource("templates", "specs", "feature.md").read_text(encoding="utf-8")
     head = f"---\npriority: {priority}\n---\n" if priority else ""
-    target.write_text(head + template.replace("{{TITLE}}", title.strip()), encoding="utf-8")
+    return (head + template.replace("{{TITLE}}", title.strip())).encode()
+
+
+def edit_feature(checkout: Checkout, wanted: str, edit: Callable[[bytes], bytes], how: Committing) -> Feature:
+    """Write what `edit` makes of the spec of a feature that nobody has begun, and commit it.
+
+    Raises AigonError: 2 for a feature that was begun, 7 if the spec has changes that no commit has, or by a hook.
+    """
+    place = locate_spec(checkout.root, checkout.common_dir, wanted)
+    feature = place.feature
+    name = feature.name_for_people
+    if feature.stage not in ("inbox", "backlog", "paused") or _list_work(checkout, feature):
+        hint = f"Edit it where it is worked on, then: aigon feature-implement {name} --resume --accept-spec"
+        raise usage(f"Feature {name} was begun: what it has to be is settled", where=place.where, hint=hint)
+    target, old = checkout.root / feature.path, place.read()
+    new = edit(old)
+    if new == old:
+        return feature
+    how = require_committing(checkout, how)
+    if checkout.head and checkout.ask("status", "--porcelain", "--", f":(top,literal){feature.path}"):
+        hint = f"git commit {shlex.quote(feature.path)}"
+        raise environment("The spec has changes that are not committed", where=feature.path, hint=hint)
+    write_atomic(target, new)
+    try:
+        commit_as_asked(checkout, [feature.path], f"docs(feature-{name}): edit the spec", how)
+    except BaseException:
+        write_atomic(target, old)
+        raise
+    return feature
+
+
+def _list_work(checkout: Checkout, feature: Feature) -> tuple[str, ...]:
+    """Return the branches on which the feature was begun."""
+    own = (feature.name,) if checkout.commit_of(f"refs/heads/{feature.name}") else ()
+    return (*own, *(each.branch for each in list_known_candidates(checkout, feature.name_for_people)))
 
 
 def prioritise_feature(checkout: Checkout, wanted: str, how: Committing) -> Feature:

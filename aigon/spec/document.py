@@ -36,8 +36,7 @@ def parse_spec(raw: bytes) -> Spec:
     Raises a usage error for frontmatter that is not a YAML mapping, for all malformed annotations or settings, and
     above `LARGEST`.
     """
-    if len(raw) > LARGEST:
-        raise size_error("The spec", len(raw), LARGEST, where="the whole file", hint=TOO_MUCH)
+    require_size(raw)
     page = markdown.parse_page(raw)
     items = list(criteria.parse_items(page))
     warnings = [item for item in items if isinstance(item, SpecWarning)]
@@ -66,6 +65,12 @@ def parse_spec(raw: bytes) -> Spec:
         validation=script if has_command else None,
         warnings=tuple(sorted(warnings, key=lambda warning: warning.line)),
     )
+
+
+def require_size(raw: bytes) -> None:
+    """Raise a usage error for a spec above `LARGEST`."""
+    if len(raw) > LARGEST:
+        raise size_error("The spec", len(raw), LARGEST, where="the whole file", hint=TOO_MUCH)
 
 
 def list_validation_blocks(page: MarkdownPage) -> Iterator[Token]:

@@ -1,6 +1,5 @@
 """aigon as a library, called as a server would: from a thread, without a terminal, for any repository."""
 
-import os
 import re
 import subprocess
 import sys
@@ -22,17 +21,6 @@ SLOW = """
 while [ ! -e "$GO" ]; do sleep 0.1; done
 echo done > done.txt
 """
-
-
-@pytest.fixture
-def home(lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Lab:
-    """A laboratory whose environment is this process's, in another current folder."""
-    for name in set(os.environ) - set(lab.env):
-        monkeypatch.delenv(name)
-    for name, value in lab.env.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.chdir(tmp_path)
-    return lab
 
 
 def in_a_thread(call: Callable[[], T]) -> T:

@@ -1,0 +1,89 @@
+"""Features as a caller writes them: created, edited, put aside and taken up, each a commit of the person's."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aigon.api.project import FeatureInfo, describe_feature
+from aigon.git.person import Checkout
+from aigon.job.bookkeeping import Committing
+from aigon.job.seat import hold_checkout
+from aigon.job.spec_locations import locate_spec
+from aigon.model.criteria import Criterion, SpecSettings
+from aigon.run import feature_stages
+from aigon.spec.document import parse_spec
+from aigon.spec.foreign import ForeignAnnotation, list_proposals
+from aigon.spec.writing import SettingValues, compose_spec, edit_spec, split_spec
+
+if TYPE_CHECKING:
+    pass
+
+_SILENT = Committing(lambda _text: None)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecInfo:
+    """What the spec of a feature says. `where` is its path, with the branch that has it.
+
+    `proposals` are annotations that came with a text from outside and wait for a person.
+    """
+
+    feature: FeatureInfo
+    where: str
+    title: str
+    description: str
+    settings: SpecSettings
+    criteria: tuple[Criterion, ...]
+    proposals: tuple[ForeignAnnotation, ...]
+
+
+def read_spec(root: Path, common_dir: Path, feature: str) -> SpecInfo:
+    """See `Project.spec`."""
+    place = locate_spec(root, common_dir, feature)
+    raw = place.read()
+    spec, parts = parse_spec(raw), split_spec(raw)
+    info = describe_feature(place, parts.title)
+    return SpecInfo(
+        info, place.where, parts.title, parts.body.strip(), spec.settings, spec.criteria, list_proposals(raw)
+    )
+
+
+def create_feature(root: Path, title: str, description: str, settings: SettingValues) -> str:
+    """See `Project.create_feature`; return the feature's name."""
+    content = compose_spec(title, description, settings)
+    with _hold(root) as checkout:
+        return feature_stages.create_feature(checkout, title, "", _SILENT, content).name_for_people
+
+
+def update_feature(
+    root: Path, feature: str, title: str | None, description: str | None, settings: SettingValues
+) -> None:
+    """See `Project.update_feature`."""
+    with _hold(root) as checkout:
+        feature_stages.edit_feature(
+            checkout, feature, lambda raw: edit_spec(raw, title, description, settings), _SILENT
+        )
+
+
+def pause_feature(root: Path, feature: str) -> None:
+    """See `Project.pause`."""
+    from aigon.done.cancellation import pause_feature
+
+    with _hold(root) as checkout:
+        pause_feature(checkout, feature, _SILENT)
+
+
+def reopen_feature(root: Path, feature: str) -> None:
+    """See `Project.reopen`."""
+    from aigon.done.cancellation import reopen_feature
+
+    with _hold(root) as checkout:
+        reopen_feature(checkout, feature, _SILENT)
+
+
+@contextmanager
+def _hold(root: Path) -> Iterator[Checkout]:
+    with Checkout.open(root) as checkout, hold_checkout(checkout):
+        yield checkout
