@@ -54,7 +54,7 @@ def create_feature(root: Path, title: str, description: str, settings: SettingVa
     """See `Project.create_feature`; return the feature's name."""
     content = compose_spec(title, description, settings)
     with _hold(root) as checkout:
-        return feature_stages.create_feature(checkout, title, "", _SILENT, content).name_for_people
+        return feature_stages.create_feature(checkout, title, "", _SILENT, content=content).name_for_people
 
 
 def update_feature(
