@@ -17,14 +17,22 @@ from aigon.commands.completers import complete_features
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
               help="Write it there.  [default: .aigon/reports/feature-ID.html; md to standard output]")  # fmt: skip
 @click.option("--open", "opened", is_flag=True, help="Show the page in a browser.")
+@click.option("--comment", is_flag=True, help="Post it with gh on the issue that the spec was imported from.")
 @json_option
-def command(feature: str, form: str, output: Path | None, opened: bool, as_json: bool) -> int:
+def command(feature: str, form: str, output: Path | None, opened: bool, comment: bool, as_json: bool) -> int:
     """Get one page on feature ID: outcome, criteria with their evidence, checks, cost, changes.
 
     The page is one file that needs no network. It can be written while a loop is running.
     """
     from aigon.views.report.gather import write_report
 
+    if comment:
+        from aigon.views.report.comment import post_report
+
+        with here() as checkout:
+            address = post_report(checkout, feature)
+        answer({"feature": feature, "comment": address}, f"Posted: {address}", as_json)
+        return 0
     with here() as checkout:
         made = write_report(checkout, feature, form, output)
     name = str(made.file) if made.file else None

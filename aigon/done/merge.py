@@ -214,6 +214,8 @@ def open_pull_request(landing: Landing, old: str, render_report: RenderReport, *
         body = render_report(main, landing.chosen.name)
     except AigonError as error:
         body = f"There is no report on this feature: {fold(error.what)}.\n"
+    if issue := _find_issue(landing, remote):
+        body = f"{body.rstrip()}\n\nCloses {issue}\n"
     move_branch(main, branch, landing.tip, old)
     try:
         refspec = f"refs/heads/{branch}:refs/heads/{branch}"
@@ -227,6 +229,13 @@ def open_pull_request(landing: Landing, old: str, render_report: RenderReport, *
     options = ("--head", branch, "--base", landing.target, "--title", title, "--body-file", "-")
     output = forge.run_gh(main.root, "pr", "create", *options, stdin=body)
     return output.splitlines()[-1] if output else ""
+
+
+def _find_issue(landing: Landing, remote: str) -> str:
+    """Return the issue that the spec was imported from, as the forge of the remote calls it; "" for none."""
+    spec = _read_spec(landing)
+    source = str(spec.frontmatter.get("source", "")) if spec else ""
+    return forge.refer_to_issue(source, landing.main.ask("remote", "get-url", remote) or "")
 
 
 def _find_remote(main: Checkout, target: str) -> str:

@@ -24,6 +24,8 @@ _KINDS: tuple[tuple[str, Kind], ...] = (
 """A label of a host's name (`gitlab.example.org`), and the kind of forge whose paths it has."""
 _URL = re.compile(r"(?:https?|ssh|git)://(?:[^@/\s]*@)?([A-Za-z0-9.-]+)(?::\d+)?/([^\s?#]+)")
 _SCP = re.compile(r"(?:[^@/\s:]+@)?([A-Za-z0-9.-]+):([^\s?#/][^\s?#]*)")
+ISSUE = re.compile(r"(?P<web>https://[^/\s]+/[\w.-]+/[\w.-]+)/issues/(?P<number>\d+)")
+"""The address of an issue."""
 _COMMIT = {"github": "commit", "gitlab": "-/commit", "bitbucket": "commits", "gitea": "commit"}
 _FILE = {"github": "blob", "gitlab": "-/blob", "bitbucket": "src", "gitea": "src/commit"}
 
@@ -58,25 +60,39 @@ def find_forge(address: str) -> Forge | None:
     return Forge(kind, f"https://{host}/{quote(path, safe='/~')}") if kind and "/" in path else None
 
 
-def require_gh() -> str:
-    """Return the program `gh`. Raises AigonError (exit 7) if it is not installed."""
+def refer_to_issue(source: str, address: str) -> str:
+    """Return `#12` for the address of an issue in the repository at git's `address`, `owner/name#12` for another.
+
+    "" if `source` is no address of an issue.
+    """
+    match = ISSUE.fullmatch(source)
+    if not match:
+        return ""
+    forge = find_forge(address)
+    own = forge is not None and forge.web.casefold() == match["web"].casefold()
+    return f"{'' if own else match['web'].split('/', 3)[3]}#{match['number']}"
+
+
+def require_gh(where: str = "--pr") -> str:
+    """Return the program `gh`, which `where` needs. Raises AigonError (exit 7) if it is not installed."""
     if program := shutil.which("gh"):
         return program
+    instead = "; or push the branch and open one by hand" if where == "--pr" else ""
     raise environment(
-        "gh, which opens pull requests, is not installed",
-        where="--pr",
-        hint="Install it (https://cli.github.com), then `gh auth login`; or push the branch and open one by hand",
+        f"gh, which {'opens pull requests' if instead else 'speaks to GitHub'}, is not installed",
+        where=where,
+        hint=f"Install it (https://cli.github.com), then `gh auth login`{instead}",
     )
 
 
-def run_gh(root: Path, *arguments: str, stdin: str | None = None) -> str:
+def run_gh(root: Path, *arguments: str, stdin: str | None = None, where: str = "--pr") -> str:
     """Run `gh` in the checkout at `root` and return what it prints. Raises AigonError (exit 7) with its own words."""
     given = {name: value for name, value in os.environ.items() if name not in LOCAL_VARIABLES}
     env = {**given, "GH_PROMPT_DISABLED": "1", "NO_COLOR": "1"}
     data = stdin.encode("utf-8", "replace") if stdin is not None else None
-    code, out, err = run.capture_output((require_gh(), *arguments), cwd=root, env=env, stdin=data)
+    code, out, err = run.capture_output((require_gh(where), *arguments), cwd=root, env=env, stdin=data)
     if code:
         said = (err or out).decode(errors="replace").strip()
         hint = said or f"It exited with {code}; `gh auth status` may say why"
-        raise environment(f"gh {' '.join(arguments[:2])} failed", where="--pr", hint=hint)
+        raise environment(f"gh {' '.join(arguments[:2])} failed", where=where, hint=hint)
     return out.decode(errors="replace").strip()

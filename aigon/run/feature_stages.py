@@ -1,7 +1,7 @@
 """Features before and between runs: created, prioritised, set up, each step a commit of the person's."""
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -39,18 +39,28 @@ def create_feature(
 
     Raises AigonError: 2 if a feature of that name exists, 7 if it cannot be committed here or a hook refuses.
     """
-    feature = _make_feature(checkout, title, name)
-    how = require_committing(checkout, how)
-    _write_spec(checkout.root, feature, content or _fill_template(title, priority))
-    try:
-        commit_as_asked(checkout, [feature.path], f"docs(feature-{feature.slug}): add the spec to the inbox", how)
-    except BaseException:
-        (checkout.root / feature.path).unlink()
-        raise
+    feature = make_feature(checkout, title, name)
+    write_features(checkout, {feature: content or _fill_template(title, priority)}, how)
     return feature
 
 
-def _make_feature(checkout: Checkout, title: str, name: str = "") -> Feature:
+def write_features(checkout: Checkout, specs: Mapping[Feature, bytes], how: Committing) -> None:
+    """Write these specs, in one commit. Raises AigonError (exit 7) if they cannot be committed or a hook refuses."""
+    how = require_committing(checkout, how)
+    paths = [feature.path for feature in specs]
+    scope = f"feature-{next(iter(specs)).slug}" if len(specs) == 1 else "features"
+    what = "the spec" if len(specs) == 1 else f"{len(specs)} specs"
+    try:
+        for feature, data in specs.items():
+            _write_spec(checkout.root, feature, data)
+        commit_as_asked(checkout, paths, f"docs({scope}): add {what} to the inbox", how)
+    except BaseException:
+        for path in paths:
+            (checkout.root / path).unlink(missing_ok=True)
+        raise
+
+
+def make_feature(checkout: Checkout, title: str, name: str = "") -> Feature:
     """Return a feature for the inbox. Raises AigonError (exit 2) if one of that name exists on any branch."""
     slug = features.slugify(name or title)
     for place in list_spec_locations(checkout.root, checkout.common_dir):
@@ -75,7 +85,7 @@ def require_feature(checkout: Checkout, wanted: str, *, write: bool) -> None:
         if "Did you mean" in error.hint:
             error.hint += f" If not: aigon feature-create {shlex.quote(wanted)}"
             raise
-    feature = _make_feature(checkout, wanted)
+    feature = make_feature(checkout, wanted)
     if not write:
         what = f"There is no feature '{wanted}' yet. Without --dry-run its spec is written"
         raise usage(what, where=feature.path, hint=f"aigon feature-create {shlex.quote(wanted)}")

@@ -22,7 +22,7 @@ from aigon.text.amounts import join_words, parse_duration
 from aigon.text.documents import DocumentNode, suggest
 from aigon.text.quoting import fold
 
-OTHER_KEYS = ("allow", "known_failures", "paths")
+OTHER_KEYS = ("allow", "known_failures", "paths", "source")
 """Keys of the frontmatter that aigon reads elsewhere."""
 # 0.92 takes a letter too many or too few in a long word (`max_iteration`), and no key of another tool (`stage`).
 _NEAR = 0.92

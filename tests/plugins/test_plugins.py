@@ -11,7 +11,7 @@ from tests.lab import Lab, Ran, finish
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs/plugins.md"
-KINDS = ("agents", "parsers", "judges", "rules", "sinks", "guards")
+KINDS = ("agents", "parsers", "judges", "rules", "sinks", "guards", "importers")
 
 
 def install(site: Path, entry_points: dict[str, dict[str, str]], name: str = "aigon-example") -> None:
@@ -63,6 +63,13 @@ def test_a_plug_in_of_every_kind_takes_part_in_a_run(lab: Lab, tmp_path: Path) -
     assert names[0] == "run_started" and names[-1] == "run_finished"
     findings = [event["finding"] for event in done.events if event["event"] == "check_finished"]
     assert "nothing yet" in {problem["message"] for finding in findings for problem in finding["problems"]}
+
+
+def test_an_importer_of_a_plug_in_reads_its_format(lab: Lab, tmp_path: Path) -> None:
+    install(tmp_path / "site", declared())
+    lab.write("notes/wishes.md", "Light mode\nIt is light\n")
+    done = finish(lab.start("feature-create", "--from", "notes", env={"PYTHONPATH": str(tmp_path / "site")}))
+    assert done.code == 0 and "1 criterion of wishes (notes/wishes.md)" in done.out, done.out
 
 
 def test_a_guard_of_a_plug_in_ends_a_run(lab: Lab, tmp_path: Path) -> None:

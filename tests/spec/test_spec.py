@@ -350,7 +350,8 @@ def test_keys_of_the_frontmatter_that_aigon_does_not_read_are_named() -> None:
         (
             2,
             "The frontmatter keys `title` and `tags` are ignored. aigon reads `allow`, `depends_on`, `kind`,"
-            " `known_failures`, `max_iterations`, `max_time`, `mode`, `paths`, `priority`, `promise` and `stages`.",
+            " `known_failures`, `max_iterations`, `max_time`, `mode`, `paths`, `priority`, `promise`, `source`"
+            " and `stages`.",
         ),
         (3, "The frontmatter key `allw` is ignored. Did you mean `allow`?"),
     ]

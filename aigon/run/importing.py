@@ -1,0 +1,204 @@
+"""Bring specs of other tools in: find them, read them, and write a feature for each into the inbox."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from aigon.errors import AigonError, Exit, usage
+from aigon.files import atomic
+from aigon.git import forge
+from aigon.git.person import Checkout
+from aigon.job.bookkeeping import Committing
+from aigon.model.imported import ImportedSpec
+from aigon.run.feature_stages import make_feature, write_features
+from aigon.spec.composing import compose_spec
+from aigon.spec.features import LARGEST, TOO_MUCH, Feature, slugify
+from aigon.spec.foreign import list_proposals
+from aigon.spec.importers import GENERIC, Importer, github, load_importers
+from aigon.text.quoting import fold
+
+_ISSUE = re.compile(rf"gh:(?:(?P<repository>[\w.-]+/[\w.-]+)#)?(?P<id>\d+)|(?P<address>{forge.ISSUE.pattern})/?")
+_SUFFIXES = (".md", ".markdown", ".json", ".toon")
+_HIDDEN = (".kiro", ".taskmaster")
+"""Hidden folders that tools keep specs in."""
+_VENDORED = ("node_modules", "vendor")
+_MOST = 20_000
+"""Files of a folder: more are no folder of specs."""
+_BESIDE = 3
+"""How deep below a file's folder the files may lie that belong to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRequest:
+    """`source` is an issue, or a path seen from `start`; `title` and `slug` name the one feature that it brings."""
+
+    source: str
+    start: Path
+    title: str = ""
+    slug: str = ""
+    priority: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSpec:
+    """A spec of another tool: the name of the format, its address, and what was read."""
+
+    format: str
+    source: str
+    spec: ImportedSpec
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedFeature:
+    """A feature that was written; `proposals` counts the annotations that a person may accept."""
+
+    feature: Feature
+    found: FoundSpec
+    proposals: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """What was written, and by source why something was not."""
+
+    features: tuple[ImportedFeature, ...]
+    skipped: tuple[tuple[str, str], ...]
+
+
+def import_features(checkout: Checkout, request: ImportRequest, how: Committing) -> ImportResult:
+    """Write a feature for each spec at the source.
+
+    Raises AigonError: 2 if there is nothing to import, 7 if it cannot be committed here or gh refuses.
+    """
+    skipped: list[tuple[str, str]] = []
+    source, title = request.source, request.title
+    issue = _ISSUE.fullmatch(source)
+    found = (
+        [_read_issue(checkout, issue)] if issue else list(_read_path(checkout.root, request.start / source, skipped))
+    )
+    if (title or request.slug) and len(found) > 1:
+        hint = "Leave the title and --slug out, or name one of them"
+        raise usage(f"{len(found)} specs were found, and a title names one", where=source, hint=hint)
+    specs: dict[Feature, bytes] = {}
+    made: list[ImportedFeature] = []
+    for each in found:
+        named = replace(each, spec=replace(each.spec, title=title)) if title else each
+        try:
+            data = compose_spec(named.spec, named.source, request.priority)
+            feature = make_feature(checkout, named.spec.title, request.slug or _choose_name(named, specs))
+        except AigonError as error:
+            if len(found) == 1:
+                raise
+            skipped.append((each.source, f"{error.what}: {error.where}"))
+            continue
+        specs[feature] = data
+        made.append(ImportedFeature(feature, named, len(list_proposals(data))))
+    if not specs:
+        raise _explain_nothing(source, skipped)
+    write_features(checkout, specs, how)
+    return ImportResult(tuple(made), tuple(skipped))
+
+
+def _explain_nothing(source: str, skipped: list[tuple[str, str]]) -> AigonError:
+    formats = ", ".join(importer.TITLE for importer in load_importers().values())
+    if not skipped:
+        return usage("There is no spec to import", where=source, hint=f"Known are {formats}: docs/specs.md")
+    listed = "\n".join(f"{path}: {why}" for path, why in skipped[:10])
+    return usage(f"None of the {len(skipped)} specs there can be imported", where=source, hint=listed)
+
+
+def _choose_name(found: FoundSpec, taken: Mapping[Feature, bytes]) -> str:
+    """Return a name for the feature: its title, or its source if that has no Latin letter; numbered if it is taken."""
+    try:
+        name = slugify(fold(found.spec.title))
+    except AigonError:
+        name = slugify(f"import {found.source}"[-50:])
+    slugs = {feature.slug for feature in taken}
+    numbers = (f"{name}-{number}" for number in range(2, len(slugs) + 3))
+    return next(each for each in (name, *numbers) if each not in slugs)
+
+
+def _read_issue(checkout: Checkout, issue: re.Match[str]) -> FoundSpec:
+    """Return a GitHub issue. Raises AigonError (exit 7) with gh's own words."""
+    repository, number, address = issue["repository"], issue["id"], issue["address"]
+    which = (address,) if address else (number, "--repo", repository) if repository else (number,)
+    text = forge.run_gh(checkout.root, "issue", "view", *which, "--json", ",".join(github.FIELDS), where=issue[0])
+    try:
+        (spec,) = github.read({issue[0]: text})
+    except ValueError as error:
+        raise AigonError(f"The issue cannot be read: {error}", where=issue[0], code=Exit.ENVIRONMENT) from error
+    return FoundSpec(github.TITLE, spec.source, spec)
+
+
+def _read_path(root: Path, path: Path, skipped: list[tuple[str, str]]) -> Iterator[FoundSpec]:
+    """Yield the specs in a file or a folder; in a folder, those without criteria and malformed ones are `skipped`."""
+    path = path.resolve()
+    if not path.exists():
+        hint = "Name a file, a folder, gh:123 or the address of an issue"
+        raise usage("There is nothing of that name", where=str(path), hint=hint)
+    is_folder = path.is_dir()
+    paths = sorted(_list_files(path) if is_folder else {*_list_files(path.parent, _BESIDE), path.as_posix()})
+    for importer, group in _group_files(paths, "" if is_folder else path.as_posix()):
+        base = root if path.is_relative_to(root) else Path(group[0]).parent.parent
+        where = Path(group[0]).relative_to(base).as_posix()
+        try:
+            texts = {Path(each).relative_to(base).as_posix(): _read(each) for each in group}
+            specs = [_name_spec(spec, group[0]) for spec in importer.read(texts)]
+        except (ValueError, AigonError) as error:
+            if not is_folder:
+                raise usage(f"It cannot be read as {importer.TITLE}: {error}", where=where) from error
+            skipped.append((where, str(error)))
+            continue
+        for spec in specs:
+            if is_folder and not spec.criteria:
+                skipped.append((where, f"there are no criteria in {spec.title!r}"))
+            else:
+                yield FoundSpec(importer.TITLE, spec.source or where, spec)
+
+
+def _group_files(paths: Sequence[str], wanted: str) -> list[tuple[Importer, tuple[str, ...]]]:
+    """Return the groups of files that are specs, or those with the file `wanted`, with what reads them.
+
+    The generic importer takes part only where no other knows anything.
+    """
+    found: list[tuple[Importer, tuple[str, ...]]] = []
+    for name, importer in load_importers().items():
+        if not (found and name == GENERIC):
+            found += [(importer, group) for group in importer.find(paths) if not wanted or wanted in group]
+    return found
+
+
+def _list_files(folder: Path, depth: int = 99) -> Iterator[str]:
+    """Yield the files below a folder that may hold specs. Links are left out: they may lead to a person's secrets."""
+    count = 0
+    for place, folders, files in os.walk(folder):
+        below = len(Path(place).relative_to(folder).parts)
+        folders[:] = [
+            name
+            for name in sorted(folders)
+            if below < depth and name not in _VENDORED and (not name.startswith(".") or name in _HIDDEN)
+        ]
+        count += len(files)
+        if count > _MOST:
+            raise usage(f"The folder has more than {_MOST:,} files", where=str(folder), hint="Name the folder of specs")
+        for name in files:
+            file = Path(place, name)
+            if name.endswith(_SUFFIXES) and not file.is_symlink():
+                yield file.as_posix()
+
+
+def _read(path: str) -> str:
+    try:
+        raw = atomic.read_bounded(Path(path), LARGEST, "The file", hint=TOO_MUCH)
+    except OSError as error:
+        raise usage(f"The file cannot be read: {error.strerror}", where=path) from error
+    return raw.decode("utf-8-sig", "replace")
+
+
+def _name_spec(spec: ImportedSpec, path: str) -> ImportedSpec:
+    """Return the spec with a title: that of its folder or its file if it has none."""
+    file = Path(path)
+    name = file.parent.name if file.stem in ("spec", "requirements", "proposal", "README", "index") else file.stem
+    return spec if spec.title.strip() else replace(spec, title=name.replace("-", " ").replace("_", " ").capitalize())

@@ -1,0 +1,24 @@
+"""BMAD: a Markdown file per story, `docs/stories/1.2.name.md`."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from aigon.model.imported import ImportedSpec
+from aigon.spec.importers.markdown import read_markdown
+
+TITLE = "BMAD"
+_STORY = re.compile(r"(?:.*/)?(?:stories/\d[^/]*|[^/]*\.story|implementation-artifacts/\d+-\d+-[^/]*)\.md")
+_HEAD = re.compile(r"(?:User )?Story\s+[\d.]+\s*[:–—-]\s*", re.IGNORECASE)
+
+
+def find(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield every story."""
+    yield from ((path,) for path in paths if _STORY.fullmatch(path))
+
+
+def read(texts: Mapping[str, str]) -> Iterator[ImportedSpec]:
+    """Yield the story as a feature: its tasks are left to the agent."""
+    ((_, text),) = texts.items()
+    story = read_markdown(text, texts, "story", "user story")
+    yield replace(story, title=_HEAD.sub("", story.title))

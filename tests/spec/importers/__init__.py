@@ -1,0 +1,1 @@
+"""Importers of specs that other tools wrote."""
