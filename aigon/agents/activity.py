@@ -3,16 +3,17 @@
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
 from typing import Self, get_args
 
-from aigon.agents.adapters._records import parse_records
-from aigon.model.activity import Activity, ActivityKind, Step
+from aigon.agents.adapters._records import parse_line
+from aigon.model.activity import Activity, ActivityKind, Spent, Step
 from aigon.process.capture import open_log
+from aigon.secrets.redaction import Redact
 from aigon.text.fingerprints import strip_escapes
 
 SUFFIX = ".ndjson"
@@ -25,30 +26,36 @@ LONGEST_LINE = 1 << 20
 """Bytes of a line that is read. A longer one holds the content of a file."""
 LONGEST = 240
 """Characters of an activity."""
+READ = 4096
+"""Characters of its text that are redacted before it is shortened: no secret that begins in sight is longer."""
+MOST_LINES = 20
+"""Lines that are kept of what a program without records prints at once."""
 
 
 class ActivityReader:
     """Reads the standard output of one agent's program, piece by piece, with the `read_activity` of its adapter.
 
-    The lines of a program whose output has no records are what it prints.
+    Only lines with one of its `ACTIVITY_MARKS` are parsed. The lines of a program whose output has no records are what
+    it prints; of a burst the last ones.
     """
 
     def __init__(self, adapter: ModuleType) -> None:
         self._read = getattr(adapter, "read_activity", None)
+        self._marks: Sequence[bytes] = getattr(adapter, "ACTIVITY_MARKS", (b"",))
         self._line = bytearray()
-        self._is_too_long = False
+        self._is_too_long = self._is_in_key = False
         self._begun: Activity | None = None
 
     def feed(self, chunk: bytes) -> Iterator[Activity]:
         """Yield the activities in what the program printed next."""
         *lines, rest = chunk.split(b"\n")
-        for line in lines:
-            self._extend(line)
-            if not self._is_too_long:
-                yield from self._join(self._read_line(bytes(self._line)))
+        if lines:
+            self._extend(lines[0])
+            lines[0] = b"" if self._is_too_long else bytes(self._line)
             self._line.clear()
             self._is_too_long = False
         self._extend(rest)
+        yield from self._join(self._read_records(lines) if self._read else self._read_lines(lines))
 
     def close(self) -> Iterator[Activity]:
         """Yield what is left at the end of the output."""
@@ -61,12 +68,28 @@ class ActivityReader:
         if not self._is_too_long:
             self._line += piece
 
-    def _read_line(self, line: bytes) -> Iterator[Activity]:
-        if self._read:
-            for record in parse_records(line):
-                yield from self._read(record)
-        elif text := strip_escapes(line.decode("utf-8", "replace")).strip():
-            yield Activity("prints", text)
+    def _read_records(self, lines: Sequence[bytes]) -> Iterator[Activity]:
+        assert self._read is not None
+        for line in lines:
+            for mark in self._marks:
+                if mark in line:  # twenty times as fast as a regular expression, and as JSON
+                    for record in parse_line(line):
+                        yield from self._read(record)
+                    break
+
+    def _read_lines(self, lines: Sequence[bytes]) -> Iterator[Activity]:
+        whole = [line for line in lines if line.strip() and not self._is_of_key(line)]
+        for line in whole[-MOST_LINES:]:
+            if text := strip_escapes(line.decode("utf-8", "replace")).strip():
+                yield Activity("prints", text)
+
+    def _is_of_key(self, line: bytes) -> bool:
+        """Whether a line is of a private key, which no redaction of single lines finds."""
+        was_in_key = self._is_in_key
+        if b"PRIVATE KEY-----" in line:
+            self._is_in_key = b"-----BEGIN " in line and b"-----END " not in line
+            return True
+        return was_in_key
 
     def _join(self, activities: Iterator[Activity]) -> Iterator[Activity]:
         """Put the pieces of a text together that go on."""
@@ -85,13 +108,14 @@ class ActivityReader:
 class ActivityLog:
     """Writes what an agent does into a file of the iteration's folder, a JSON object per line.
 
-    It is given redacted output, and shortens texts. Nothing depends on the file: it is not flushed to the disk, and
+    Texts are redacted with `redact`, then shortened. Nothing depends on the file: it is not flushed to the disk, and
     whatever cannot be written is left out.
     """
 
-    def __init__(self, log: Path, adapter: ModuleType, root: Path) -> None:
-        self._reader, self._root = ActivityReader(adapter), f"{root}/"
+    def __init__(self, log: Path, adapter: ModuleType, root: Path, redact: Redact) -> None:
+        self._reader, self._root, self._redact = ActivityReader(adapter), f"{root}/", redact
         self._file = open_log(name_activity_file(log))
+        self._before, self._spent, self._reply = Spent(), Spent(), ""
 
     def __enter__(self) -> Self:
         return self
@@ -106,11 +130,35 @@ class ActivityLog:
 
     def _write(self, activities: Iterator[Activity]) -> None:
         with suppress(Exception):  # a plug-in's reader may raise anything
-            for activity in activities:
-                text = " ".join(activity.text.split()).replace(self._root, "")
-                text = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
-                line = json.dumps({"at": round(time.time(), 3), "kind": activity.kind, "text": text})
-                self._file.write(f"{line}\n".encode())
+            if found := [each for each in activities if each.spent is None or self._sum_up(each)]:
+                texts = self._clean([each.text for each in found])
+                head, tail = (
+                    f'{{"at": {time.time():.3f}, "kind"',
+                    f'"tokens": {self._spent.tokens}, "usd": {self._spent.usd}',
+                )
+                lines = (
+                    f'{head}: "{each.kind}", "text": {json.dumps(text)}}}\n'
+                    if each.spent is None
+                    else f'{head}: "spends", "text": "", {tail}}}\n'
+                    for each, text in zip(found, texts, strict=True)
+                )
+                self._file.write("".join(lines).encode())
+
+    def _clean(self, texts: Sequence[str]) -> Sequence[str]:
+        """Redact texts, all at once if none holds a secret, and bring each on one short line."""
+        pieces = [text[:READ].encode("utf-8", "replace") for text in texts]
+        together = b"\n".join(pieces)
+        if self._redact(together) != together:
+            pieces = [self._redact(piece) for piece in pieces]
+        lines = (" ".join(piece.decode("utf-8", "replace").split()).replace(self._root, "") for piece in pieces)
+        return [line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…" for line in lines]
+
+    def _sum_up(self, activity: Activity) -> bool:
+        """Add what a reply used to what the turn has; return whether that is new: a reply may tell it several times."""
+        if not activity.text or activity.text != self._reply:
+            self._reply, self._before = activity.text, self._spent
+        before, self._spent = self._spent, self._before.plus(activity.spent or Spent())
+        return self._spent != before
 
 
 def name_activity_file(log: Path) -> Path:
@@ -152,8 +200,9 @@ class ActivityFile:
             with suppress(ValueError, TypeError, KeyError, RecursionError):
                 found = json.loads(line)
                 at, kind, text = float(found["at"]), found["kind"], str(found["text"])
+                spent = Spent(int(found["tokens"]), float(found["usd"])) if kind == "spends" else None
                 if kind in get_args(ActivityKind):
-                    yield Step(at, self._number, kind, text)
+                    yield Step(at, self._number, kind, text, spent)
 
     def read_lines(self) -> Iterator[bytes]:
         """Yield the whole lines that have come since the last call."""

@@ -119,7 +119,7 @@ def _run_turn(job: Job, world: World, state: State, chosen: ChosenStep) -> Gener
     world.before_turn()
     log = choose_log(folder)
     command, run_folder = _build_command(job, world, agent, request, log), os.path.realpath(world.folder)
-    with ActivityLog(log, adapter_for(agent).module, world.workspace.root) as activity:
+    with ActivityLog(log, adapter_for(agent).module, world.workspace.root, world.redact) as activity:
         exited = run.run(replace(command, hear=activity.hear), world.stop)
     world.sweep()
     _restore_run_folder(world, run_folder, state.finished)

@@ -24,8 +24,8 @@ class Capture:
     """One stream. `feed` takes what a pipe gave; `close` returns the redacted head and tail.
 
     The head is redacted and written line by line. The tail is kept raw and redacted at the end, so that a flood costs
-    no more than its reading. `hear` is called with redacted lines as they come, up to HEARD bytes. A log that cannot be
-    written is given up, as nothing depends on it.
+    no more than its reading. `hear` is called with the first HEARD bytes as they come, not redacted: redacting the few
+    that are kept of them is cheaper. A log that cannot be written is given up, as nothing depends on it.
     """
 
     def __init__(
@@ -47,6 +47,9 @@ class Capture:
         self._left_out = 0
 
     def feed(self, chunk: bytes) -> None:
+        if self._hear and self._heard < HEARD:
+            self._hear(chunk)
+            self._heard += len(chunk)
         if self._full:
             self._keep_tail(chunk)
             return
@@ -60,7 +63,7 @@ class Capture:
 
     @property
     def _full(self) -> bool:
-        return len(self._head) >= self._half and (not self._hear or self._heard >= HEARD)
+        return len(self._head) >= self._half
 
     def _settled(self) -> int:
         """Return how many of the pending bytes can be redacted now: no secret may cross that border."""
@@ -80,9 +83,6 @@ class Capture:
         return len(line)
 
     def _keep(self, redacted: bytes) -> None:
-        if self._hear:
-            self._hear(redacted)
-            self._heard += len(redacted)
         free = self._half - len(self._head)
         self._head += redacted[:free]
         self._write(redacted[:free])

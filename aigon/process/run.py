@@ -35,8 +35,8 @@ class Command:
 
     `ladder` is what it gets then. `stdin` is a file to read, None for nothing. With `merge` standard error goes into
     standard output, in the order written. `started` is called with the number of its process, and `hear` with
-    redacted lines of standard output as they come. `slowed` are the seconds that it ordinarily takes if it has to stand
-    still most of the time.
+    the pieces of standard output as they come, not redacted. `slowed` are the seconds that it ordinarily takes if it
+    has to stand still most of the time.
     """
 
     argv: Sequence[str]

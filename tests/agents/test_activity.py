@@ -9,6 +9,7 @@ import pytest
 
 from aigon.agents.activity import (
     LONGEST,
+    MOST_LINES,
     MOST_STARTS,
     ActivityFile,
     ActivityLog,
@@ -19,12 +20,17 @@ from aigon.agents.activity import (
     name_log,
 )
 from aigon.agents.adapters import find_adapter
+from aigon.model.activity import Step
+from aigon.secrets.redaction import make_redactor
 from tests.agents.captured import FOLDER, events
 
 SAYS, LISTS = ("says", "I will create the file."), ("runs", "ls -1 && git status --short")
 FAILED, WRITTEN = ("fails", "Exit code 3"), "cat > hello.txt <<'EOF_SCRIPTED' hello EOF_SCRIPTED"
 DONE = ("says", "All done: hello.txt created.")
 TWICE = ("says", "All done: hello.txt created. All done: hello.txt created.")
+
+
+REDACT = make_redactor({"API_KEY": "hunter2-hunter2"})
 
 
 def edits(folder: str) -> tuple[str, str]:
@@ -35,7 +41,7 @@ def read(adapter: str, output: bytes, piece: int = 100) -> list[tuple[str, str]]
     """The activities in this output, which comes in pieces of so many bytes."""
     reader = ActivityReader(find_adapter(adapter).module)
     found = [each for at in range(0, len(output), piece) for each in reader.feed(output[at : at + piece])]
-    return [(each.kind, " ".join(each.text.split())) for each in (*found, *reader.close())]
+    return [(each.kind, " ".join(each.text.split())) for each in (*found, *reader.close()) if each.kind != "spends"]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +100,7 @@ def test_steps_are_read_while_they_are_written(tmp_path: Path) -> None:
     file = name_activity_file(log)
     steps = ActivityFile(file, 3)
     assert file.name == "activity-2.ndjson" and not list(steps.read_new())
-    with ActivityLog(log, find_adapter("claude").module, Path("/work/tree")) as written:
+    with ActivityLog(log, find_adapter("claude").module, Path("/work/tree"), REDACT) as written:
         use = {"type": "tool_use", "name": "Read", "input": {"file_path": "/work/tree/src/a.py"}}
         record = events({"type": "assistant", "message": {"content": [use]}})
         written.hear(record[:30])
@@ -114,9 +120,64 @@ def test_a_reader_that_raises_ends_no_turn(tmp_path: Path) -> None:
     def read_activity(_record: object) -> Any:
         raise AttributeError("a plug-in")
 
-    with ActivityLog(tmp_path / "agent.log", cast(Any, SimpleNamespace(read_activity=read_activity)), tmp_path) as log:
+    with ActivityLog(
+        tmp_path / "agent.log", cast(Any, SimpleNamespace(read_activity=read_activity)), tmp_path, REDACT
+    ) as log:
         log.hear(b"{}\n")
     assert (tmp_path / "activity.ndjson").read_bytes() == b""
+
+
+def read_steps(adapter: str, output: bytes, folder: Path) -> list[Step]:
+    """The steps that a log of this output has."""
+    log = folder / "agent.log"
+    with ActivityLog(log, find_adapter(adapter).module, folder, REDACT) as written:
+        written.hear(output)
+    return list(ActivityFile(name_activity_file(log), 1).read_new())
+
+
+@pytest.mark.parametrize(
+    ("adapter", "capture", "tokens", "usd"),
+    [
+        ("claude", "claude_stream", 15_203, 0.0),
+        ("qwen", "qwen_ok", 14_575, 0.0),
+        ("opencode", "opencode_ok", 14_575, 0.009795),
+        ("pi", "pi_ok", 15_275, 0.01242),
+    ],
+)
+def test_a_turn_tells_what_it_has_used_so_far(
+    adapter: str, capture: str, tokens: int, usd: float, tmp_path: Path
+) -> None:
+    steps = read_steps(adapter, (FOLDER / f"{capture}.jsonl").read_bytes(), tmp_path)
+    spent = [step.spent for step in steps if step.spent]
+    assert [each.tokens for each in spent] == sorted(each.tokens for each in spent)
+    assert spent[-1].tokens == tokens and abs(spent[-1].usd - usd) < 1e-6
+
+
+def test_secrets_are_redacted_before_a_text_is_shortened(tmp_path: Path) -> None:
+    secret = "hunter2-hunter2"
+    use = {"type": "tool_use", "name": "Bash", "input": {"command": "x" * (LONGEST - 5) + secret}}
+    said = {"type": "text", "text": f"the key is {secret}"}
+    steps = read_steps("claude", events({"type": "assistant", "message": {"content": [use, said]}}), tmp_path)
+    assert [step.text for step in steps][1] == "the key is [redacted]" and "hunter" not in steps[0].text
+    key = b"before\n-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG\n-----END PRIVATE KEY-----\nafter\n"
+    assert [step.text for step in read_steps("aider", key, tmp_path)] == ["before", "after"]
+
+
+def test_only_lines_that_can_tell_something_are_parsed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    parsed: list[bytes] = []
+    monkeypatch.setattr("aigon.agents.activity.parse_line", parsed.append)
+    result = {"type": "tool_result", "content": "x" * 4000, "is_error": False}
+    for adapter, record in (
+        ("claude", {"type": "user", "message": {"content": [result]}}),
+        ("codex", {"type": "item.completed", "item": {"type": "command_execution", "status": "completed"}}),
+        ("gemini", {"type": "tool_result", "status": "success", "output": "x" * 4000}),
+        ("pi", {"type": "message_update", "delta": "x" * 4000}),
+        ("copilot", {"type": "assistant.message_delta", "data": {}}),
+    ):
+        read_steps(adapter, events(record), tmp_path)
+    assert not parsed
+    lines = b"".join(b"line %d\n" % number for number in range(1000))
+    assert len(read_steps("aider", lines, tmp_path)) == MOST_LINES
 
 
 def test_an_activity_file_that_is_a_link_is_not_read(tmp_path: Path) -> None:

@@ -133,14 +133,12 @@ def test_a_private_key_that_never_ends_does_not_hold_the_output_back_for_ever(si
     assert capture.close() == b"[redacted]!!! after it\n"
 
 
-def test_whoever_listens_hears_redacted_lines_beyond_the_head_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_listens_hears_a_bounded_part_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("aigon.process.capture.HEARD", 20_000)
     heard, line = bytearray(), b"x" * 999 + b"\n"
     capture = Capture(REDACT, half=1000, hear=heard.extend)
-    capture.feed(line * 3 + SECRET.encode()[:6])
-    assert bytes(heard) == line * 3
-    capture.feed(SECRET.encode()[6:] + b"\n")
-    assert heard.endswith(b"[redacted]\n") and SECRET.encode() not in heard
+    capture.feed(line * 3 + b"half")
+    assert bytes(heard) == line * 3 + b"half"
     for _ in range(40):
         capture.feed(line)
     assert 20_000 <= len(heard) < 21_000

@@ -4,12 +4,24 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from aigon.agents.adapters._records import Record, describe_use, list_at, objects_at, text_at
+from aigon.agents.adapters._program import parse_dollars
+from aigon.agents.adapters._records import (
+    Record,
+    count_at,
+    describe_use,
+    list_at,
+    objects_at,
+    sum_usage,
+    text_at,
+    value_at,
+)
 from aigon.files.resources import find_resource, read_document
-from aigon.model.activity import Activity, ActivityKind
+from aigon.model.activity import Activity, ActivityKind, Spent
 from aigon.text.documents import parse_yaml
 
 _FILE = "activity.yaml"
+_INPUT = "input_tokens cache_creation_input_tokens cache_read_input_tokens"
+"""Keys of the tokens that a model read, cached ones too, in Anthropic's API."""
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _SHELL = re.compile(r"/\S*sh -l?c (?P<quote>['\"])(?P<command>.*)(?P=quote)", re.DOTALL)
 
@@ -49,6 +61,14 @@ def fail(reason: object) -> Iterator[Activity]:
     yield Activity("fails", next((text for text in texts if text.strip()), ""))
 
 
+def spend(counts: object, input: str, output: str, usd: object = None, *, reply: str = "") -> Iterator[Activity]:
+    """Yield what a reply of the model used, if its record says so; names as for `sum_usage`."""
+    used = sum_usage([counts], input, output, "", input_holds_cached=False)
+    cost = parse_dollars(usd) or 0.0
+    if (tokens := used.input + used.output if used else 0) or cost:
+        yield Activity("spends", reply, spent=Spent(tokens, cost))
+
+
 def read_blocks(record: Record) -> Iterator[Activity]:
     """Yield what a message in the format of Anthropic's API holds, as several programs print it."""
     is_agents = record.get("type") == "assistant"
@@ -60,3 +80,7 @@ def read_blocks(record: Record) -> Iterator[Activity]:
                 yield from use(block.get("name"), block.get("input"))
             case "tool_result" if block.get("is_error") is True:
                 yield from fail(list_at(block, "content") or text_at(block, "content"))
+    if is_agents:
+        usage = value_at(record, "message", "usage")
+        whole = ("total_tokens", "") if count_at(usage, "total_tokens") else (_INPUT, "output_tokens")
+        yield from spend(usage, *whole, reply=text_at(record, "message", "id"))

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
 from typing import Any
 
 from aigon.model.turns import Usage
@@ -25,8 +24,13 @@ Record = Mapping[str, Any]
 
 def parse_records(output: bytes) -> list[Record]:
     """Return every JSON object in `output`: one per line, else those of one document (an object, or a list of them)."""
-    found = [record for line in output.split(b"\n") for record in _objects(_parse(line))]
+    found = [record for line in output.split(b"\n") for record in parse_line(line)]
     return found or _objects(_parse(output))
+
+
+def parse_line(line: bytes) -> list[Record]:
+    """Return the JSON objects on one line of an output."""
+    return _objects(_parse(line))
 
 
 def parse_last_document(output: bytes) -> Record:
@@ -83,7 +87,10 @@ def last_record(records: Sequence[Record], *types: str) -> Record:
 
 def value_at(record: object, *path: str) -> object:
     """Return what `path` leads to inside nested objects; None if it leads nowhere."""
-    return reduce(lambda value, key: value.get(key) if isinstance(value, Mapping) else None, path, record)
+    value = record
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None  # not Mapping: that check takes five times as long
+    return value
 
 
 def list_at(record: object, *path: str) -> list[object]:
@@ -131,7 +138,7 @@ def sum_usage(
 
     Each name is one key or several, which are added; a key may lead into nested objects: `cache.read`.
     """
-    objects = [one for one in counts if isinstance(one, Mapping)]
+    objects = [one for one in counts if isinstance(one, dict)]
     if not objects:
         return None
 
@@ -145,7 +152,7 @@ def sum_usage(
 def describe_use(name: object, given: object = None) -> str:
     """Return `NAME: what it was used on` in a line of at most 200 characters; the name alone if that is unknown."""
     named = " ".join(name.split()) if isinstance(name, str) and name.strip() else "a tool"
-    if isinstance(given, Mapping):
+    if isinstance(given, dict):
         given = next((given[key] for key in _TOLD_BY if given.get(key)), "")
         given = " ".join(map(str, given)) if isinstance(given, list | tuple) else str(given)
     used_on = given if isinstance(given, str) else ""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import cast, get_args
 
 from aigon.agents.adapters import _launch
-from aigon.agents.adapters._activity import fail, say, use
+from aigon.agents.adapters._activity import fail, say, spend, use
 from aigon.agents.adapters._program import get_cost_status, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
@@ -60,6 +60,8 @@ def read_activity(record: Record) -> Iterator[Activity]:
     """Yield what a record tells of the work."""
     if record.get("type") == "text":
         yield from say(text_at(record, "text"))
+    elif record.get("type") == "call":
+        yield from spend(record, "input cache_write cache_read", "output", record.get("cost"))
     elif record.get("type") == "tool":
         tool, _, used_on = text_at(record, "line").partition(": ")
         yield from use(tool, used_on)

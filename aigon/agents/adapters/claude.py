@@ -26,6 +26,7 @@ from aigon.agents.adapters._records import (
 from aigon.model.turns import ProgramExit, TurnReport, Usage
 
 read_activity = read_blocks
+ACTIVITY_MARKS = (b'"assistant"', b'"is_error":true', b'"is_error": true')
 _LIMIT = re.compile(r"[^\n]*(?:hit your [^\n]{0,40}\blimit\b|usage limit reached)[^\n]*", re.I)
 
 

@@ -39,6 +39,7 @@ _ENV_KEY = re.compile(r"env_key\s*=\s*[\"'](\w+)")
 _THREAD = re.compile(r"[0-9a-f-]{36}")
 _LARGEST = 64 * 1024 * 1024
 """Bytes of a session file that are read; a long session has some megabytes."""
+ACTIVITY_MARKS = (b'"item.started"', b'"agent_message"', b'"file_change"', b'"web_search"', b'"failed"')
 _TOOLS = ("command_execution", "file_change", "mcp_tool_call", "web_search")
 
 

@@ -27,6 +27,7 @@ from aigon.model.turns import ProgramExit, TurnReport
 from aigon.text.fingerprints import strip_escapes
 
 _ERROR = re.compile(r"^\w*Error: (?P<message>.*)", re.M | re.S)
+ACTIVITY_MARKS = (b'"assistant"', b'"started"')
 _SUFFIX = "ToolCall"
 _REFUSED = ("rejected", "permissionDenied")
 

@@ -29,6 +29,7 @@ from aigon.agents.adapters._records import (
 from aigon.model.activity import Activity
 from aigon.model.turns import ModelUsage, ProgramExit, TurnReport, Usage
 
+ACTIVITY_MARKS = (b'"assistant"', b'"tool_use"', b'"error"')
 _NO_LOGIN = 41
 """Exit code of a start without a login: `FatalAuthenticationError` in its sources."""
 _KNOWN = (400, 401, 402, 403, 404, 408, 413, 422, 429, 499, 500, 502, 503, 504, 529)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
-from aigon.agents.adapters._activity import fail, say, use
+from aigon.agents.adapters._activity import fail, say, spend, use
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._program import get_cost_status, parse_dollars
 from aigon.agents.adapters._records import (
@@ -68,6 +68,9 @@ def read_activity(event: Record) -> Iterator[Activity]:
     part = value_at(event, "part")
     if event.get("type") == "text":
         yield from say(text_at(part, "text"))
+    elif event.get("type") == "step_finish":
+        usd = value_at(part, "cost")
+        yield from spend(value_at(part, "tokens"), "input cache.read cache.write", "output reasoning", usd)
     elif event.get("type") == "tool_use":
         yield from use(value_at(part, "tool"), value_at(part, "state", "input"))
         if text_at(part, "state", "status") == "error":

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from aigon.agents.adapters._activity import fail, say, use
+from aigon.agents.adapters._activity import fail, say, spend, use
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._program import LONGEST_DETAIL, drop_free_cost, get_cost_status, last_words, parse_dollars
 from aigon.agents.adapters._records import (
@@ -29,6 +29,7 @@ from aigon.agents.adapters._records import (
 from aigon.model.activity import Activity
 from aigon.model.turns import ProgramExit, TurnReport, Usage
 
+ACTIVITY_MARKS = (b'"message_end"', b'"tool_execution_start"', b'"isError":true', b'"isError": true')
 _HTTP = re.compile(r"([45]\d\d) (?P<body>\{.*\})", re.S)
 
 
@@ -62,6 +63,8 @@ def read_activity(record: Record) -> Iterator[Activity]:
     match text_at(record, "type"):
         case "message_end" if text_at(record, "message", "role") == "assistant":
             yield from say(join_texts(list_at(record, "message", "content")))
+            used = value_at(record, "message", "usage")
+            yield from spend(used, "input cacheRead cacheWrite", "output", value_at(used, "cost", "total"))
         case "tool_execution_start":
             yield from use(record.get("toolName"), record.get("args"))
         case "tool_execution_end" if record.get("isError") is True:

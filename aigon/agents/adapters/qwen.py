@@ -28,6 +28,7 @@ from aigon.model.agent_types import AgentType
 from aigon.model.turns import Agent, Launch, ProgramExit, TurnReport, TurnRequest
 
 read_activity = read_blocks
+ACTIVITY_MARKS = (b'"assistant"', b'"is_error":true', b'"is_error": true')
 
 
 def read_output(exited: ProgramExit) -> TurnReport:
