@@ -30,6 +30,7 @@ SECTIONS = {
         "logs": ("logs", "Watch what an agent does, or see what it did."),
         "board": ("board", "See all features by stage, and who works on them."),
         "stats": ("stats", "See what all runs came to: proven, iterations, cost."),
+        "ui": ("ui", "See all of it in a browser, live, and steer it there."),
         "report": ("report", "Get a page on a feature: what is proven, at what cost."),
         "feature-validate": ("feature.validate", "Run checks and criteria once: no agent, no writes."),
         "spec-show": ("spec_show", "List a spec's criteria and how each is decided."),

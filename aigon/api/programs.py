@@ -1,4 +1,4 @@
-"""The processes that a project starts: a run that goes on by itself, and an assessment that is waited for."""
+"""The processes that a project starts: a run that goes on by itself, and commands that are waited for."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import secrets
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,41 +40,46 @@ class ValidationResult:
     document: Mapping[str, Any]
 
 
-def validate(root: Path, feature: str, options: Mapping[str, Any], timeout: float | None) -> ValidationResult:
-    """See `Project.validate`."""
-    process = start_piped(_command("feature-validate", feature, options), cwd=root, env=os.environ)
+def run_verb(
+    root: Path, verb: str, arguments: Sequence[str], options: Mapping[str, Any], timeout: float | None
+) -> Mapping[str, Any]:
+    """See `Project.run_verb`."""
+    process = start_piped(_command(verb, arguments, options), cwd=root, env=os.environ)
     collected = collect_output(process, timeout)
     if collected is None:
         signal_group(process.pid, signal.SIGTERM)
         collect_output(process, None)
-        raise environment(f"The assessment of feature {feature} took longer than {timeout:g} seconds", where=str(root))
+        raise environment(f"`aigon {verb}` took longer than {timeout:g} seconds", where=str(root))
     documents = list(_documents(collected[0]))
     if not documents:
         raise _unheard(process, collected[1])
     document = documents[-1]
+    if error := document.get("error"):
+        raise _error(error)
+    return document
+
+
+def validate(root: Path, feature: str, options: Mapping[str, Any], timeout: float | None) -> ValidationResult:
+    """See `Project.validate`."""
+    document = run_verb(root, "feature-validate", (feature,), options, timeout)
     if "outcome" not in document:
-        raise _error(document.get("error") or document)
+        raise _error(document)
     return ValidationResult(str(document["outcome"]), int(document["exit_code"]), document)
 
 
 def plan(root: Path, feature: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
     """See `Project.plan`."""
     wanted = {**(options if options.get("resume") else {"loop": True, **options}), "dry_run": True}
-    process = start_piped(_command("feature-implement", feature, wanted), cwd=root, env=os.environ)
-    words, errors = collect_output(process, None) or (b"", b"")
-    documents = list(_documents(words))
-    if not documents:
-        raise _unheard(process, errors)
-    if "error" in documents[-1]:
-        raise _error(documents[-1]["error"])
-    return documents[-1]
+    return run_verb(root, "feature-implement", (feature,), wanted, None)
 
 
 def start(root: Path, common_dir: Path, feature: str, options: Mapping[str, Any], wait: float) -> StartedRun:
     """See `Project.start`."""
     output = ensure_home(common_dir) / f"starting-{secrets.token_hex(6)}.ndjson"
     try:
-        argv = _command("feature-implement", feature, options if options.get("resume") else {"loop": True, **options})
+        argv = _command(
+            "feature-implement", (feature,), options if options.get("resume") else {"loop": True, **options}
+        )
         process = start_in_background(argv, cwd=root, env=os.environ, output=output)
         return _await_start(process, output, feature, time.monotonic() + wait)
     finally:
@@ -99,9 +104,9 @@ def _await_start(process: RunningProgram, output: Path, feature: str, deadline: 
         time.sleep(_POLL)
 
 
-def _command(verb: str, feature: str, options: Mapping[str, Any]) -> list[str]:
+def _command(verb: str, arguments: Sequence[str], options: Mapping[str, Any]) -> list[str]:
     words = [word for name, value in options.items() if value is not None for word in spell_option(name, value)]
-    return [sys.executable, "-P", "-m", "aigon", verb, *words, "--json", "--", feature]
+    return [sys.executable, "-P", "-m", "aigon", verb, *words, "--json", "--", *arguments]
 
 
 def _documents(data: bytes) -> Iterator[dict[str, Any]]:

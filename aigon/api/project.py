@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # each call imports what it needs: a board has to be quick
     from aigon.journal.events import Event
     from aigon.journal.statistics import Grouping, Statistics
     from aigon.model.activity import Step
+    from aigon.model.changes import FileDiff
     from aigon.process.running import Invocation
     from aigon.spec.writing import SettingValues
     from aigon.views.board_cards import Column
@@ -163,6 +164,16 @@ class Project:
 
         return programs.plan(self.root, feature, options)
 
+    def run_verb(self, verb: str, *arguments: str, timeout: float | None = None, **options: Any) -> "Mapping[str, Any]":
+        """Run a command of aigon in a process of its own, wait for it, and return the document that it prints.
+
+        As in `run_verb("approve", "42", "3", why="I saw it", yes=True)`. `timeout` is in seconds. Raises AigonError as
+        the command does, and with exit 7 if `timeout` passes.
+        """
+        from aigon.api import programs
+
+        return programs.run_verb(self.root, verb, arguments, options, timeout)
+
     def start(self, feature: str, *, wait: float = 60.0, **options: Any) -> "StartedRun":
         """Start `aigon feature-implement --loop` in a process of its own, and return once the run is on record.
 
@@ -256,6 +267,20 @@ class Project:
 
         with Checkout.open(self.root) as checkout, open_main_checkout(checkout) as (main, _):
             return ask_to_stop(main, feature, agents, "now" if now else "finish")
+
+    def diff(self, base: str, commit: str) -> "tuple[FileDiff, ...]":
+        """Return every file in which `commit` differs from `base`, with its lines, whatever attributes an agent set.
+
+        Raises AigonError (exit 7) if one of the two is gone.
+        """
+        import tempfile
+
+        from aigon.git.diff import diff_trees
+        from aigon.git.person import Checkout
+        from aigon.git.trusted import TrustedGit
+
+        with tempfile.TemporaryDirectory() as folder, Checkout.open(self.root) as checkout:
+            return diff_trees(TrustedGit(checkout, Path(folder)), base, commit, frozenset())
 
     def report(self, feature: str, form: Literal["html", "md"] = "html", output: Path | None = None) -> "Report":
         """Write the report on `feature` and return it with its facts; Markdown goes to no file without `output`.

@@ -9,7 +9,7 @@ from pathlib import Path
 from aigon.agents.activity import ActivityFile, name_activity_file, name_log
 from aigon.api.runs import RunInfo, is_running
 from aigon.errors import usage
-from aigon.journal.events import Event, IterationStarted, TurnEnded
+from aigon.journal.events import Event, IterationStarted, RunStarted, TurnEnded
 from aigon.journal.replay import tail_events
 from aigon.model.activity import Step
 from aigon.views.terminal.log import LogText
@@ -32,28 +32,40 @@ def watch_run(
     With `raw` the steps are the lines that the agents' programs printed. `root` is the main checkout, and new ones are
     looked for every `interval` seconds.
     """
-    starts: Counter[int] = Counter()
-    file: ActivityFile | None = None
 
     def is_live() -> bool:
         return not is_cancelled() and is_running(home, run.feature, run.label, run.journal)
+
+    for item in tail_run(root, run.journal, is_live, raw=raw):
+        if item is not None:
+            yield item
+        elif is_live():
+            time.sleep(interval)
+
+
+def tail_run(
+    root: Path, journal: Path, is_live: Callable[[], bool], *, raw: bool = False
+) -> Iterator[Event | Step | bytes | None]:
+    """Yield what `watch_run` yields, and None for each time that there is no more yet. It never waits."""
+    starts: Counter[int] = Counter()
+    file: ActivityFile | None = None
+    run_id = ""
 
     def read_new() -> Iterator[Step | bytes]:
         if file:
             yield from file.read_lines() if raw else file.read_new()
 
-    for event in tail_events(run.journal, is_live):
+    for event in tail_events(journal, is_live):
         if event is None or isinstance(event, TurnEnded | IterationStarted):  # a killed turn has no end of its own
             yield from read_new()
-        if isinstance(event, IterationStarted):
+        if isinstance(event, RunStarted):
+            run_id = event.run_id
+        elif isinstance(event, IterationStarted):
             starts[event.number] += 1
-            folder = root / ".aigon" / "runs" / run.run_id / f"{event.number:03}"
+            folder = root / ".aigon" / "runs" / run_id / f"{event.number:03}"
             log = name_log(folder, starts[event.number])
             file = ActivityFile(log if raw else name_activity_file(log), event.number)
-        if event is not None:
-            yield event
-        elif is_live():
-            time.sleep(interval)
+        yield event
     yield from read_new()
 
 

@@ -109,3 +109,14 @@ def confirm(question: str) -> bool:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     return click.confirm(question, err=True)
+
+
+def open_in_browser(address: str) -> str:
+    """Show a page to a person who can see it; return what became of that."""
+    import os
+    import webbrowser
+
+    screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform == "darwin"
+    if not (screen and sys.stdout.isatty()):
+        return "Not opened: there is no display or terminal here. Open it yourself"
+    return "Opened in a browser" if webbrowser.open(address) else "Not opened: no browser was found"

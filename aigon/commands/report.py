@@ -1,12 +1,10 @@
 """`aigon report`: one page on a feature."""
 
-import os
-import sys
 from pathlib import Path
 
 import click
 
-from aigon.commands.common import answer, here, json_option
+from aigon.commands.common import answer, here, json_option, open_in_browser
 from aigon.commands.completers import complete_features
 
 
@@ -38,17 +36,10 @@ def command(feature: str, form: str, output: Path | None, opened: bool, comment:
     name = str(made.file) if made.file else None
     answer({**made.facts, "file": name, **({} if name else {"text": made.text})}, name or made.text.rstrip(), as_json)
     if opened:
-        click.echo(_opened(made.file), err=True)
+        said = (
+            open_in_browser(made.file.as_uri())
+            if made.file
+            else "Not opened: it is in no file. Name one: --output FILE"
+        )
+        click.echo(said, err=True)
     return 0
-
-
-def _opened(file: Path | None) -> str:
-    """Show a file to a person who can see it; what became of that."""
-    import webbrowser
-
-    if file is None:
-        return "Not opened: it is in no file. Name one: --output FILE"
-    screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform == "darwin"
-    if not (screen and sys.stdout.isatty()):
-        return "Not opened: there is no display or terminal here. Open the file yourself"
-    return "Opened in a browser" if webbrowser.open(file.as_uri()) else "Not opened: no browser was found"

@@ -1,12 +1,11 @@
 """The page of a report: one file that loads nothing, runs nothing and can be read without either."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from jinja2 import Environment, StrictUndefined, Template
-from markupsafe import Markup, escape
+from jinja2 import Template
+from markupsafe import Markup
 
 from aigon.files.resources import find_resource
 from aigon.journal.account import FeatureAccount, WorkAccount, count_changed_lines, count_tests
@@ -15,7 +14,7 @@ from aigon.journal.spending import format_cost
 from aigon.model.changes import Concern, FileChange
 from aigon.model.failures import group_problems, has_failed, select_errors
 from aigon.text.amounts import format_count, format_duration, format_timestamp
-from aigon.text.quoting import clean, clip
+from aigon.views.markup import make_environment
 from aigon.views.report import words
 from aigon.views.report.charts import build_figures
 
@@ -25,9 +24,6 @@ _LONGEST_LINK = 400
 """Characters of a path that is linked."""
 _BAR = 80
 """Pixels of the bar of the largest change."""
-_READ = 20
-"""Times the limit that is read of a text before it is cleaned: what a terminal does not show must not use it up."""
-_CODE = re.compile(r"`([^`\n]+)`")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +62,7 @@ def render_page(account: FeatureAccount) -> str:
 
 @cache
 def _load_template() -> Template:
-    environment = Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, finalize=_show_text
-    )
-    environment.filters |= {"text": _show_text, "line": _show_line, "block": _show_block}
+    environment = make_environment()
     environment.globals |= {
         "style": Markup(find_resource("templates", "report", "page.css").read_text(encoding="utf-8")),
         "words": words,
@@ -88,27 +81,6 @@ def _load_template() -> Template:
     )  # fmt: skip
     environment.globals |= {function.__name__: function for function in shared}
     return environment.from_string(find_resource("templates", "report", "page.html").read_text(encoding="utf-8"))
-
-
-def _show_text(value: object, limit: int = 400) -> Markup:
-    """Return at most `limit` characters of text as HTML, without what a reader cannot see; markup as it is."""
-    if isinstance(value, Markup):
-        return value
-    return Markup("") if value is None else escape(clip(clean(str(value)[: limit * _READ]), limit))
-
-
-def _show_line(value: str, limit: int = 300) -> Markup:
-    """Return text on one line, in which what is in backticks is shown as code."""
-    parts = _CODE.split(clip(" ".join(clean(value[: limit * _READ]).split()), limit))
-    return Markup("").join(Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts))
-
-
-def _show_block(value: str, limit: int) -> Markup:
-    """Return text with its line breaks, in a block that scrolls. If it is cut, its end stays, which says most."""
-    whole = clean(value[-limit * _READ :]).strip("\n")
-    left_out = len(whole) - limit
-    cut = whole if left_out <= 0 else f"… {left_out:,} characters before this are left out\n{whole[-limit:]}"
-    return Markup('<pre tabindex="0">{}</pre>').format(cut)
 
 
 def _name_anchor(work: WorkAccount, part: str = "") -> str:

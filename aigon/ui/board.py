@@ -1,0 +1,119 @@
+"""The board as a page shows it: a status for each card, what waits for a person, and which verb each move is."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from aigon.ui.feed import Feed
+from aigon.ui.lane import Lane
+from aigon.views.board_cards import Card, CardLane, RunEnd
+
+STAGES: Mapping[str, str] = {
+    "inbox": "Inbox",
+    "backlog": "Backlog",
+    "in-progress": "In progress",
+    "in-evaluation": "In evaluation",
+    "done": "Done",
+    "paused": "Paused",
+    "cancelled": "Cancelled",
+}
+MOVES: Mapping[str, Mapping[str, str]] = {
+    "inbox": {"backlog": "prioritise", "in-progress": "setup", "cancelled": "cancel"},
+    "backlog": {"in-progress": "setup", "cancelled": "cancel"},
+    "in-progress": {"done": "merge", "cancelled": "cancel"},
+    "in-evaluation": {"done": "merge", "cancelled": "cancel"},
+    "done": {"backlog": "reopen"},
+    "cancelled": {"backlog": "reopen"},
+}
+"""The verb that takes a feature from a stage to another."""
+URGENT = ("needs_human", "problem", "broken_off", "refused", "unavailable", "stopped")
+"""Ends of a run that a person has to know of, the most urgent first."""
+
+
+@dataclass(frozen=True, slots=True)
+class CardView:
+    """A card and the runs on it that go on now. `status` is that of its run, or the most urgent one of several."""
+
+    card: Card
+    status: str
+    reason: str
+    lanes: tuple[Lane, ...]
+    moves: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """What a person types."""
+        return self.card.feature.name_for_people
+
+    @property
+    def passed(self) -> int:
+        """Criteria that passed at the last look, of the run that is furthest."""
+        return max([self.card.proven or 0, *(lane.scene.met for lane in self.lanes)])
+
+    @property
+    def total(self) -> int:
+        return max([self.card.total or self.card.boxes, *(lane.scene.total for lane in self.lanes)])
+
+    @property
+    def key(self) -> object:
+        """What decides whether it is shown anew."""
+        return (self.card, self.status, tuple((lane.label, lane.changes, lane.running) for lane in self.lanes))
+
+
+def build_views(feed: Feed) -> dict[str, list[CardView]]:
+    """Return the cards of every stage, the most urgent first."""
+    views = {column.stage: [_build_view(feed, card) for card in column.cards] for column in feed.list_columns()}
+    for stage, cards in views.items():
+        if stage not in ("done", "cancelled"):
+            cards.sort(key=lambda view: _rank(view.status))
+    return views
+
+
+def _build_view(feed: Feed, card: Card) -> CardView:
+    name = card.feature.name_for_people
+    lanes = [feed.find_lane(name, loop.label) for loop in card.working]
+    status, reason = _find_status(card)
+    moves = dict(MOVES.get(card.feature.stage, {}))
+    if card.working:
+        moves = {}
+    elif len(card.lanes) > 1:
+        moves.pop("done", None)  # which agent's work is merged is chosen on the feature's page
+    return CardView(card, status, reason, tuple(lane for lane in lanes if lane), moves)
+
+
+def _find_status(card: Card) -> tuple[str, str]:
+    if card.working:
+        return "running", ""
+    if card.feature.stage in ("done", "cancelled"):
+        return card.feature.stage, ""
+    if card.problem:
+        return "problem", card.problem
+    ends: Sequence[RunEnd] = [lane.ended for lane in card.lanes if lane.ended] or ([card.ended] if card.ended else [])
+    if any(end.status == "met" for end in ends):
+        return "met", ""
+    worst = min(ends, key=lambda end: _rank(end.status), default=None)
+    return (worst.status, worst.reason) if worst else ("not_started", "")
+
+
+def _rank(status: str) -> int:
+    order = (*URGENT[:2], "running", "met", *URGENT[2:])
+    return order.index(status) if status in order else len(order)
+
+
+def list_waiting(views: Mapping[str, Sequence[CardView]]) -> list[CardView]:
+    """Return what needs a person, the most urgent first."""
+    waiting = [view for view in _each(views) if view.status in URGENT]
+    return sorted(waiting, key=lambda view: URGENT.index(view.status))
+
+
+def list_of_status(views: Mapping[str, Sequence[CardView]], status: str) -> list[CardView]:
+    """Return the cards whose run has this status."""
+    return [view for view in _each(views) if view.status == status]
+
+
+def _each(views: Mapping[str, Sequence[CardView]]) -> Iterator[CardView]:
+    return (view for cards in views.values() for view in cards)
+
+
+def find_lane_status(lane: CardLane) -> str:
+    """Return the status of one agent of several."""
+    return "running" if lane.working else lane.ended.status if lane.ended else "not_started"

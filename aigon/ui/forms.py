@@ -1,0 +1,107 @@
+"""What the forms of the pages do: each runs a verb of aigon as a process of its own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from aigon.api import AigonError, Project
+from aigon.errors import Exit, usage
+from aigon.model.criteria import MAX_ITERATIONS
+
+if TYPE_CHECKING:
+    from aigon.config.models import Config
+
+Form = Mapping[str, str]
+PATIENCE = 600.0
+"""Seconds that a verb may take: a merge runs the proof anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A command of aigon. `says` is what happened, for people; `decides`: it takes a person at a terminal."""
+
+    command: str
+    says: str
+    decides: bool = False
+
+
+VERBS: Mapping[str, Verb] = {
+    "prioritise": Verb("feature-prioritise", "Feature {feature} is in the backlog."),
+    "setup": Verb("feature-setup", "Feature {feature} is in progress, on a branch of its own."),
+    "merge": Verb("feature-done", "Feature {feature} is merged.", decides=True),
+    "cancel": Verb("cancel", "Feature {feature} is put away. Its branches and records stay.", decides=True),
+    "reopen": Verb("reopen", "Feature {feature} is taken up again.", decides=True),
+    "stop": Verb("stop", "Asked feature {feature} to stop after its iteration."),
+    "stop-now": Verb("stop", "Asked feature {feature} to stop at once."),
+    "start": Verb("feature-implement", "The run of feature {feature} has started."),
+    "resume": Verb("feature-implement", "The run of feature {feature} goes on."),
+    "approve": Verb("approve", "Approved for feature {feature}: {what}.", decides=True),
+    "reject": Verb("reject", "Rejected for feature {feature}: {what}.", decides=True),
+    "compare": Verb("feature-eval", "The agents on feature {feature} are compared."),
+}
+
+
+def run_form(project: Project, name: str, form: Form, decides: bool) -> str:
+    """Run the verb of a form and return what happened. Raises AigonError as the command does."""
+    verb, feature, agent = VERBS[name], form.get("feature", ""), form.get("agent", "")
+    if verb.decides and not decides:
+        what = "This server decides nothing: nobody started it from a terminal"
+        raise AigonError(what, hint=f"aigon {verb.command} {feature}", code=Exit.NEEDS_HUMAN)
+    if not feature or feature.startswith("-"):
+        raise usage("The form names no feature", where=name)
+    if name in ("start", "resume"):
+        options = read_run_options(project, form, resume=name == "resume")
+        project.start(feature, **options)
+    else:
+        arguments, options = _read_arguments(name, form, agent)
+        project.run_verb(verb.command, feature, *arguments, timeout=PATIENCE, **options)
+    return verb.says.format(feature=feature, what=", ".join(form.get("what", "").split()))
+
+
+def _read_arguments(name: str, form: Form, agent: str) -> tuple[list[str], dict[str, Any]]:
+    if name in ("approve", "reject"):
+        return form.get("what", "").split(), {"why": form.get("why", ""), "agent": agent or None, "yes": True}
+    if name in ("stop", "stop-now"):
+        return [agent] if agent else [], {"now": True} if name == "stop-now" else {}
+    return [agent] if agent and name == "merge" else [], {}
+
+
+def read_run_options(project: Project, form: Form, *, resume: bool) -> dict[str, Any]:
+    """Return the options of a run as a form gives them. Raises AigonError (exit 2) without a limit on its cost."""
+    cost = _read_number(form, "max_cost", "The cost limit")
+    if cost is None and load_config(project).guards.max_cost is None:
+        raise usage(
+            "A run that is started here needs a limit on its cost",
+            where="Cost limit",
+            hint='Give an amount in US dollars, or set {"guards": {"maxCost": 5}} in .aigon/config.json',
+        )
+    agents = tuple(each for each in form.get("agents", form.get("agent", "")).replace(",", " ").split() if each)
+    iterations = _read_number(form, "max_iterations", "Max Iterations")
+    if iterations is not None and not (iterations == int(iterations) and 1 <= iterations <= MAX_ITERATIONS):
+        raise usage(f"Max Iterations is {iterations:g}", where="Max Iterations", hint=f"Give 1 to {MAX_ITERATIONS}")
+    options: dict[str, Any] = {"resume": True} if resume else {"worktree": form.get("worktree") == "on" or None}
+    return options | {
+        "agents": agents or None,
+        "max_cost": cost,
+        "max_iterations": None if iterations is None else int(iterations),
+    }
+
+
+def _read_number(form: Form, name: str, title: str) -> float | None:
+    text = form.get(name, "").strip().lstrip("$")
+    if not text:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise usage(f"{title} is {text[:40]!r}", where=title, hint="Give a number above zero")
+    return number
+
+
+def load_config(project: Project) -> "Config":
+    """Return the configuration of the project. Raises AigonError (exit 2) if it is malformed."""
+    from aigon.config.loading import load_configuration, open_work_tree
+
+    return load_configuration(open_work_tree(project.root))

@@ -1,0 +1,266 @@
+"""One run as pages show it: a fold of its journal and of what its agent does, in bounded memory."""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+from aigon.api.runs import is_running
+from aigon.api.watch import tail_run
+from aigon.errors import AigonError, explained
+from aigon.journal.account import count_changed_lines
+from aigon.journal.events import (
+    CheckFinished,
+    CriterionJudged,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    RolledBack,
+    RunStarted,
+    TurnEnded,
+)
+from aigon.journal.records import Records
+from aigon.model.activity import Step
+from aigon.model.checks import CheckStatus, Finding, TestCounts
+from aigon.model.criteria import Promise
+from aigon.model.failures import has_failed
+from aigon.model.outcomes import get_status
+from aigon.model.turns import CostStatus
+from aigon.text.quoting import clip, fold
+from aigon.views.terminal.lines import criterion_number
+from aigon.views.terminal.scene import Scene
+
+STEPS = 8
+"""Steps of the agent that stay in sight."""
+ROWS = 200
+"""Iterations that are kept: the newest."""
+FILES = 30
+"""Files of a turn that are named."""
+_GONE = (0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckCell:
+    """A check after one iteration."""
+
+    title: str
+    status: CheckStatus
+    summary: str
+    counts: TestCounts | None
+
+
+@dataclass(frozen=True, slots=True)
+class IterationRow:
+    """An iteration in short. `before` is the commit that it began at; `undone`: the branch went back."""
+
+    number: int
+    at: str
+    commit: str
+    before: str
+    proven: int
+    total: int
+    checks: dict[str, CheckCell]
+    failures: tuple[str, ...]
+    promises: tuple[Promise, ...] = ()
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+    agent: str = ""
+    model: str = ""
+    end: str = ""
+    said: str = ""
+    cost: float | None = None
+    cost_status: CostStatus = "unknown"
+    seconds: float = 0.0
+    undone: bool = False
+
+
+@dataclass(slots=True)
+class Lane:
+    """The newest run of a feature under one label; "" is the solo branch. `problem` says why it cannot be read.
+
+    `changes` counts what was taken in. `answers` are the findings on the commands of criteria, by number.
+    """
+
+    feature: str
+    label: str
+    records: Records
+    changes: int = 0
+    problem: str = ""
+    running: bool = False
+    started: RunStarted | None = None
+    scene: Scene = field(default_factory=lambda: Scene(""))
+    texts: dict[int, str] = field(default_factory=dict)
+    answers: dict[int, Finding] = field(default_factory=dict)
+    steps: deque[Step] = field(default_factory=lambda: deque(maxlen=STEPS))
+    touched: dict[str, None] = field(default_factory=dict)
+    rows: dict[int, IterationRow] = field(default_factory=dict)
+    last: IterationFinished | None = None
+    _items: Iterator[Event | Step | bytes | None] | None = None
+    _read: tuple[int, int, int] = _GONE
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self.label or (self.started.agent if self.started else "solo")
+
+    @property
+    def status(self) -> str:
+        """`running`, `broken_off`, `not_started`, or how the run ended."""
+        if self.running or not self.started:
+            return "running" if self.running else "not_started"
+        return get_status(self.scene.end.outcome) if self.scene.end else "broken_off"
+
+    @property
+    def commit(self) -> str:
+        """The commit of the last iteration that counts, else the one that the run began at."""
+        kept = [row.commit for row in self.rows.values() if row.commit and not row.undone]
+        return kept[-1] if kept else self.started.head if self.started else ""
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been running, or ran, since it was last started."""
+        last = self.scene.end.at if self.scene.end else self.last.at if self.last else ""
+        return max(0.0, _find_epoch(last) - self.scene.began) if last and self.scene.began else 0.0
+
+    def update(self, root: Path, home: Path) -> bool:
+        """Take in what has come, from the journal's beginning if it is another one or went on; whether anything has."""
+        now = _identify(self.records.journal)
+        if self._items is None and now == self._read and not self.running:
+            return False
+        before = self.changes, self.running, self.problem
+        self.running = is_running(home, self.feature, self.label, self.records.journal)
+        if self._items is None and now not in (self._read, _GONE):
+            self._begin(root, home)
+        if self._items is not None:
+            self._take_all()
+        self._read = now
+        self.running = self.running and self.scene.end is None  # its process may live on for a moment
+        if now == _GONE and self.started:
+            self.problem = "The journal of this run is gone from aigon's state directory."
+        return before != (self.changes, self.running, self.problem)
+
+    def _begin(self, root: Path, home: Path) -> None:
+        fresh = Lane(self.feature, self.label, self.records, self.changes + 1)
+        for name in ("changes", "problem", "started", "scene", "texts", "answers", "steps", "touched", "rows", "last"):
+            setattr(self, name, getattr(fresh, name))
+        journal = self.records.journal
+        self._items = tail_run(root, journal, lambda: is_running(home, self.feature, self.label, journal))
+
+    def _take_all(self) -> None:
+        try:
+            for item in self._items or ():
+                if item is None:
+                    return
+                self._take(item)
+        except AigonError as error:
+            self.problem = explained(error)
+        except OSError as error:
+            self.problem = f"The journal cannot be read: {error.strerror}"
+        self._items = None
+
+    def _take(self, item: Event | Step | bytes) -> None:
+        self.changes += 1
+        if isinstance(item, Step):
+            self.steps.append(item)
+            self.scene = replace(self.scene, heard=item.at)
+            if item.kind == "edits" and len(self.touched) < FILES:
+                self.touched[item.text] = None
+        elif not isinstance(item, bytes):
+            self._apply(item)
+
+    def _apply(self, event: Event) -> None:
+        self.scene = self.scene.apply(event, _find_epoch(event.at))
+        match event:
+            case RunStarted():
+                self.started, self.scene = event, replace(self.scene, end=None)
+            case IterationStarted():
+                self.touched.clear()
+                self.steps.clear()
+            case CriterionJudged():
+                self.texts[event.verdict.criterion] = event.text
+            case CheckFinished() if (number := criterion_number(event.finding.check)) is not None:
+                self.answers[number] = event.finding
+            case TurnEnded():
+                self._end_turn(event)
+            case IterationFinished():
+                self._finish(event)
+            case RolledBack():
+                for row in [each for each in self.rows.values() if each.number > event.number]:
+                    self.rows[row.number] = replace(row, undone=True)
+
+    def _end_turn(self, event: TurnEnded) -> None:
+        turn = event.turn
+        row = IterationRow(
+            turn.number, event.at, "", self.commit, 0, 0, {}, (),
+            agent=turn.agent, model=turn.model, end=turn.end, said=clip(turn.said, 4000),
+            cost=turn.cost, cost_status=turn.cost_status, seconds=turn.duration,
+        )  # fmt: skip
+        self._keep(row)
+
+    def _finish(self, event: IterationFinished) -> None:
+        self.last = event
+        known = self.rows.get(event.number)
+        if known is None:
+            known = IterationRow(event.number, event.at, "", self.commit, 0, 0, {}, ())
+        added, removed = count_changed_lines(event.changes)
+        self._keep(
+            replace(
+                known,
+                at=event.at,
+                commit=event.checkpoint or known.commit,
+                proven=sum(verdict.status == "met" for verdict in event.verdicts),
+                total=len(event.verdicts),
+                checks={
+                    each.check: CheckCell(each.title, each.status, fold(each.summary, 120), each.counts)
+                    for each in event.findings
+                    if criterion_number(each.check) is None
+                },
+                failures=tuple(_list_failures(event)),
+                promises=event.promises,
+                files=len(event.changes),
+                added=added,
+                removed=removed,
+            )
+        )
+
+    def _keep(self, row: IterationRow) -> None:
+        self.rows[row.number] = row
+        while len(self.rows) > ROWS:
+            self.rows.pop(next(iter(self.rows)))
+
+
+def _list_failures(event: IterationFinished) -> Iterator[str]:
+    """Yield the first words of what failed, a line each."""
+    for finding in event.findings:
+        if has_failed(finding):
+            yield fold(f"{finding.title}: {finding.summary or finding.status}", 200)
+            for problem in finding.problems[:3]:
+                place = f"{problem.file}:{problem.line} " if problem.file else ""
+                yield fold(f"{place}{problem.message}", 240)
+
+
+def list_lanes(home: Path | None) -> Iterator[Lane]:
+    """Yield a lane for every feature and label of which there are records, nothing of it read yet."""
+    for folder in sorted(home.glob("features/*/")) if home else ():
+        records = Records(folder)
+        candidate = records.candidate()
+        feature, label = (candidate.feature, candidate.label) if candidate else (folder.name, "")
+        yield Lane(feature, label, records)
+
+
+def _identify(file: Path) -> tuple[int, int, int]:
+    """Return what differs once a file was replaced or written to; zeros if there is none."""
+    try:
+        about = file.stat()
+    except OSError:
+        return _GONE
+    return about.st_ino, about.st_size, about.st_mtime_ns
+
+
+def _find_epoch(at: str) -> float:
+    try:
+        return datetime.fromisoformat(at).timestamp()
+    except ValueError:
+        return 0.0
