@@ -22,12 +22,13 @@ SECTIONS = {
     "Work": {
         "feature-implement": ("feature.implement", "Have an agent build a feature until it is proven."),
         "arena": ("arena", "Have several agents build it side by side."),
-        "run": ("run.group", "Work through tasks: done, skip, enqueue, ..."),
+        "run": ("run.group", "Work through tasks: convert, done, skip, ..."),
         "stop": ("stop", "Stop a running loop after its iteration."),
     },
     "Look": {
         "feature-status": ("feature.status", "See where each feature stands."),
         "logs": ("logs", "Watch what an agent does, or see what it did."),
+        "tasks": ("tasks", "See a feature's criteria as tasks."),
         "board": ("board", "See all features by stage, and who works on them."),
         "stats": ("stats", "See what all runs came to: proven, iterations, cost."),
         "ui": ("ui", "See all of it in a browser, live, and steer it there."),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # each call imports what it needs: a board has to be quick
     from aigon.job.spec_locations import SpecLocation
     from aigon.journal.events import Event
     from aigon.journal.statistics import Grouping, Statistics
+    from aigon.journal.tasks import Tasks
     from aigon.model.activity import Step
     from aigon.model.changes import FileDiff
     from aigon.process.running import Invocation
@@ -144,6 +145,19 @@ class Project:
             )
             for each in wanted
         )
+
+    def tasks(self, feature: str, agent: str | None = None) -> "Tasks":
+        """Return the criteria of `feature` as tasks, as the last run, or that of `agent`, left them.
+
+        Raises AigonError: exit 2 for an unknown feature, one that has not run, or several agents; exit 7 for a damaged
+        journal.
+        """
+        from aigon.api.runs import find_records
+        from aigon.job.spec_locations import locate_spec
+        from aigon.journal.snapshot import read_tasks
+
+        name = locate_spec(self.root, self.common_dir, feature).feature.name_for_people
+        return read_tasks(find_records(find_home(self.common_dir), name, agent))
 
     def validate(self, feature: str, *, timeout: float | None = None, **options: Any) -> "ValidationResult":
         """Assess the files as they are with `aigon feature-validate` in a process of its own, and wait for it.

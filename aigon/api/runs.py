@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from aigon.errors import AigonError
+from aigon.errors import AigonError, usage
 from aigon.files.locks import is_locked
 from aigon.journal.events import Event, RunFinished, RunStarted
-from aigon.journal.records import Records
+from aigon.journal.records import Records, candidate_records, find_candidates, locate_records
 from aigon.journal.replay import follow_events, iterate_events
 from aigon.journal.state import State
 from aigon.model.outcomes import get_status
@@ -86,6 +86,22 @@ def _summarise_run(home: Path, journal: Path) -> RunInfo | None:
         unknown_costs=state.spend.unknown,
         journal=journal,
     )
+
+
+def find_records(home: Path | None, name: str, agent: str | None) -> Records:
+    """Return the records of a feature with a run of `agent`, or the only ones. Raises AigonError (exit 2)."""
+    known = [(each.label, each.agent, candidate_records(home, each)) for each in find_candidates(home, name) if home]
+    known += [("", "", locate_records(home, name))] if home else []
+    ran = [(label, who, records) for label, who, records in known if records.begun()]
+    chosen = [records for label, who, records in ran if agent in (None, label, who)]
+    listed = ", ".join(label or "this checkout" for label, _, _ in ran)
+    if not ran:
+        raise usage(f"Feature {name} has not run", hint=f"aigon feature-implement {name} --loop")
+    if not chosen:
+        raise usage(f"{agent} has not worked on feature {name}", where="--agent", hint=f"There: {listed}")
+    if len(chosen) > 1:
+        raise usage(f"Several agents work on feature {name}: {listed}", hint="Name one with --agent")
+    return chosen[0]
 
 
 def is_running(home: Path, feature: str, label: str, journal: Path) -> bool:

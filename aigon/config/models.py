@@ -206,6 +206,28 @@ class ArenaConfig(Section):
     check_slots: int | None = Field(default=None, ge=1)
 
 
+class KindConfig(Section):
+    """The limits of a kind of task, over all runs or within a time, and the annotation that shows success."""
+
+    iterations: int = Field(default=5, ge=1, le=MAX_ITERATIONS)
+    per: Duration | Literal["task"] = "task"
+    success: Literal["verify", "prints", "metric", "seconds", "check", "checklist"] | None = None
+
+
+class TasksConfig(Section):
+    """Whom to tell of each change of a task."""
+
+    command: list[str] | str = Field(default_factory=list)
+    timeout: Duration = 30.0
+    pass_: PassedVariables = Field(default_factory=list)
+
+
+class ViewsConfig(Section):
+    """Files for people and other tools that a run writes only if they are wanted."""
+
+    toon: bool = False
+
+
 class EvaluationConfig(Section):
     """How the candidates of an arena are compared."""
 
@@ -250,3 +272,6 @@ class Config(Section):
     worktree: WorktreeConfig = WorktreeConfig()
     arena: ArenaConfig = ArenaConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
+    kinds: dict[str, KindConfig] = Field(default_factory=dict)
+    tasks: TasksConfig = TasksConfig()
+    views: ViewsConfig = ViewsConfig()

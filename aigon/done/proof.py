@@ -94,7 +94,7 @@ def find_shortcomings(subject: ProofSubject, observers: Sequence[Observer]) -> t
     prepared = prepare(subject.place, options, with_agent=False, feature=subject.feature, main=subject.main)
     orphans.adopt_orphans()
     with _scratch(subject.chosen.home) as folder, Stop(patient=False).handling() as stop:
-        world, job, snapshot = _open_world(subject, prepared, options, folder, stop)
+        world, job, snapshot = _open_world(subject, prepared, folder, stop)
         try:
             require_tools(job.checks)
             look = assess_once(job, world, snapshot, Recorder((), observers))
@@ -126,9 +126,7 @@ def clear_scratch(home: Path) -> None:
     clean_room.remove_room(home / SCRATCH)
 
 
-def _open_world(
-    subject: ProofSubject, prepared: Prepared, options: Options, folder: Path, stop: Stop
-) -> tuple[World, Job, Snapshot]:
+def _open_world(subject: ProofSubject, prepared: Prepared, folder: Path, stop: Stop) -> tuple[World, Job, Snapshot]:
     """Open a world whose git objects go into a temporary folder, with the record of what decides the feature."""
     place, chosen, base = subject.place, subject.chosen, subject.base
     world = make_world(
@@ -143,7 +141,7 @@ def _open_world(
     )
     workspace = world.workspace
     mode = chosen.candidate.mode if chosen.candidate else "solo"
-    job = build_job(prepared, options, base, label=chosen.label, mode=mode)
+    job = build_job(prepared, base, label=chosen.label, mode=mode)
     record = load_record(subject, workspace, job)
     frozen.save(folder / "frozen.json", record)
     job = replace(job, decisions=chosen.records.decisions(), checks=select_checks(subject, record, job))

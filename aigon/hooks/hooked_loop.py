@@ -5,7 +5,7 @@ and adds an event for each. Nothing else runs between two events.
 """
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from time import monotonic
 
@@ -25,6 +25,7 @@ from aigon.hooks.hook import (
     run_hook,
 )
 from aigon.hooks.notifications import describe_notify_problems
+from aigon.hooks.tasks import TASKS_POINT, list_changes, make_teller, tell_changes
 from aigon.job.job import Job
 from aigon.job.world import World
 from aigon.journal.events import (
@@ -38,6 +39,7 @@ from aigon.journal.events import (
     TurnEnded,
 )
 from aigon.journal.state import State
+from aigon.journal.tasks import Tasks
 from aigon.loop.loop import Loop
 from aigon.model.outcomes import Refused
 
@@ -50,7 +52,8 @@ Steps = Generator[Event, State, State]
 class HookedRun:
     """What passed by: `begun` is the last iteration that began, `assessed` says that its assessment was complete.
 
-    `withheld`: a hook vetoed the turn. `limit`: when final hooks have to be over, in monotonic seconds.
+    `withheld`: a hook vetoed the turn. `limit`: when final hooks have to be over, in monotonic seconds. `told` are the
+    tasks that `tasks.command` knows of.
     """
 
     hooks: Sequence[Hook]
@@ -60,28 +63,41 @@ class HookedRun:
     assessed: bool = False
     withheld: bool = False
     limit: float | None = None
+    told: Tasks = field(default_factory=Tasks)
 
 
-def add_hooks(loop: Loop, config: Config, job: Job, world: World, state: State) -> Loop:
-    """Return `loop` with the project's hooks around it, or `loop` itself if there are none."""
+def add_hooks(loop: Loop, config: Config, job: Job, world: World, state: State, past: State) -> Loop:
+    """Return `loop` with the project's hooks around it, or `loop` itself if there are none.
+
+    `past` is the state before this invocation.
+    """
     context = make_hook_context(config, job, world)
     hooks = list_hooks(config.hooks, context.root, context.kept, world.agent_env)
     problems = describe_hook_problems(config.hooks, hooks, context.kept)
-    return wrap_loop(loop, hooks, context, state, (*problems, *describe_notify_problems(config.notify, context)))
+    warnings = (*problems, *describe_notify_problems(config.notify, context))
+    teller = make_teller(config, context)
+    return wrap_loop(loop, (*hooks, *teller), context, state, warnings, past.tasks)
 
 
 def wrap_loop(
-    loop: Loop, hooks: Sequence[Hook], context: HookContext, state: State, warnings: Sequence[str] = ()
+    loop: Loop,
+    hooks: Sequence[Hook],
+    context: HookContext,
+    state: State,
+    warnings: Sequence[str] = (),
+    told: Tasks | None = None,
 ) -> Loop:
     """Return `loop` with `hooks`, and `warnings` for people at its start; without both it is `loop` itself."""
     number = state.iteration if state.turn_ended else state.finished
-    return _wrap(loop, HookedRun(hooks, context, number), state, warnings) if hooks or warnings else loop
+    run = HookedRun(hooks, context, number, told=told or Tasks())
+    return _wrap(loop, run, state, warnings) if hooks or warnings else loop
 
 
 def _wrap(loop: Loop, run: HookedRun, state: State, warnings: Sequence[str]) -> Loop:
     try:
         for text in warnings:
             state = yield Notice(World.now(), text, "warning")
+        state = yield from _tell(run, state.tasks, state)
         if state.started:
             state = yield from _run_points(run, ("before_loop", "before_checks"), state.started, state)
         event = next(loop)
@@ -89,6 +105,7 @@ def _wrap(loop: Loop, run: HookedRun, state: State, warnings: Sequence[str]) -> 
             state = yield from _run_before(run, event, state)
             if not _withhold(run, event):
                 state = yield event
+                state = yield from _tell(run, state.tasks, state)
                 state = yield from _run_after(run, event, state)
             event = loop.send(state)
     except StopIteration as end:
@@ -117,7 +134,8 @@ def _run_before(run: HookedRun, event: Event, state: State) -> Steps:
         case IterationFinished() if not run.assessed:
             run.number = event.number
             state = yield from _run_points(run, ("after_checks",), event, state)
-        case RunFinished():
+        case RunFinished():  # nothing may follow the end of a run
+            state = yield from _tell(run, state.tasks.apply(event), state)
             points = FINAL_POINTS if event.status == "needs_human" else FINAL_POINTS[1:]
             state = yield from _run_points(run, points, event, state)
     return state
@@ -146,6 +164,15 @@ def _run_after(run: HookedRun, event: Event, state: State) -> Steps:
             run.assessed = False
             if event.number and event.checkpoint:
                 state = yield from _run_points(run, ("after_iteration",), event, state)
+    return state
+
+
+def _tell(run: HookedRun, tasks: Tasks, state: State) -> Steps:
+    """Tell `tasks.command` of what changed, if there is one; its failure is a notice."""
+    changes, run.told = list_changes(run.told, tasks), tasks
+    for hook in run.hooks if changes else ():
+        if hook.point == TASKS_POINT and (problem := tell_changes(hook, run.context, changes, run.number)):
+            state = yield Notice(World.now(), problem, "warning")
     return state
 
 

@@ -14,8 +14,9 @@ if TYPE_CHECKING:  # the help of a verb needs the options, and not what reads th
     from aigon.journal.events import RecordedStep
     from aigon.model.criteria import Spec
 
-Source = Literal["environment", "run"]
-"""What gives an option its value if no flag does: a variable, or the run that is resumed."""
+Source = Literal["environment", "run", "spec", "mode", "kind"]
+"""What gives an option its value if no flag does: a variable, the run that is resumed, or the spec, for itself or by
+its mode or kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ class Limits:
     """When a run stops. Counts per invocation; seconds; bytes; US dollars. 0 turns `repeated_error` and `stall` off.
 
     With `by_history` a run also stops before a turn if too little is left for one like those of this run so far.
+    `all_used` is said when the iterations are used up, if the kind of task counts them over runs.
     """
 
     iterations: int = 5
@@ -104,6 +106,7 @@ class Limits:
     single: bool = False
     ladder: "tuple[AgentStep, ...]" = ()
     allow_unknown_cost: bool = False
+    all_used: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,15 @@ class Choices:
     on_partial: Literal["keep", "rollback", "ask"] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedTask:
+    """A criterion as a task: its text, and what decides it."""
+
+    criterion: int
+    subject: str
+    description: str
+
+
 HookStatus = Literal["ok", "failed", "timed_out", "not_started"]
 
 
@@ -68,8 +77,8 @@ class RunStarted:
     Earlier runs of the feature spent `spent_before` US dollars; `unknown_before` turns did not report their cost.
     Commits between `since` and `head` may be an agent's, from a turn that was broken off or not yet judged.
     Iteration numbers continue after `earlier_iterations`. `kind` is that of the spec, `profile` names that of the
-    checks. Journals of older versions lack both, and `choices`. `requests` are those of an agent whose turn was broken
-    off.
+    checks. Journals of older versions lack both, `choices` and `tasks`. `requests` are those of an agent whose turn was
+    broken off.
     """
 
     at: str
@@ -99,6 +108,7 @@ class RunStarted:
     kind: str = ""
     profile: str = ""
     requests: tuple[AgentRequest, ...] = ()
+    tasks: tuple[RecordedTask, ...] = ()
     event: Literal["run_started"] = "run_started"
 
 
@@ -148,7 +158,8 @@ class JudgeAsked:
 class IterationStarted:
     """An agent turn is about to begin: from here on it may have been paid for.
 
-    The same number comes again if the turn was rate-limited and is repeated.
+    The same number comes again if the turn was rate-limited and is repeated. `tasks` are the first open criteria that
+    its prompt names.
     """
 
     at: str
@@ -159,6 +170,7 @@ class IterationStarted:
     rungs: int
     prompt_chars: int
     effort: str = ""
+    tasks: tuple[int, ...] = ()
     event: Literal["iteration_started"] = "iteration_started"
 
 

@@ -20,6 +20,7 @@ from aigon.journal.events import (
     TurnEnded,
 )
 from aigon.journal.spending import Paid, Spend
+from aigon.journal.tasks import Tasks
 from aigon.model.outcomes import Outcome, Refused
 from aigon.model.requests import Requests
 from aigon.model.resources import PeakUses, update_peak_uses
@@ -39,7 +40,7 @@ class State:
     report its cost, `earlier` is what runs before this one spent. `looks` are the assessments of the commits that the
     branch can go back to, by iteration, none from before a person's commit. Iterations up to `undone` are not in the
     branch any more, or are of an earlier run. `lost`: a part of the journal is unreadable; `regained` are commits that
-    the rest of it names. `requests` are those of agents that are in force.
+    the rest of it names. `requests` are those of agents that are in force, `tasks` the criteria as work to do.
     """
 
     started: RunStarted | None = None
@@ -82,16 +83,20 @@ class State:
     lost: bool = False
     regained: tuple[str, ...] = ()
     requests: Requests = field(default_factory=Requests)
+    tasks: Tasks = field(default_factory=Tasks)
 
     def apply(self, event: Event) -> "State":
         """Return the state after `event`."""
-        after, tried = self._after(event), self.tried.apply(event)
+        after, tried, tasks = self._after(event), self.tried.apply(event), self.tasks.apply(event)
+        if isinstance(event, RolledBack) and after.last:
+            tasks = tasks.assess(after.last)
         if isinstance(event, IterationFinished):
             after = replace(after, looks=self._add_look(event, after.checkpoint))
         if isinstance(event, IterationFinished | TurnEnded) and event.took:
             number = event.turn.number if isinstance(event, TurnEnded) else event.number
             after = replace(after, greed=update_peak_uses(self.greed, event.took, number))
-        return after if tried is self.tried else replace(after, tried=tried)
+        same = tried is self.tried and tasks is self.tasks
+        return after if same else replace(after, tried=tried, tasks=tasks)
 
     def _add_look(self, event: IterationFinished, commit: str) -> Mapping[int, IterationFinished]:
         """Add the assessment of a commit.

@@ -173,6 +173,7 @@ class StateFileSink:
             "waiting": {"agent": waits.agent, "reason": waits.reason, "until": waits.until} if waits else None,
             "best": self._describe_best(state),
             "rolled_back": _encode_rollback(state),
+            "tasks": state.tasks.count(),
         }
 
     def _describe_best(self, state: State) -> dict[str, object] | None:

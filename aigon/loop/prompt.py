@@ -11,8 +11,10 @@ from aigon.job.job import Job
 from aigon.job.world import World
 from aigon.journal.memory import render_memory, render_setbacks
 from aigon.journal.state import State
+from aigon.journal.tasks import MOST_IN_PROGRESS
 from aigon.model.checks import Check
-from aigon.model.criteria import VERDICT_WORDS, Criterion, Verdict, find_bound_checks
+from aigon.model.criteria import VERDICT_WORDS, Criterion, Verdict, find_bound_checks, narrow_to_stage
+from aigon.spec.document import leave_out_criteria
 from aigon.spec.expectation import DECISION_RULES, read_expectation
 from aigon.text.quoting import code_block, code_span, fold
 
@@ -56,6 +58,17 @@ def _render_skips(state: State) -> str:
     return "\n".join(["## Left to a person", "", what, "", *lines]) if lines else ""
 
 
+def list_first_criteria(job: Job, state: State) -> tuple[int, ...]:
+    """Return the first open criteria of the current stage: what the agent of the next turn is taken to work on.
+
+    Those that were left to a person come last.
+    """
+    verdicts = state.last.verdicts if state.last else ()
+    passed = {verdict.criterion for verdict in verdicts if verdict.status == "met"}
+    stage = [c.number for c in narrow_to_stage(job.spec, verdicts)[0].criteria if c.number not in passed]
+    return tuple(sorted(stage, key=lambda number: number in state.requests.skips)[:MOST_IN_PROGRESS])
+
+
 def find_last_number(job: Job, state: State, number: int) -> int:
     """Return the number of the last iteration that this invocation may reach; `number` is that of the next one."""
     return number - 1 - state.used + job.limits.iterations
@@ -78,23 +91,27 @@ def fill_template(
     of the last assessment; `approach` and `memory` are sections about earlier turns. Raises a usage error that names an
     unknown placeholder.
     """
+    spec, phrase = narrow_to_stage(job.spec, verdicts)
+    stages = {stage.promise for stage in spec.settings.stages}
+    final = tuple(phrase for phrase in job.promises if phrase not in stages)
+    whole = spec.raw if spec == job.spec else leave_out_criteria(job.spec, {c.number for c in spec.criteria})
     skipped, judge = job.demand.skip_validation, job.judge.backend if job.judge else "none"
     results = {v.criterion: VERDICT_WORDS[v.status] for v in verdicts}
     criteria = [
         f"{c.number}. [{results.get(c.number, 'not assessed')}] {fold(c.text, 1000)}\n"
         f"   decided by: {describe_decision(c, () if skipped else job.checks, judge)}"
-        for c in job.spec.criteria
+        for c in spec.criteria
     ]
     values = {
         "NUMBER": str(number),
         "LIMIT": str(limit),
-        "SPEC": code_block(job.spec.raw.decode("utf-8", "replace"), "markdown"),
+        "SPEC": code_block(whole.decode("utf-8", "replace"), "markdown"),
         "SPEC_PATH": code_span(job.spec_path, 1000),
         "CRITERIA": code_block("\n".join(criteria)),
         "CHECKS": _list_checks(job.checks, skipped=skipped),
         "APPROACH": approach.strip(),
         "MEMORY": memory.strip(),
-        "PROMISE": _render_completion(job.promises, limit),
+        "PROMISE": _render_completion((phrase,) if phrase else final, limit, stage=bool(phrase)),
         "DIGEST": f"## What the last assessment found\n\n{digest.strip()}" if digest.strip() else "",
         "LOGS": f"The whole output of the last assessment is in {code_span(logs, 1000)}."
         if logs and logs not in digest
@@ -103,11 +120,12 @@ def fill_template(
     return _replace_placeholders(job.template, values).rstrip("\n") + "\n"
 
 
-def _render_completion(phrases: Sequence[str], limit: int) -> str:
+def _render_completion(phrases: Sequence[str], limit: int, *, stage: bool) -> str:
     """Return how an agent says that it is done. Executors parse these lines: their wording is a contract."""
     lines = ["IMPORTANT COMPLETION CRITERIA:", f"- Maximum iterations allowed: {limit}"]
+    whole = len(phrases) == 1 and not stage
     for phrase in phrases:
-        reached = "you have seen every criterion hold" if len(phrases) == 1 else f"the stage {phrase} is reached"
+        reached = "you have seen every criterion hold" if whole else f"the stage {phrase} is reached"
         lines.append(f"- When {reached}, and only then, output exactly: <promise>{phrase}</promise>")
     if phrases:
         lines.append("- That is a claim: aigon runs everything again either way, and records it as kept or broken.")

@@ -15,7 +15,7 @@ from aigon.loop.commit_message import Built, render_iteration_message
 from aigon.loop.feedback import render_feedback
 from aigon.loop.guards.availability import AWAY
 from aigon.loop.iteration_log import render_entry, render_header
-from aigon.model.criteria import find_promises, judge_promises
+from aigon.model.criteria import find_promises, judge_promises, narrow_to_stage
 from aigon.model.outcomes import Met, Outcome
 from aigon.model.requests import judge_claims
 from aigon.secrets.redaction import redact_value
@@ -49,7 +49,10 @@ def draft_iteration(job: Job, world: World, snapshot: Snapshot, look: Assessment
         content=look.content,
         concerns=look.concerns,
         tree=snapshot.known,
-        promises=(*judge_promises(promises, look.findings, look.verdicts, forgiven), *claims),
+        promises=(
+            *judge_promises(promises, look.findings, look.verdicts, forgiven, job.spec.settings.stages),
+            *claims,
+        ),
         took=world.meter.taken(),
         passed_at_base=look.passed_at_base,
         adds_nothing=look.adds_nothing,
@@ -57,7 +60,7 @@ def draft_iteration(job: Job, world: World, snapshot: Snapshot, look: Assessment
     )
     wants_all = job.steps[find_next_step(state.apply(draft), job.steps)].full
     feedback = render_feedback(
-        job.spec,
+        narrow_to_stage(job.spec, draft.verdicts)[0],
         draft,
         last=state.last,
         base=state.base,

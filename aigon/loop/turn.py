@@ -25,7 +25,7 @@ from aigon.journal.state import State
 from aigon.loop.decide import is_turn_barred
 from aigon.loop.guards.availability import AWAY
 from aigon.loop.mailbox import NAME, read_mailbox
-from aigon.loop.prompt import find_last_number, render_prompt
+from aigon.loop.prompt import find_last_number, list_first_criteria, render_prompt
 from aigon.model.turns import Agent, TurnRequest
 from aigon.process import run
 from aigon.process.stop import wait_until
@@ -115,6 +115,7 @@ def _run_turn(job: Job, world: World, state: State, chosen: ChosenStep) -> Gener
         rungs,
         prompt_chars=request.prompt_chars,
         effort=agent.effort,
+        tasks=list_first_criteria(job, state),
     )
     world.before_turn()
     log = choose_log(folder)

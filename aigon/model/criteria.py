@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from aigon.errors import usage
 from aigon.model.checks import ROLES, Finding, Role
 from aigon.text.amounts import list_criteria
 
-CriterionKind = Literal["verify", "prints", "metric", "seconds", "check", "judge", "human"]
-COMMAND_KINDS: tuple[CriterionKind, ...] = ("verify", "prints", "metric", "seconds")
+CriterionKind = Literal["verify", "prints", "metric", "seconds", "checklist", "check", "judge", "human"]
+COMMAND_KINDS: tuple[CriterionKind, ...] = ("verify", "prints", "metric", "seconds", "checklist")
 """The kinds that a command decides."""
 VerdictStatus = Literal["met", "unmet", "unclear"]
 WAIVED = "waived"
@@ -146,6 +146,27 @@ def parse_promises(given: Sequence[str]) -> tuple[str, ...]:
     return found or (DEFAULT_PROMISE,)
 
 
+def list_promises(given: Sequence[str], spec: Spec) -> tuple[str, ...]:
+    """Return the phrases that a run listens for: those of `given`, or the default, and those of the spec's stages."""
+    stages = (stage.promise for stage in spec.settings.stages if stage.promise)
+    return tuple(dict.fromkeys((*parse_promises(given), *stages)))
+
+
+def narrow_to_stage(spec: Spec, verdicts: Iterable[Verdict]) -> tuple[Spec, str]:
+    """Return the spec with only the criteria of the current stage, and the stage's phrase, "" for none.
+
+    That is the first stage with a criterion that has not passed, whatever an agent claimed; criteria in no stage are
+    the last. Without stages, and once everything has passed, it is the spec itself.
+    """
+    passed = {verdict.criterion for verdict in verdicts if verdict.status == "met"}
+    staged = {number for stage in spec.settings.stages for number in stage.criteria}
+    rest = SpecStage(tuple(c.number for c in spec.criteria if c.number not in staged))
+    for stage in (*spec.settings.stages, rest) if staged else ():
+        if not passed.issuperset(stage.criteria):
+            return replace(spec, criteria=tuple(c for c in spec.criteria if c.number in stage.criteria)), stage.promise
+    return spec, ""
+
+
 def find_promises(said: str, phrases: Sequence[str]) -> tuple[str, ...]:
     """Return those of `phrases` that `said` has between the tags, exactly and in the same case."""
     found = {" ".join(text.split()) for text in _PROMISE.findall(said)}
@@ -153,13 +174,30 @@ def find_promises(said: str, phrases: Sequence[str]) -> tuple[str, ...]:
 
 
 def judge_promises(
-    phrases: Iterable[str], findings: Sequence[Finding], verdicts: Sequence[Verdict], forgiven: Collection[str] = ()
+    phrases: Iterable[str],
+    findings: Sequence[Finding],
+    verdicts: Sequence[Verdict],
+    forgiven: Collection[str] = (),
+    stages: Sequence[SpecStage] = (),
 ) -> tuple[Promise, ...]:
-    """Judge a phrase that names roles (`TESTS_PASS`) by the checks of these roles, any other by everything.
+    """Judge the phrase of a stage by its criteria, one that names roles (`TESTS_PASS`) by their checks, any other by
+    everything.
 
     Checks that are `forgiven`, by name, may fail if everything is meant, as they may for the run itself.
     """
-    return tuple(_judge_promise(phrase, findings, verdicts, forgiven) for phrase in phrases)
+    own = {stage.promise: stage.criteria for stage in stages}
+    staged = {phrase: [v for v in verdicts if v.criterion in numbers] for phrase, numbers in own.items()}
+    return tuple(
+        _judge_stage(phrase, staged[phrase])
+        if phrase in staged
+        else _judge_promise(phrase, findings, verdicts, forgiven)
+        for phrase in phrases
+    )
+
+
+def _judge_stage(phrase: str, verdicts: Sequence[Verdict]) -> Promise:
+    remaining = [verdict.criterion for verdict in verdicts if verdict.status != "met"]
+    return Promise(phrase, not remaining, f"not passed: {list_criteria(remaining)}" if remaining else "")
 
 
 def _judge_promise(

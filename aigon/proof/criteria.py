@@ -14,6 +14,7 @@ from aigon.job.results import Result
 from aigon.journal.decisions import decision_verdict, find_decision
 from aigon.model.checks import Check, Finding
 from aigon.model.criteria import COMMAND_KINDS, Criterion, Verdict, VerdictStatus, find_bound_checks
+from aigon.spec.criteria import list_boxes
 from aigon.spec.expectation import DECISION_RULES, Expectation, read_expectation
 from aigon.text.fingerprints import strip_escapes
 from aigon.text.quoting import clip
@@ -35,6 +36,8 @@ _COMPARE: Mapping[str, Callable[[Decimal, Decimal], bool]] = {
 _RUN = re.compile(r"[\w.,/+\-\u2010-\u2015\u2212]+")
 """What belongs together: letters, digits and what may join numbers, typographic dashes and minus included."""
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+LARGEST_CHECKLIST = 64 * 1024
+"""Bytes of a checklist: less than what is kept of any output."""
 LONGEST_LINE = 4000
 """Bytes of the end of the output that are read; of a line as long as that nobody knows where it began."""
 
@@ -151,6 +154,20 @@ def _compare_text(expected: Expectation, result: Result) -> Comparison:
     return False, f"line {number} of what it printed is {said}, wanted {missing}"
 
 
+def _compare_boxes(expected: Expectation, result: Result) -> Comparison:
+    """Compare a file's boxes with all of them ticked; of one that is too long, some may not have been read."""
+    path = expected.wanted
+    if len(result.output) > LARGEST_CHECKLIST:
+        return False, f"{path} is too long to be read whole: {LARGEST_CHECKLIST:,} bytes at most"
+    boxes = list_boxes(result.output)
+    remaining = [text for text, ticked in boxes if not ticked]
+    if boxes and not remaining:
+        return True, f"all {len(boxes)} boxes of {path} are ticked"
+    first = f", the first: {clip(remaining[0], LONGEST_MESSAGE)}" if remaining else ""
+    count = f"{len(remaining)} of {len(boxes)} boxes of {path} not ticked{first}"
+    return False, count if boxes else f"no box in {path}"
+
+
 def _quote(text: bytes) -> str:
     """Return a text so that white space in it shows."""
     said = repr(clip(text.decode(errors="replace"), LONGEST_MESSAGE))
@@ -161,6 +178,7 @@ _COMPARISONS: Mapping[str, Callable[[Expectation, Result], Comparison]] = {
     "verify": lambda expected, _result: (True, f"exit 0: {expected.script}"),
     "prints": _compare_text,
     "metric": _compare_number,
+    "checklist": _compare_boxes,
     "seconds": _compare_seconds,
 }
 

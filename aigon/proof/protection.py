@@ -60,8 +60,10 @@ def protection_of(root: Path, config: Config, spec: Spec, checks: Sequence[Check
     )
     shipped = profile.load_protections(*(documents := (read_profiles(), read_profiles(root / ".aigon" / "profiles"))))
     folders = [_CheckedFolder(root, name, checks) for name in dict.fromkeys(check.cwd for check in checks)]
+    lists = tuple(criterion.command or "" for criterion in spec.criteria if criterion.kind == "checklist")
     rules = (
         *own,
+        *([Rule(_escape(lists), "review", source="a checklist of the spec")] if lists else ()),
         *_protect_programs(root, config),
         *(rule for folder in folders for rule in folder.protect_package_scripts()),
         *_protect_scripts(root, spec, checks, folders),

@@ -10,6 +10,7 @@ from aigon.config.loading import ReadFile, load_configuration, open_work_tree
 from aigon.config.models import Config
 from aigon.job.job import Job
 from aigon.job.options import LIMITS, Options, get_limit, spell_option
+from aigon.job.settings import SPEC_SOURCES
 from aigon.journal.events import Choices, RecordedStep, RunStarted
 from aigon.run.prepare import Prepared
 
@@ -22,8 +23,10 @@ SHARED = ("max_cost", "max_time")
 def record_choices(job: Job, prepared: Prepared, options: Options) -> Choices:
     """Return what is in force for a run."""
     judge, own = prepared.judge, prepared.config.judge
+    in_force = _list_in_force(prepared.config, options)
     return Choices(
-        **_list_in_force(prepared.config, options),
+        # What the spec sets is read from it again: a person may change it between two runs.
+        **{name: None if options.sources.get(name) in SPEC_SOURCES else value for name, value in in_force.items()},
         line_up=tuple(
             RecordedStep(step.agent.name, step.agent.model, step.agent.effort, step.turns, step.full)
             for steps in (job.steps, *job.fallback)

@@ -82,7 +82,7 @@ def plan_run(checkout: Checkout, options: Options) -> tuple[dict[str, object], s
     if not options.worktree:
         beside = render_worktree_command(checkout.root, prepared.feature, options.agents)
         branch.list_own_changes(checkout, [prepared.feature.path], elsewhere=beside)
-    job = build_job(prepared, options, checkout.head or "")
+    job = build_job(prepared, checkout.head or "")
     judge = job.judge.backend if job.judge else "none"
     prompt = fill_template(job, 1, job.limits.iterations)
     tracked = [path for path in checkout.git("ls-files", "-z").split("\0") if path]

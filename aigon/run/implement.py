@@ -29,6 +29,7 @@ from aigon.journal.sinks import (
     RecordingStage,
     parse_fail_points,
 )
+from aigon.journal.snapshot import SnapshotSink
 from aigon.journal.state_file import StateFileSink
 from aigon.loop.drive import Durable, Recorder, drive_loop
 from aigon.loop.loop import Loop, run_loop
@@ -82,7 +83,7 @@ def _implement(seat: Seat, options: Options, observers: Observers, confirm: Conf
         orphans.adopt_orphans()
         session = replace(session, world=world)
         stop.request = running.request
-        context = SinkContext(*whose, world.run_id, world.workspace.root, world.folder, session.past)
+        context = SinkContext(*whose, world.run_id, world.workspace.root, world.folder, session.past, config.views.toon)
         watching = [
             *observers(session),
             *make_notifiers(config, job, world, state),
@@ -92,7 +93,7 @@ def _implement(seat: Seat, options: Options, observers: Observers, confirm: Conf
         loop: Loop | None = None
         try:
             state = recorder.deliver_all([*session.opening, *_list_notices(session)], state)
-            loop = add_hooks(run_loop(job, world, state), config, job, world, state)
+            loop = add_hooks(run_loop(job, world, state), config, job, world, state, session.past.state)
             return drive_loop(loop, state, recorder)
         finally:
             stop.halt()
@@ -104,14 +105,14 @@ def _implement(seat: Seat, options: Options, observers: Observers, confirm: Conf
 
 def _open_records(session: Session, points: Sequence[FailPoint]) -> tuple[Durable, ...]:
     """Return the journal, then what is made of it, with fail points around them if a test asks for some."""
-    journal = JournalSink(session.records.journal)
+    journal, snapshot = JournalSink(session.records.journal), SnapshotSink(session.records.journal)
     state_file = StateFileSink(session.state_file, session.past.iterations)
     if not points:
-        return (journal, state_file)
+        return (journal, snapshot, state_file)
     before, between, after = (
         FailPoints(stage, tuple(points), session.world.stop.rest) for stage in get_args(RecordingStage)
     )
-    return (before, journal, between, state_file, after)
+    return (before, journal, between, snapshot, state_file, after)
 
 
 def _list_notices(session: Session) -> Iterator[Notice]:
@@ -143,6 +144,8 @@ def _list_notices(session: Session) -> Iterator[Notice]:
     if text := warn_of_old_prices(job, date.today()):
         yield Notice(now, text, "warning")
     cap = f"capped at ${job.limits.max_cost:.2f}" if job.limits.max_cost else "cap it with --max-cost"
+    if not job.limits.iterations:
+        return
     turns = f"up to {format_count(job.limits.iterations, 'turn')} with {job.agent.name}, ~{tokens:,} prompt tokens each"
     yield Notice(now, f"{turns}. Cost: {render_price_tag(job, tokens)}; {cap}")
 

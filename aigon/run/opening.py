@@ -194,7 +194,7 @@ def begin_run(opening: Opening, records: Records, prepared: Prepared, old: State
     last = old.checkpoint or (origin.commit if is_new else "")
     since = last if last and last != head and workspace.is_ancestor(last, head) else ""
     return OpenedRun(
-        opening.options,
+        prepared.options,
         follow_spec(prepared, checkout.root, feature),
         records,
         workspace,

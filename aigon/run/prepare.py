@@ -26,8 +26,9 @@ from aigon.job.options import (
     resolve_turn_timeout,
     resolve_waits,
 )
+from aigon.job.settings import TaskKind, apply_settings, describe_settings, find_kind
 from aigon.job.spec_locations import find_feature_here, find_feature_to_begin
-from aigon.model.criteria import Spec, parse_promises
+from aigon.model.criteria import Spec, list_promises, parse_promises
 from aigon.model.judging import JudgeSettings
 from aigon.model.turns import Agent
 from aigon.process import capacity
@@ -45,11 +46,13 @@ from aigon.spec.features import Feature
 class Prepared:
     """Everything decided before a run. `agent` is None for verbs that need none (`feature-validate`).
 
-    `fallback` are the agents that stand in for it; `notes` and `warnings` tell a person about these choices,
-    `proposals` what the spec should allow by its own words.
+    `options` are those of the command line, completed by the spec, `kind` is the kind of task that it names. `fallback`
+    are the agents that stand in for `agent`; `notes` and `warnings` tell a person about these choices, `proposals` what
+    the spec should allow by its own words.
     """
 
     config: Config
+    options: Options
     feature: Feature
     spec: Spec
     checks: ProjectChecks
@@ -61,6 +64,7 @@ class Prepared:
     proof: ProofPlan
     fallback: tuple[Agent, ...] = ()
     prices: PriceTable = NO_PRICES
+    kind: TaskKind | None = None
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     proposals: tuple[AllowProposal, ...] = ()
@@ -93,11 +97,15 @@ def prepare(
     root, main = checkout.root, main or checkout.root
     read = read or open_work_tree(root)
     config = _load_configuration(root, main, options, read)
+    _require_loop(config, options)
     resolve_limits(config, options)  # an impossible limit is refused before anything is changed
     parse_promises(options.promises)
     find = find_feature_to_begin if with_agent else find_feature_here
     feature = feature or find(root, checkout.common_dir, options.feature)
     spec = files.read_spec(read, feature)
+    kind = find_kind(config, spec, feature.path)
+    options = apply_settings(options, spec.settings, kind)
+    _require_loop(config, options)
     env = {**_forbid_bytecode(checkout), **rebase_search_paths(os.environ, main, root)}
     check_env = {
         **redaction.drop_credentials(env, config.env.pass_),
@@ -112,13 +120,15 @@ def prepare(
         fallback, warnings = actors.list_fallback_agents(main, config, options, env, read, agent)
         withheld = actors.describe_withheld_secrets((agent, *fallback), env, config, main)
         again = build_loop_command(main, feature.name_for_people, options.agents)
+        settled = describe_settings(options, kind, spec)
         one_turn = "" if options.loop else f"this is one turn; to continue until everything is proven: {again}"
-        notes = tuple(filter(None, (choice, withheld, one_turn)))
+        notes = tuple(filter(None, (choice, withheld, *settled, one_turn)))
     checks = resolve_checks(root, config, spec, options, env)
     spec = _bind_criteria(spec, checks)
     require_named(spec, feature.path, checks.checks)
     return Prepared(
         config=config,
+        options=options,
         feature=feature,
         spec=spec,
         checks=checks,
@@ -130,13 +140,14 @@ def prepare(
         proof=protection.proof_of(root, config),
         fallback=fallback,
         prices=price_tables.load_prices(read) if agent else NO_PRICES,
+        kind=kind,
         notes=notes,
         warnings=warnings,
     )
 
 
 def _load_configuration(root: Path, main: Path, options: Options, read: ReadFile) -> Config:
-    """Return the configuration for a run. Raises AigonError (exit 2), also if it turns the loop off."""
+    """Return the configuration for a run. Raises AigonError (exit 2) for a malformed one."""
     config = load_configuration(read)
     if main != root:  # agents that were configured since the worktree was made; what it knows stays as it is
         more = load_configuration(open_work_tree(main)).agents
@@ -144,11 +155,15 @@ def _load_configuration(root: Path, main: Path, options: Options, read: ReadFile
     resumed = {"model": options.judge_model, "agent": options.judge_agent}
     if kept := {name: value for name, value in resumed.items() if value is not None}:
         config = config.model_copy(update={"judge": (config.judge or JudgeConfig()).model_copy(update=kept)})
+    return config
+
+
+def _require_loop(config: Config, options: Options) -> None:
+    """Raise AigonError (exit 2) if a loop is wanted and the configuration turns it off."""
     if options.loop and not config.ralph.enabled:
         where = "ralph.enabled in .aigon/config.json"
         hint = 'Set "enabled": true there, or leave --loop out for one iteration'
         raise usage("The loop is turned off for this project", where=where, hint=hint)
-    return config
 
 
 def _forbid_bytecode(checkout: Checkout) -> dict[str, str]:
@@ -204,14 +219,13 @@ def with_proposals(prepared: Prepared, checkout: Checkout) -> Prepared:
 
 def build_job(
     prepared: Prepared,
-    options: Options,
     base_commit: str,
     *,
     label: str = "",
     mode: Literal["solo", "worktree", "arena"] = "solo",
 ) -> Job:
     """Return the job, once it is known which commit it starts from."""
-    config, feature = prepared.config, prepared.feature
+    config, feature, options = prepared.config, prepared.feature, prepared.options
     steps = actors.list_escalation_steps(prepared.agent or Agent("none", "command"), config, options)
     return Job(
         feature=feature,
@@ -237,7 +251,7 @@ def build_job(
         fallback=tuple(
             actors.list_escalation_steps(agent, config, options, first=False) for agent in prepared.fallback
         ),
-        promises=parse_promises(options.promises),
+        promises=list_promises(options.promises, prepared.spec),
         waits=resolve_waits(config, options),
         idle_timeout=get_limit(config, options, "idle_timeout"),
         prices=prepared.prices,

@@ -75,7 +75,7 @@ def resume_run(opening: Opening, records: Records, past: RunPast) -> OpenedRun:
     prepared = prepare_ready(opening.checkout, options, feature, read, main=opening.seat.main)
     prepared = replace(prepared, notes=(*notes, *prepared.notes), warnings=(*warnings, *prepared.warnings))
     return OpenedRun(
-        options,
+        prepared.options,
         prepared,
         records,
         workspace,

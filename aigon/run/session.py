@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from aigon.agents.configured import build_loop_command
@@ -18,16 +19,18 @@ from aigon.job import branch
 from aigon.job.job import Job
 from aigon.job.options import Options
 from aigon.job.seat import Seat, checkout_lock
+from aigon.job.settings import limit_by_kind
 from aigon.job.world import TurnNotes, World
 from aigon.journal.build_log import list_titles
 from aigon.journal.decisions import find_human_ticks
-from aigon.journal.events import Event, Notice, RunStarted
+from aigon.journal.events import Event, Notice, RecordedTask, RunStarted
 from aigon.journal.records import Records, is_journal_lost, locate_records, new_run_id
 from aigon.journal.replay import NewerJournal, RunPast, replay_past
 from aigon.journal.state import State, replay
 from aigon.journal.state_document import command_elsewhere, describe_search
 from aigon.loop import iteration_log
 from aigon.loop.mailbox import read_mailbox
+from aigon.loop.prompt import describe_decision
 from aigon.process import orphans
 from aigon.process.running import loop_lock
 from aigon.process.stop import Stop
@@ -41,6 +44,10 @@ from aigon.run.repair.records import require_sound_records, set_damaged_state_as
 from aigon.run.run_branch import require_branch
 from aigon.run.run_world import make_run_world
 from aigon.spec import files as specs
+from aigon.text.quoting import fold
+
+MAX_SUBJECT_CHARS = 300
+"""Characters of a criterion's text that a task keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,15 +174,20 @@ def _read_old_state(records: Records) -> State:
 def _make_session(opening: Opening, opened: OpenedRun, stop: Stop) -> Session:
     prepared, options, records, seat = opened.prepared, opened.options, opened.records, opening.seat
     rerun = options.resume_from == "ask" and opening.confirm("Run every check again, remembered passes too?")
-    job = build_job(prepared, options, opened.origin.commit, label=seat.label, mode=seat.mode)
+    job = build_job(prepared, opened.origin.commit, label=seat.label, mode=seat.mode)
     use_cache = job.use_cache and not rerun
     job = replace(job, decisions=records.decisions(), earlier=opened.earlier, use_cache=use_cache)
     job, record = freeze_job(opened, job)
     state = opened.past.state
     run_id = state.started.run_id if state.started else new_run_id()
     world = make_run_world(opening, opened, job, record, run_id, stop)
+    earlier = _count_earlier(job, world, opened)
+    times = [attempt.at for attempt in (*opened.earlier, *state.tried.all) if attempt.at]
+    numbered = max(earlier, state.last_number)
+    limits = limit_by_kind(job.limits, options, prepared.kind, numbered, times, datetime.now().astimezone())
+    job = replace(job, limits=limits)
     remarks: tuple[str, ...] = ()
-    started = _make_started(job, world, opened)
+    started = _make_started(job, world, opened, earlier)
     if state.half_turn:  # the mailbox of the turn that was killed
         folder = world.iteration_folder(state.iteration)
         requests, remarks = read_mailbox(folder, job.spec.criteria, job.feature.name_for_people)
@@ -204,13 +216,22 @@ def _repair_views(folder: Path, opened: OpenedRun) -> Sequence[Event]:
     return ()
 
 
-def _make_started(job: Job, world: World, opened: OpenedRun) -> RunStarted:
-    prepared, known = opened.prepared, opened.past.state.started
-    if known:
-        earlier = known.earlier_iterations
-    else:  # numbers continue over the runs of a feature
-        log = (world.own_files[job.log_path] or b"").decode("utf-8", "replace")
-        earlier = max((opened.numbered, *iteration_log.read_iteration_numbers(log)))
+def _count_earlier(job: Job, world: World, opened: OpenedRun) -> int:
+    """Return the highest number of an iteration of earlier runs: numbers continue over the runs of a feature."""
+    if known := opened.past.state.started:
+        return known.earlier_iterations
+    log = (world.own_files[job.log_path] or b"").decode("utf-8", "replace")
+    return max((opened.numbered, *iteration_log.read_iteration_numbers(log)))
+
+
+def _list_tasks(job: Job) -> tuple[RecordedTask, ...]:
+    judge = job.judge.backend if job.judge else "none"
+    decided = ((each, describe_decision(each, job.checks, judge)) for each in job.spec.criteria)
+    return tuple(RecordedTask(each.number, fold(each.text, MAX_SUBJECT_CHARS), how) for each, how in decided)
+
+
+def _make_started(job: Job, world: World, opened: OpenedRun, earlier: int) -> RunStarted:
+    prepared = opened.prepared
     return RunStarted(
         at=world.now(),
         run_id=world.run_id,
@@ -236,5 +257,7 @@ def _make_started(job: Job, world: World, opened: OpenedRun) -> RunStarted:
         earlier_iterations=earlier,
         since=opened.suspect,
         choices=record_choices(job, prepared, opened.options),
+        kind=prepared.spec.settings.kind,
         profile=prepared.checks.profile,
+        tasks=_list_tasks(job),
     )

@@ -102,7 +102,7 @@ def _open_world(
     base = _find_baseline(checkout, workspace, prepared, records.origin() if records else None)
     # If nobody knows what the feature began with, nobody can say that nothing was built.
     options = replace(options, accept_passing=base is None)
-    job = build_job(prepared, options, base or checkout.head or workspace.empty_tree())
+    job = build_job(prepared, base or checkout.head or workspace.empty_tree())
     known = frozen.load(records.frozen) if records else None
     job = replace(
         job,

@@ -12,7 +12,7 @@ from aigon.model.checks import Role
 from aigon.model.criteria import Criterion, SpecWarning
 from aigon.spec import annotation
 from aigon.spec.annotation import Annotation, HtmlComment
-from aigon.spec.markdown import MarkdownPage, line_of, one_line, raise_together
+from aigon.spec.markdown import MarkdownPage, line_of, one_line, parse_page, raise_together
 from aigon.text.amounts import format_count
 from aigon.text.quoting import fold
 
@@ -57,6 +57,14 @@ def is_criteria_heading(heading: str) -> bool:
 
 def _begins_with_box(tokens: Sequence[Token], opened: int) -> bool:
     return tokens[opened + 1].type == "paragraph_open" and BOX.match(tokens[opened + 2].content) is not None
+
+
+def list_boxes(raw: bytes) -> list[tuple[str, bool]]:
+    """Return every list item with a box in a Markdown file: its text, and whether it is ticked."""
+    page = parse_page(raw)
+    items = (index for index, token in enumerate(page.tokens) if token.type == "list_item_open")
+    texts = (page.tokens[index + 2].content for index in items if _begins_with_box(page.tokens, index))
+    return [(one_line(text[3:]), text[1] != " ") for text in texts]
 
 
 def _list_comment_blocks(tokens: Sequence[Token], opened: int) -> Iterator[Token]:

@@ -8,7 +8,7 @@ that is never closed) is a warning with its line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -98,6 +98,22 @@ def tick_boxes(spec: Spec, met: Mapping[int, bool]) -> bytes:
         if wanted != criterion.checked:
             raw[criterion.box] = ord("x" if wanted else " ")
     return bytes(raw)
+
+
+def leave_out_criteria(spec: Spec, kept: Collection[int]) -> bytes:
+    """Return the file without the items of criteria that are not among the `kept`, unless one of those is inside."""
+    page = markdown.parse_page(spec.raw)
+    kept_lines = {criterion.line for criterion in spec.criteria if criterion.number in kept}
+    others = {criterion.line for criterion in spec.criteria} - kept_lines
+    left_out: set[int] = set()
+    for token in page.tokens:
+        first, end = token.map or (0, 0)
+        lines = range(first + 1, end + 1)
+        if token.type == "list_item_open" and first + 1 in others and kept_lines.isdisjoint(lines):
+            left_out.update(lines)
+    ends = [*page.starts[1:], len(spec.raw)]
+    lines_kept = (span for line, span in enumerate(zip(page.starts, ends, strict=True), 1) if line not in left_out)
+    return b"".join(spec.raw[start:end] for start, end in lines_kept)
 
 
 def read_known_failures(spec: Spec) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ Every kind is a row of `DECISION_RULES`. A program only runs: it is aigon that c
 import json
 import math
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -69,6 +70,14 @@ def read_text(argument: str) -> Expectation:
     if found["wanted"][0] in "\"'" or found["wanted"][-1] in "\"'":
         raise ValueError("has a text of which a part is in quotes: write the whole text in quotes")
     return Expectation(found["script"], "==", found["wanted"])
+
+
+def read_checklist(argument: str) -> Expectation:
+    """Read `docs/launch.md`: a file of the repository, whose boxes count. Raises ValueError."""
+    path = argument.strip()
+    if path.startswith(("/", "~")) or ".." in path.split("/") or not path.isprintable():
+        raise ValueError("needs the path of a file inside the repository")
+    return Expectation(f"cat -- {shlex.quote(path)}", wanted=path)
 
 
 def write_text(script: str, text: str) -> str:
@@ -135,6 +144,13 @@ DECISION_RULES: Mapping[str, DecisionRule] = {
         "must take {symbol} {wanted} seconds by aigon's clock",
         "by the time that its command takes, by aigon's clock",
         "seconds",
+    ),
+    "checklist": DecisionRule(
+        "<!-- checklist: docs/launch.md -->",
+        read_checklist,
+        "reads",
+        "every box in it must be ticked, which people do",
+        "by the boxes of a file, which people tick",
     ),
 }
 

@@ -10,8 +10,10 @@ from aigon.errors import usage
 @click.command("feature-status")
 @click.argument("feature", metavar="[ID]", required=False, shell_complete=complete_features)
 @click.option("--failures", is_flag=True, help="List every attempt at feature ID that failed, and at what.")
+@click.option("--format", "form", type=click.Choice(("table", "toon")), default="table", show_default=True,
+              help="Print a table for people, or TOON for programs, which needs aigon[toon].")  # fmt: skip
 @json_option
-def command(feature: str | None, failures: bool, as_json: bool) -> int:
+def command(feature: str | None, failures: bool, form: str, as_json: bool) -> int:
     """See where feature ID stands, or all of them; if several agents do it, where each of them stands."""
     if failures:
         return _failures(feature, as_json)
@@ -20,6 +22,12 @@ def command(feature: str | None, failures: bool, as_json: bool) -> int:
 
     with here() as checkout:
         rows = open_project(checkout.root).status(feature, checkout=checkout.root)
+    if form == "toon" and not as_json:
+        from aigon.spec.prd import render_prd
+        from aigon.views.tasks import build_features_table
+
+        print(render_prd(build_features_table(rows, checkout.root.name)), end="")
+        return 0
     answer(build_status_document(rows), render_status(rows, detailed=feature is not None), as_json)
     return 0
 

@@ -9,6 +9,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "skip": ("run.skip", "Leave a task to a person, or waive it."),
     "reset": ("run.reset", "Take that back."),
     "enqueue": ("run.enqueue", "Propose another feature, or create it."),
+    "convert": ("run.convert", "Make a spec of a table of tasks."),
 }
 """For each verb its module in `aigon.commands` and its line in the help."""
 

@@ -33,8 +33,8 @@ def iterations(limits: Limits, state: State, _probe: Probe) -> Outcome | None:
     """This invocation's iterations are used up."""
     if state.used < limits.iterations:
         return None
-    why = _failed(state) if state.failed_turns >= state.used else _unchanged(state, state.used)
-    reached = f"the limit of {format_count(limits.iterations, 'iteration')} is reached"
+    why = _failed(state) if 0 < state.used <= state.failed_turns else _unchanged(state, state.used)
+    reached = limits.all_used or f"the limit of {format_count(limits.iterations, 'iteration')} is reached"
     return Stopped("iterations", reached + (f", and {why}" if why else ""))
 
 
@@ -48,7 +48,7 @@ def _failed(state: State) -> str:
 def _unchanged(state: State, iterations: int) -> str:
     """Say that the agent changed nothing in the last so many iterations, if that is so."""
     last = [attempt for attempt in state.tried.done if attempt.judged][-iterations:]
-    if len(last) < iterations or any(attempt.changed for attempt in last):
+    if not iterations or len(last) < iterations or any(attempt.changed for attempt in last):
         return ""
     return f"the agent changed no file in {'its turn' if iterations == 1 else f'{iterations} turns'}"
 

@@ -5,6 +5,7 @@ end. It runs beside the loop: it cannot delay or end a run, and an error in it i
 
     memory    what earlier attempts tried, for the next run
     steps     the steps of each turn
+    tasks     the criteria as tasks
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,9 @@ SINKS = Registry("aigon.sinks", __name__, "sink")
 
 @dataclass(frozen=True, slots=True)
 class SinkContext:
-    """The run that a sink watches. `folder` is the run's folder in aigon's home; `past` what the run resumes."""
+    """The run that a sink watches. `folder` is the run's folder in aigon's home; `past` what the run resumes; `toon`
+    asks for tables in TOON.
+    """
 
     feature: str
     label: str
@@ -28,6 +31,7 @@ class SinkContext:
     root: Path
     folder: Path
     past: RunPast
+    toon: bool = False
 
 
 def open_sinks(run: SinkContext) -> Sequence[Observer]:

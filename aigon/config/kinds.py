@@ -1,0 +1,17 @@
+"""Kinds of task: those that ship, and a project's own."""
+
+from collections.abc import Mapping
+
+from aigon.config.models import KindConfig
+from aigon.files.resources import find_resource
+from aigon.text.documents import parse_yaml
+
+
+def load_kinds(own: Mapping[str, KindConfig]) -> dict[str, KindConfig]:
+    """Return all kinds by name; what a project sets goes before what ships under the same name."""
+    file = find_resource("templates", "kinds.yaml")
+    shipped = {name: node.pairs() for name, node in parse_yaml(file.read_bytes(), file.name).pairs().items()}
+    known = {name: {key: node.value for key, node in keys.items()} for name, keys in shipped.items()}
+    changed = {name: kind.model_dump(by_alias=True, exclude_unset=True) for name, kind in own.items()}
+    names = {**known, **changed}
+    return {name: KindConfig.model_validate({**known.get(name, {}), **changed.get(name, {})}) for name in names}

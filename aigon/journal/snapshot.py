@@ -1,0 +1,74 @@
+"""A snapshot of the tasks beside the journal, so that nobody has to fold a journal of a thousand iterations again.
+
+It counts only for the very bytes that it was made of: up to `position`, with their checksum. It is no record: without
+it, or if it does not fit, the journal is folded from its start.
+"""
+
+import zlib
+from contextlib import suppress
+from functools import reduce
+from pathlib import Path
+
+from aigon.errors import environment
+from aigon.files.atomic import write_whole
+from aigon.files.checksums import damage_error, dump_with_sum, load_with_sum, parse_lines
+from aigon.journal.events import Event, IterationFinished, RolledBack, RunFinished
+from aigon.journal.records import Records
+from aigon.journal.replay import decode_events
+from aigon.journal.state import State, replay
+from aigon.journal.tasks import Tasks, decode_tasks, encode_tasks
+
+NAME = "tasks-snapshot.json"
+
+
+class SnapshotSink:
+    """Writes the snapshot after each iteration and at the end of a run, once the journal has the event."""
+
+    def __init__(self, journal: Path) -> None:
+        self._journal, self._position, self._checksum = journal, 0, 0
+
+    def __call__(self, event: Event, state: State) -> None:
+        if isinstance(event, IterationFinished | RunFinished):
+            with suppress(OSError):  # a full disk is reported by the sinks that must write
+                self._write(state.tasks)
+
+    def _write(self, tasks: Tasks) -> None:
+        with self._journal.open("rb") as file:
+            file.seek(self._position)
+            data = file.read()
+        self._position += len(data)
+        self._checksum = zlib.crc32(data, self._checksum)
+        document = {"position": self._position, "checksum": self._checksum, "tasks": encode_tasks(tasks)}
+        write_whole(self._journal.parent / NAME, [dump_with_sum(document)], [self._journal.parent])
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def read_tasks(records: Records) -> Tasks:
+    """Return the tasks of the newest run. Raises AigonError (exit 7) for a journal that is damaged or gone."""
+    try:
+        data = records.journal.read_bytes()
+    except OSError as error:
+        raise environment(
+            f"The journal cannot be read: {error.strerror}", where=str(records.journal), hint="aigon doctor"
+        ) from error
+    tasks, position = _read_snapshot(records.folder / NAME, data)
+    documents = parse_lines(data[position:])
+    if None in documents:
+        number = data.count(b"\n", 0, position) + documents.index(None) + 1
+        raise damage_error("The journal of this run", f"{records.journal}:{number}", records.name)
+    events = list(decode_events((document for document in documents if document), records.journal))
+    if position and any(isinstance(event, RolledBack) for event in events):  # it needs assessments of before
+        return replay(records.each()).tasks
+    return reduce(State.apply, events, State(tasks=tasks)).tasks
+
+
+def _read_snapshot(path: Path, journal: bytes) -> tuple[Tasks, int]:
+    """Return the tasks of the snapshot and how many bytes of the journal it stands for; nothing if it does not fit."""
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        document = load_with_sum(path.read_bytes())
+        position = int(document["position"])
+        if zlib.crc32(journal[:position]) == document["checksum"] and 0 < position <= len(journal):
+            return decode_tasks(document["tasks"]), position
+    return Tasks(), 0

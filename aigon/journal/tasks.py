@@ -1,0 +1,200 @@
+"""Tasks: the criteria of a feature as work to do. A fold of the journal, and nothing else changes them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+from aigon.journal.events import CriterionJudged, Event, IterationFinished, IterationStarted, RunFinished, RunStarted
+from aigon.model.criteria import Verdict
+from aigon.model.outcomes import describe_outcome
+from aigon.spec.prd import Prd, PrdStatus, PrdTask, split_label
+
+TaskStatus = Literal["pending", "in_progress", "completed"]
+MOST_IN_PROGRESS = 3
+"""Tasks that a turn is taken to work on: the first that its prompt names."""
+MAX_NOTES = 20
+"""Notes of a task: the newest are kept, the journal has all."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskNote:
+    """What happened to a task in an iteration: why it is still open, or open again."""
+
+    iteration: int
+    at: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """The iteration since which a criterion has passed, and its commit, "" if there was none."""
+
+    iteration: int
+    at: str
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A criterion as a task. `manual_review`: the run ended without it, and the last note says why."""
+
+    id: str
+    criterion: int
+    subject: str
+    description: str
+    status: TaskStatus = "pending"
+    manual_review: bool = False
+    notes: tuple[TaskNote, ...] = ()
+    source: Literal["criterion", "enqueued"] = "criterion"
+    completed: Completion | None = None
+
+    def add_note(self, iteration: int, at: str, text: str, **changes: Any) -> "Task":
+        """Return the task with one more note, and pending unless `changes` say otherwise."""
+        notes = (*self.notes, TaskNote(iteration, at, text))[-MAX_NOTES:]
+        return replace(self, **{"status": "pending", "completed": None, "notes": notes, **changes})
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """The tasks of a run, after iteration `iteration`."""
+
+    feature: str = ""
+    label: str = ""
+    run_id: str = ""
+    iteration: int = 0
+    all: tuple[Task, ...] = ()
+
+    def apply(self, event: Event) -> "Tasks":
+        """Return the tasks after `event`."""
+        match event:
+            case RunStarted():
+                return self._begin(event)
+            case CriterionJudged(verdict=verdict) if verdict.criterion not in {task.criterion for task in self.all}:
+                # A journal of before tasks were recorded at its start.
+                new = self._make(verdict.criterion, event.text, "")
+                return replace(self, all=tuple(sorted((*self.all, new), key=lambda task: task.criterion)))
+            case IterationStarted():
+                first = event.tasks or [each.criterion for each in self.all if each.status != "completed"]
+                return self._map(lambda task: _start(task, first[:MOST_IN_PROGRESS]))
+            case IterationFinished():
+                return self.assess(event)
+            case RunFinished():
+                reason = f"not completed when the run ended: {describe_outcome(event.outcome)}"
+                return self._map(lambda task: _flag(task, self.iteration, event.at, reason))
+            case _:
+                return self
+
+    def assess(self, look: IterationFinished) -> "Tasks":
+        """Return the tasks after an assessment, or after the branch went back to one."""
+        verdicts = {verdict.criterion: verdict for verdict in look.verdicts}
+        seen = Completion(look.number, look.at, look.checkpoint)
+        assessed = replace(self, iteration=look.number)
+        return assessed._map(lambda task: _assess(task, seen, verdicts.get(task.criterion)))
+
+    def count(self) -> dict[str, int]:
+        """Return how many tasks are in each state."""
+        states = [task.status for task in self.all]
+        return {status: states.count(status) for status in ("pending", "in_progress", "completed")}
+
+    def _begin(self, event: RunStarted) -> "Tasks":
+        """Make the tasks of a run. One that goes on keeps those whose criterion is the same."""
+        feature = event.feature_id
+        fresh = Tasks(feature, event.label, event.run_id, self.iteration if event.resumed else 0)
+        known = {(task.criterion, task.subject): task for task in self.all if event.resumed}
+        made = [replace(fresh, all=())._make(each.criterion, each.subject, each.description) for each in event.tasks]
+        kept = tuple(known.get((task.criterion, task.subject), task) for task in made) or tuple(known.values())
+        return replace(fresh, all=kept)._map(
+            lambda task: task if task.status == "completed" else replace(task, status="pending", manual_review=False)
+        )
+
+    def _make(self, criterion: int, subject: str, description: str) -> Task:
+        return Task(f"{self.feature}.{criterion}", criterion, subject, description)
+
+    def _map(self, change: Any) -> "Tasks":
+        return replace(self, all=tuple(change(task) for task in self.all))
+
+
+def _start(task: Task, first: Sequence[int]) -> Task:
+    if task.status == "completed":
+        return task
+    return replace(task, status="in_progress" if task.criterion in first else "pending", manual_review=False)
+
+
+def _assess(task: Task, seen: Completion, verdict: Verdict | None) -> Task:
+    if verdict is None:
+        return task
+    if verdict.status == "met":
+        return replace(task, status="completed", manual_review=False, completed=task.completed or seen)
+    number, at = seen.iteration, seen.at
+    why = f"{verdict.status}: {verdict.reason or verdict.evidence or 'no reason given'}"
+    if task.completed:
+        return task.add_note(number, at, f"was completed in iteration {task.completed.iteration}; {why}")
+    return task.add_note(number, at, why) if task.status == "in_progress" else task
+
+
+def _flag(task: Task, number: int, at: str, reason: str) -> Task:
+    return task if task.status == "completed" else task.add_note(number, at, reason, manual_review=True)
+
+
+def build_task_document(task: Task) -> dict[str, object]:
+    """Return a task as programs read it."""
+    return {
+        "id": task.id,
+        "criterion": task.criterion,
+        "subject": task.subject,
+        "description": task.description,
+        "status": task.status,
+        "manual_review": task.manual_review,
+        "notes": [{"iteration": each.iteration, "at": each.at, "text": each.text} for each in task.notes],
+        "source": task.source,
+    }
+
+
+def build_tasks_document(tasks: Tasks, statuses: Iterable[str] = ()) -> dict[str, object]:
+    """Return the tasks as `.aigon/tasks-42.json` has them, or those in these states."""
+    wanted = tuple(statuses)
+    listed = [build_task_document(task) for task in tasks.all if not wanted or task.status in wanted]
+    return {"schema_version": 1, "feature_id": tasks.feature, "run_id": tasks.run_id, "tasks": listed}
+
+
+def encode_tasks(tasks: Tasks) -> dict[str, Any]:
+    """Return the tasks as a snapshot keeps them."""
+    return asdict(tasks)
+
+
+def decode_tasks(document: Mapping[str, Any]) -> Tasks:
+    """Return the tasks of a snapshot. Raises TypeError, KeyError or ValueError for one of another version."""
+    tasks = []
+    for each in document["all"]:
+        notes = tuple(TaskNote(**note) for note in each["notes"])
+        done = Completion(**each["completed"]) if each["completed"] else None
+        tasks.append(Task(**{**each, "notes": notes, "completed": done}))
+    return Tasks(**{**document, "all": tuple(tasks)})
+
+
+_WORDS: Mapping[TaskStatus, PrdStatus] = {"pending": "pending", "in_progress": "in-progress", "completed": "done"}
+
+
+def build_tasks_table(tasks: Tasks, statuses: Iterable[str] = ()) -> Prd:
+    """Return the tasks, or those in these states, as a table; one that the run ended without is blocked."""
+    wanted = tuple(statuses)
+    return Prd(
+        tasks.feature,
+        tuple(_make_row(task, tasks.feature) for task in tasks.all if not wanted or task.status in wanted),
+    )
+
+
+def _make_row(task: Task, feature: str) -> PrdTask:
+    id, title = split_label(task.subject, task.id)
+    done = task.completed
+    return PrdTask(
+        id,
+        title,
+        task.description,
+        "blocked" if task.manual_review else _WORDS[task.status],
+        parent_id=feature,
+        completed_at=done.at if done else "",
+        commit_sha=done.commit if done else "",
+        iteration=done.iteration if done else None,
+        source=task.source,
+    )

@@ -1,0 +1,39 @@
+"""Write the tasks of a feature where people and other tools look for them: `.aigon/tasks-42.json`, `prd.toon`."""
+
+import json
+
+from aigon.files.atomic import write_view
+from aigon.installation import require_extra
+from aigon.journal.events import Event, RunFinished
+from aigon.journal.tasks import build_tasks_document, build_tasks_table
+from aigon.run.sinks import SinkContext
+from aigon.spec.prd import render_prd
+
+
+class TasksSink:
+    """Writes the files whole whenever a task has changed, and at the end of the run: an edit of them does not stay."""
+
+    def __init__(self, run: SinkContext) -> None:
+        label = f"-{run.label}" if run.label else ""
+        self._path = run.folder.parent.parent / f"tasks-{run.feature}{label}.json"
+        self._table = run.folder / "prd.toon" if run.toon else None
+        self._state = run.past.state
+
+    def __call__(self, event: Event) -> None:
+        before, self._state = self._state.tasks, self._state.apply(event)
+        tasks = self._state.tasks
+        if tasks != before or isinstance(event, RunFinished):
+            text = json.dumps(build_tasks_document(tasks), indent=2, ensure_ascii=False)
+            write_view(self._path, f"{text}\n")
+            if self._table:
+                write_view(self._table, render_prd(build_tasks_table(tasks)))
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def open_sink(run: SinkContext) -> TasksSink:
+    """Return the sink, with the tasks of a run that is resumed. Raises AigonError (exit 7) if an extra is missing."""
+    if run.toon:
+        require_extra("toon", "toon_format", purpose="views.toon")
+    return TasksSink(run)
