@@ -34,6 +34,7 @@ SECTIONS = {
         "ui": ("ui", "See all of it in a browser, live, and steer it there."),
         "report": ("report", "Get a page on a feature: what is proven, at what cost."),
         "feature-validate": ("feature.validate", "Run checks and criteria once: no agent, no writes."),
+        "spec-check": ("spec_check", "Say what is wrong with a spec, without a model."),
         "spec-show": ("spec_show", "List a spec's criteria and how each is decided."),
     },
     "Decide": {

@@ -151,18 +151,24 @@ def _try_proposals(
         for row in rows
         if row.criterion.number in allowed
     }
+    trials = try_criteria(checkout, prepared, criteria, timeout, say)
+    unknown = TrialResult(detail="this command may change something")
+    return [
+        _add_trial(row, trials[number]) if (number := row.criterion.number) in trials else replace(row, trial=unknown)
+        for row in rows
+    ]
+
+
+def try_criteria(
+    checkout: Checkout, prepared: Prepared, criteria: Mapping[int, Criterion], timeout: float, say: Say
+) -> dict[int, TrialResult]:
+    """Run what decides these criteria, by number, once on the files as they are. Raises KeyboardInterrupt."""
     wanted = [c.command or "" for c in criteria.values() if c.kind == "check"]
     checks = (*select_checks(prepared.checks.checks, wanted), *list_commands(list(criteria.values())))
     if checks:
         say(f"Running {len(checks)} command{'s' if len(checks) > 1 else ''} on the files as they are ...")
     ran = run_here(checkout, prepared, checks, timeout)
-    unknown = TrialResult(detail="this command may change something")
-    return [
-        _add_trial(row, _read_trial(criteria[number], ran))
-        if (number := row.criterion.number) in criteria
-        else replace(row, trial=unknown)
-        for row in rows
-    ]
+    return {number: _read_trial(criterion, ran) for number, criterion in criteria.items()}
 
 
 def _add_trial(row: CompiledCriterion, trial: TrialResult) -> CompiledCriterion:

@@ -90,7 +90,7 @@ def test_an_issue_is_read_with_gh(lab: Lab) -> None:
     assert (lab.home / "calls").read_text() == "issue view 157 --json number,title,body,labels,url\n"
     text = lab.read(f"{INBOX}/feature-password-reset.md")
     assert f'source: "{ISSUE["url"]}"' in text and "- [ ] A mail arrives\n- [ ] It expires\n" in text
-    assert "labels (bug) (1)" in ran.out and "aigon spec-show password-reset" in ran.out
+    assert "labels (bug) (1)" in ran.out and "aigon spec-check password-reset" in ran.out
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def _render_import(result: "ImportResult") -> str:
     lines += [f"Skipped {path}: {clean(why)}" for path, why in result.skipped[:_MOST_SKIPPED]]
     if more := len(result.skipped[_MOST_SKIPPED:]):
         lines.append(f"Skipped {more} more")
-    return "\n".join([*lines, f"Next: aigon spec-show {result.features[0].feature.slug}"])
+    return "\n".join([*lines, f"Next: aigon spec-check {result.features[0].feature.slug}"])
 
 
 def _list_left(made: "ImportedFeature") -> str:

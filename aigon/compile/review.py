@@ -1,0 +1,165 @@
+"""Check a spec before anybody works on it, without a model: what nobody can decide, what holds already."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import yaml
+
+from aigon.compile.compile import try_criteria
+from aigon.errors import AigonError
+from aigon.files.resources import find_resource, read_document
+from aigon.git.person import Checkout
+from aigon.job.options import Options
+from aigon.job.spec_locations import UNDER_WAY, SpecLocation, locate_spec
+from aigon.model.criteria import COMMAND_KINDS, Criterion, Spec
+from aigon.proof.vacuity import list_warnings
+from aigon.run.prepare import Prepared, prepare
+from aigon.spec.criteria import is_criteria_heading
+from aigon.spec.markdown import MarkdownPage, line_of, parse_page
+from aigon.spec.wording import WordingRules, build_rules, count_claims, find_vague_words
+from aigon.text.documents import load_yaml
+from aigon.text.quoting import code_span
+
+_RULES = "spec_check.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class SpecFinding:
+    """Something that makes a criterion, or the spec, worth less. `line` and `column` count from 1."""
+
+    rule: str
+    line: int
+    column: int
+    message: str
+    hint: str
+    criterion: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpecReview:
+    """What was found, by line; the numbers of the criteria that a judge or a person decides; and why none ran."""
+
+    spec: Spec
+    path: str
+    findings: tuple[SpecFinding, ...]
+    judged: tuple[int, ...]
+    people: tuple[int, ...]
+    not_run: str
+
+
+def review_spec(
+    checkout: Checkout, options: Options, *, run: bool, timeout: float, say: Callable[[str], None]
+) -> SpecReview:
+    """Return what is wrong with a spec; `run` its commands once, as a run would before its first turn.
+
+    Raises AigonError (exit 2) for a spec that cannot be read or has no criterion.
+    """
+    place = locate_spec(checkout.root, checkout.common_dir, options.feature)
+    spec = place.parse()
+    prepared, unready = _prepare(checkout, options, place)
+    spec = prepared.spec if prepared else spec
+    not_run = "" if run else "--no-run was given"
+    not_run = not_run or unready or _explain_not_run(place)
+    passed = {}
+    if prepared and not not_run:
+        commands = {c.number: c for c in spec.criteria if c.kind in COMMAND_KINDS}
+        trials = try_criteria(checkout, prepared, commands, timeout, say)
+        passed = {number: trial.detail for number, trial in trials.items() if trial.base == "green"}
+    rules = build_rules(load_yaml(read_document(find_resource("templates", _RULES)), yaml.SafeLoader))
+    page = parse_page(spec.raw)
+    findings = [*_find_in_criteria(page, spec, rules, passed), *_find_in_spec(page, spec, rules)]
+    judge = prepared.judge if prepared else None
+    open_ = tuple(c.number for c in spec.criteria if c.kind == "judge")
+    human = tuple(c.number for c in spec.criteria if c.kind == "human")
+    return SpecReview(
+        spec=spec,
+        path=place.feature.path,
+        findings=tuple(sorted(findings, key=lambda finding: (finding.line, finding.column))),
+        judged=open_ if judge else (),
+        people=human if judge else tuple(sorted((*open_, *human))),
+        not_run=not_run if any(c.kind in COMMAND_KINDS for c in spec.criteria) else "",
+    )
+
+
+def _prepare(checkout: Checkout, options: Options, place: SpecLocation) -> tuple[Prepared | None, str]:
+    """Return what a run would have, or why there is nothing: the words of a spec can be checked in any project."""
+    try:
+        return prepare(checkout, options, with_agent=False, feature=place.feature, read=place.files), ""
+    except AigonError as error:
+        return None, str(error)
+
+
+def _explain_not_run(place: SpecLocation) -> str:
+    if place.branch:
+        return f"the spec is on {place.branch}, which is not checked out"
+    if place.feature.stage in UNDER_WAY[2:]:
+        return "the feature is worked on already, so what passes shows the work"
+    return ""
+
+
+def _find_in_criteria(
+    page: MarkdownPage, spec: Spec, rules: WordingRules, passed: dict[int, str]
+) -> Iterator[SpecFinding]:
+    """Yield what is wrong with each criterion by itself."""
+    for criterion in spec.criteria:
+        at = _Place(page, criterion)
+        if (detail := passed.get(criterion.number)) is not None:
+            message = f"It holds already ({detail}), so it cannot show that the feature was built"
+            yield at.find("holds-already", 0, message, "Ask for what is not there yet, or remove it")
+        if criterion.kind != "judge":
+            continue
+        if (claims := count_claims(criterion.text, rules)) > 1:
+            message = f"It makes {claims} claims: one that fails hides the others"
+            yield at.find("two-claims", 0, message, "Write a box for each")
+        for word in find_vague_words(criterion.text, rules):
+            message = f"Nobody can decide {code_span(word.word)}"
+            yield at.find("vague-word", word.offset, message, word.instead)
+
+
+def _find_in_spec(page: MarkdownPage, spec: Spec, rules: WordingRules) -> Iterator[SpecFinding]:
+    """Yield what is wrong with the spec as a whole, at its heading, and what its reader warned of."""
+    heading = next((line_of(t) for t in page.tokens if t.type == "inline" and is_criteria_heading(t.content)), 1)
+    count = len(spec.criteria)
+    if count > rules.most_criteria:
+        message = f"It has {count} criteria, and more than {rules.most_criteria} are too many for one feature"
+        yield SpecFinding("too-many", heading, 1, message, "Make it two features")
+    about_tests = (c for c in spec.criteria if c.command or rules.tests.search(c.text))
+    if not any(about_tests):
+        hint = "Add one, such as `- [ ] ... <!-- verify: COMMAND -->`, or have tests written for them"
+        yield SpecFinding("no-tests", heading, 1, "No criterion is decided by a command or asks for a test", hint)
+    if all(c.kind == "check" for c in spec.criteria):
+        message = "Every criterion is a check of the project, and those may all pass before anything is built"
+        yield SpecFinding("only-checks", heading, 1, message, "Say what the feature does")
+    head = page.tokens[0].map if page.tokens and page.tokens[0].type == "front_matter" else None
+    for warning in list_warnings(spec):
+        if warning.line > (head[1] if head else 0):  # keys of other tools are nothing to correct
+            yield SpecFinding("warning", warning.line, 1, warning.message.rstrip("."), "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A criterion in its file."""
+
+    page: MarkdownPage
+    criterion: Criterion
+
+    def find(self, rule: str, offset: int, message: str, hint: str) -> SpecFinding:
+        """Return a finding at a character of the criterion's text, whose lines were joined."""
+        before = self.page.raw[: self.criterion.box + 2].decode("utf-8", "replace")
+        after = self.page.raw[self.criterion.box + 2 :].decode("utf-8", "replace")
+        passed = len(re.sub(r"\s", "", self.criterion.text[:offset]))
+        ahead = [match.start() for _, match in zip(range(passed + 1), re.finditer(r"\S", after), strict=False)]
+        text = before + after[: ahead[-1] if ahead else 0]
+        line = text.count("\n") + 1
+        return SpecFinding(rule, line, len(text) - text.rfind("\n"), message, hint, self.criterion.number)
+
+
+def describe_deciders(review: SpecReview) -> str:
+    """Return which criteria wait for a judge or a person, and how many."""
+    total, parts = len(review.spec.criteria), []
+    for who, numbers in (("a judge", review.judged), ("a person", review.people)):
+        if numbers:
+            verb = "is" if len(numbers) == 1 else "are"
+            parts.append(f"{len(numbers)} of {total} criteria {verb} decided by {who}: {', '.join(map(str, numbers))}")
+    return "\n".join(parts) or f"All {total} criteria are decided by running something"
