@@ -29,6 +29,7 @@ SECTIONS = {
         "feature-status": ("feature.status", "See where each feature stands."),
         "logs": ("logs", "Watch what an agent does, or see what it did."),
         "tasks": ("tasks", "See a feature's criteria as tasks."),
+        "replay": ("replay", "Show a run again, verify its records, record it."),
         "board": ("board", "See all features by stage, and who works on them."),
         "stats": ("stats", "See what all runs came to: proven, iterations, cost."),
         "ui": ("ui", "See all of it in a browser, live, and steer it there."),

@@ -6,13 +6,14 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from aigon.errors import usage
+from aigon.errors import AigonError, usage
 from aigon.files.home import ensure_home, find_home
 from aigon.git.repository import find_repository
 
 if TYPE_CHECKING:  # each call imports what it needs: a board has to be quick
     from aigon.api.features import SpecInfo
     from aigon.api.programs import StartedRun, ValidationResult
+    from aigon.api.replay import PastState, RecordClock
     from aigon.api.runs import RunInfo
     from aigon.api.watch import LogPage
     from aigon.job.spec_locations import SpecLocation
@@ -21,6 +22,7 @@ if TYPE_CHECKING:  # each call imports what it needs: a board has to be quick
     from aigon.journal.tasks import Tasks
     from aigon.model.activity import Step
     from aigon.model.changes import FileDiff
+    from aigon.model.criteria import Spec
     from aigon.process.running import Invocation
     from aigon.spec.writing import SettingValues
     from aigon.views.board_cards import Column
@@ -214,6 +216,44 @@ class Project:
             if each.run_id == run_id:
                 return each
         raise usage(f"There is no run {run_id}", where=str(self.root), hint="Project.runs() lists them")
+
+    def choose_run(self, feature: str, agent: str | None = None, run_id: str | None = None) -> "RunInfo":
+        """Return a run of a feature: the one called `run_id`, else the newest, or the newest of `agent`.
+
+        Raises AigonError: exit 2 if there is none or several are meant, exit 7 if its journal is damaged.
+        """
+        from aigon.api import runs
+        from aigon.job.spec_locations import locate_spec
+
+        name = locate_spec(self.root, self.common_dir, feature).feature.name_for_people
+        home = find_home(self.common_dir)
+        return runs.choose_run(home, name, runs.list_runs(home, name), agent, run_id)
+
+    def replay(self, run: "RunInfo", clock: "RecordClock") -> "Iterator[Event | Step]":
+        """Yield what `watch` yields of a run that is over, each event and step at its moment by `clock`."""
+        from aigon.api.replay import play_items
+
+        return play_items(self.watch(run, is_cancelled=lambda: True), clock)
+
+    def unreadable(self, feature: str) -> "Iterator[tuple[Path, AigonError]]":
+        """Yield the journals of a feature that cannot be read, and why."""
+        from aigon.api import runs
+        from aigon.job.spec_locations import locate_spec
+
+        name = locate_spec(self.root, self.common_dir, feature).feature.name_for_people
+        return runs.find_unreadable(find_home(self.common_dir), name)
+
+    def spec_of(self, run: "RunInfo") -> "Spec | None":
+        """Return the spec as the branch of a run has it, else as it was when the run began; None if both are gone."""
+        from aigon.api.replay import read_spec
+
+        return read_spec(self.root, run)
+
+    def past_state(self, run: "RunInfo", number: int) -> "PastState":
+        """Return a run as it was after an iteration. Raises AigonError (exit 2) for an iteration that it has not."""
+        from aigon.api.replay import read_past_state
+
+        return read_past_state(self.root, run, number)
 
     def follow(
         self, run: "RunInfo | str", *, interval: float = 0.2, is_cancelled: Callable[[], bool] = lambda: False

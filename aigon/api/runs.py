@@ -1,7 +1,7 @@
 """Runs on record: a summary of each, folded from its journal, and its events as they happen."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,7 @@ class RunInfo:
     """One run. `status` is `running`, `broken_off` (killed; resume it) or how it ended.
 
     `cost` is in US dollars, without turns that did not say theirs (`unknown_costs`). `journal` is the file of its
-    events; a later run of the feature renames it.
+    events; a later run of the feature renames it. `invocations` counts its start and its resumes.
     """
 
     run_id: str
@@ -37,6 +37,45 @@ class RunInfo:
     cost: float
     unknown_costs: int
     journal: Path
+    invocations: int = 1
+
+
+def choose_run(
+    home: Path | None, feature: str, runs: Sequence[RunInfo], agent: str | None, run_id: str | None
+) -> RunInfo:
+    """Return the run called `run_id`, or else the newest run of this agent.
+
+    Raises AigonError: exit 2 if there is none or several are meant, exit 7 if the only journal is damaged.
+    """
+    labels = list(dict.fromkeys(run.label or run.agent for run in runs))
+    wanted = [run for run in runs if agent in (None, run.label, run.agent) and run_id in (None, run.run_id)]
+    if not wanted:
+        for _, error in find_unreadable(home, feature):
+            raise error
+    if not runs:
+        raise usage(f"Feature {feature} has not run", hint=f"aigon feature-implement {feature} --loop")
+    if not wanted and run_id:
+        newest = ", ".join(run.run_id for run in runs[-3:])
+        raise usage(f"Feature {feature} has no run {run_id}", where="--run", hint=f"Its last runs are {newest}")
+    if not wanted:
+        raise usage(f"{agent} has not worked on feature {feature}", where="--agent", hint=f"There: {', '.join(labels)}")
+    running = [run for run in wanted if run.status == "running"]
+    if len(running) > 1:
+        listed = ", ".join(run.label for run in running)
+        raise usage(f"Several agents work on feature {feature}: {listed}", hint="Name one with --agent")
+    return (running or wanted)[-1]
+
+
+def find_unreadable(home: Path | None, feature: str) -> Iterator[tuple[Path, AigonError]]:
+    """Yield the journals of a feature that cannot be read, and why."""
+    for folder in sorted(home.glob("features/*/")) if home else ():
+        records = Records(folder)
+        for journal in records.journals() if feature in (records.name, folder.name) else ():
+            try:
+                for _ in iterate_events(journal):
+                    pass
+            except AigonError as error:
+                yield journal, error
 
 
 def list_runs(home: Path | None, feature: str | None = None) -> tuple[RunInfo, ...]:
@@ -56,11 +95,11 @@ def list_runs(home: Path | None, feature: str | None = None) -> tuple[RunInfo, .
 
 
 def _summarise_run(home: Path, journal: Path) -> RunInfo | None:
-    state, first, end = State(), None, None
+    state, first, end, invocations = State(), None, None, 0
     for event in iterate_events(journal):
         state = state.apply(event)
         if isinstance(event, RunStarted):
-            first, end = first or event, None
+            first, end, invocations = first or event, None, invocations + 1
         elif isinstance(event, RunFinished):
             end = event
     if first is None:
@@ -85,6 +124,7 @@ def _summarise_run(home: Path, journal: Path) -> RunInfo | None:
         cost=state.spend.usd,
         unknown_costs=state.spend.unknown,
         journal=journal,
+        invocations=invocations,
     )
 
 

@@ -13,7 +13,6 @@ from aigon.commands.completers import complete_agents, complete_features
 from aigon.commands.help import option
 
 if TYPE_CHECKING:
-    from aigon.api.runs import RunInfo
     from aigon.journal.events import Event
     from aigon.model.activity import Step
 
@@ -23,7 +22,12 @@ if TYPE_CHECKING:
 
 @click.command("logs")
 @click.argument("feature", metavar="ID", shell_complete=complete_features)
-@option("--follow", "-f", is_flag=True, help="Go on until the run ends; Ctrl+C ends only this.")
+@option(
+    "--follow",
+    "-f",
+    is_flag=True,
+    help="Go on until the run ends, after a resume from there on; Ctrl+C ends only this.",
+)
 @option("--agent", metavar="NAME", shell_complete=complete_agents, help="Choose one of several agents.")
 @option("--raw", is_flag=True, help="Print what the agent's program printed, and nothing else.")
 @option("--json", "as_json", is_flag=True, group="Output", help="Print one JSON object per line.")
@@ -39,17 +43,20 @@ def command(feature: str, follow: bool, agent: str | None, raw: bool, as_json: b
     from aigon.api import open_project
     from aigon.errors import Exit, usage
     from aigon.files.pipe import write_line
+    from aigon.journal.events import RunStarted
 
     if raw and as_json:
         raise usage("--raw and --json exclude each other", where="--raw", hint="Name one")
-    render = _render_json if as_json else _render_raw if raw else _make_renderer()
+    render = render_json if as_json else _render_raw if raw else _make_renderer()
     with here() as checkout:
         project = open_project(checkout.root)
-        run = _choose_run(feature, project.runs(feature), agent)
+        run = project.choose_run(feature, agent)
+        earlier = run.invocations - 1 if follow else 0
         try:
             for item in project.watch(run, raw=raw, is_cancelled=lambda: not follow):
-                text = render(item)
-                if text is not None and not write_line(sys.stdout, text):
+                text = render(item)  # what is not printed counts the iterations
+                earlier -= isinstance(item, RunStarted) and item.resumed
+                if text is not None and earlier <= 0 and not write_line(sys.stdout, text):
                     return 0
         except KeyboardInterrupt:
             return Exit.INTERRUPTED
@@ -72,27 +79,11 @@ def _render_raw(item: "Item") -> str | None:
     return strip_escapes(text) if sys.stdout.isatty() else text
 
 
-def _render_json(item: "Item") -> str:
+def render_json(item: "Item") -> str:
+    """Return an event or a step as a line of JSON."""
     from aigon.journal.codec import encode
     from aigon.model.activity import Step
 
     assert not isinstance(item, bytes)
     document = {"event": "activity", **asdict(item)} if isinstance(item, Step) else encode(item)
     return json.dumps({"schema_version": 1, **document}, ensure_ascii=False)
-
-
-def _choose_run(feature: str, runs: "tuple[RunInfo, ...]", agent: str | None) -> "RunInfo":
-    """Return the newest run, of this agent. Raises AigonError (exit 2)."""
-    from aigon.errors import usage
-
-    labels = list(dict.fromkeys(run.label or run.agent for run in runs))
-    wanted = [run for run in runs if agent in (None, run.label, run.agent)]
-    if not runs:
-        raise usage(f"Feature {feature} has not run", hint=f"aigon feature-implement {feature} --loop")
-    if not wanted:
-        raise usage(f"{agent} has not worked on feature {feature}", where="--agent", hint=f"There: {', '.join(labels)}")
-    running = [run for run in wanted if run.status == "running"]
-    if len(running) > 1:
-        listed = ", ".join(run.label for run in running)
-        raise usage(f"Several agents work on feature {feature}: {listed}", hint="Name one with --agent")
-    return (running or wanted)[-1]

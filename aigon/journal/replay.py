@@ -13,6 +13,9 @@ from aigon.journal.state import State
 from aigon.journal.state_file import EncodedIterations
 from aigon.journal.steps import TurnHistory
 
+CHUNK = 1 << 20
+"""Bytes of a journal that are read at a time."""
+
 
 class NewerJournal(AigonError):
     """A journal that another version wrote: it is left as it is."""
@@ -71,7 +74,7 @@ def tail_events(path: Path, is_live: Callable[[], bool]) -> Iterator[Event | Non
     A new run puts the journal aside: the iterator ends there too, and if the journal is deleted. Raises as
     `read_events` does.
     """
-    first, offset, number = b"", 0, 0
+    first, offset, number, size = b"", 0, 0, CHUNK
     while True:
         live = is_live()  # before reading: what a run writes last is there when it has ended
         try:
@@ -81,18 +84,21 @@ def tail_events(path: Path, is_live: Callable[[], bool]) -> Iterator[Event | Non
                     return
                 first = begin if begin.endswith(b"\n") else b""
                 file.seek(offset)
-                data = file.read()
+                data = file.read(size)
         except FileNotFoundError:
             if first:
                 return
             data = b""
-        data = data[: data.rfind(b"\n") + 1]
-        offset += len(data)
-        for document in parse_lines(data):
+        has_more, whole = len(data) == size, data[: data.rfind(b"\n") + 1]
+        size = 2 * size if has_more and not whole else CHUNK
+        offset += len(whole)
+        for document in parse_lines(whole):
             number += 1
             if document is None:
                 raise damage_error("The journal of this run", f"{path}:{number}")
             yield from decode_events((document,), path)
+        if has_more:
+            continue
         if not live:
             return
         yield None

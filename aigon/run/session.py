@@ -257,7 +257,7 @@ def _make_started(job: Job, world: World, opened: OpenedRun, earlier: int) -> Ru
         earlier_iterations=earlier,
         since=opened.suspect,
         choices=record_choices(job, prepared, opened.options),
-        kind=prepared.spec.settings.kind,
+        kind=prepared.kind.name if prepared.kind else "",
         profile=prepared.checks.profile,
         tasks=_list_tasks(job),
     )

@@ -71,7 +71,7 @@ def validate(
     require_tools(plan.checks)
     orphans.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="aigon-validate-") as folder, Stop(patient=False).handling() as stop:
-        world, job, snapshot = _open_world(checkout, prepared, options, Path(folder), stop)
+        world, job, snapshot = open_present_world(checkout, prepared, options, Path(folder), stop)
         try:
             used = _count_turns(checkout, prepared)
             assessment = assess_once(job, world, snapshot, Recorder((), observers), used)
@@ -84,7 +84,7 @@ def validate(
     return ValidationReport(plan, assessment, outcome, observed)
 
 
-def _open_world(
+def open_present_world(
     checkout: Checkout, prepared: Prepared, options: Options, folder: Path, stop: Stop
 ) -> tuple[World, Job, Snapshot]:
     home, records = find_home(checkout.common_dir), _find_records(checkout, prepared)

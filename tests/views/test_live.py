@@ -27,7 +27,7 @@ from aigon.journal.events import (
     Waiting,
 )
 from aigon.journal.spending import Spend
-from aigon.model.activity import Step
+from aigon.model.activity import Spent, Step
 from aigon.model.checks import Check
 from aigon.model.outcomes import Stopped
 from aigon.model.turns import Turn
@@ -320,11 +320,16 @@ def test_what_an_agent_did_last_is_in_sight_and_how_long_it_has_been_quiet() -> 
     events = story(2)
     begun = next(index for index, event in enumerate(events) if isinstance(event, IterationStarted))
     steps = tuple(Step(0.0, 1, "reads", f"file-{number}\x1b[2J") for number in range(3))
-    working = replace(scene(events[: begun + 1], 2), steps=steps, heard=0.0)
+    files, spent = ("src/a.py", "b.py"), Spent(15_203, 0.12)
+    done = {"steps": steps, "heard": 0.0, "doing_since": 4.0, "files": files, "turn_spent": spent}
+    working = replace(scene(events[: begun + 1], 2), **done)  # type: ignore[arg-type]
     lines = drawn(working, now=19.0)
-    assert [line for line in lines if line.startswith("  reads file-")] == [
-        f"  reads file-{number}" for number in range(3)
+    assert [line for line in lines if "reads file-" in line] == [
+        "  reads file-0",
+        "  reads file-1",
+        "▸ reads file-2 0:15",
     ]
+    assert "  15,203 tokens, $0.12 · 2 files touched: b.py, a.py" in lines
     assert not any("quiet" in line for line in lines)
     assert any(line.endswith("(quiet for 0:45)") for line in drawn(working, now=45.0))
     assert not any("file-" in line for line in drawn(working, Page(80, 8)))
@@ -345,7 +350,7 @@ def test_the_live_view_reads_what_the_agent_of_this_turn_does(tmp_path: Path) ->
         sink.close()
     texts = [[line.plain for line in frame.renderables if isinstance(line, Text)] for frame in (before, after)]
     assert not any("turned away" in text for text in (*texts[0], *texts[1]))
-    assert "  runs npm test" in texts[1]
+    assert any(text.startswith("▸ runs npm test ") for text in texts[1])
 
 
 def test_a_lane_of_an_arena_says_what_its_agent_did_last() -> None:

@@ -71,7 +71,7 @@ def list_damage(start: Path) -> tuple[str, ...]:
     home = find_home(repository.common_dir)
     sentences: list[str] = []
     for records in _list_records(home, None) if home else ():
-        state = _locate_state_file(records, repository)
+        state = locate_state_file(records, repository)
         try:
             for path in records.journals():
                 try:
@@ -139,7 +139,7 @@ def _repair_run(
         return
     if done:
         yield done
-    state_file = _locate_state_file(records, repository)
+    state_file = locate_state_file(records, repository)
     if current and events:
         yield from repair_state_file(state_file, events)
     if started := next((event for event in events if isinstance(event, RunStarted)), None):
@@ -148,7 +148,7 @@ def _repair_run(
             yield from repair_views(folder, lambda: events)
 
 
-def _locate_state_file(records: Records, repository: RepositoryFolders) -> Path:
+def locate_state_file(records: Records, repository: RepositoryFolders) -> Path:
     """Return the state file. It may be in another checkout: a person may have run a loop in a worktree of their own."""
     places = [root / ".aigon" / f"loop-state-{records.folder.name}.json" for root in _list_checkouts(repository)]
     return next((place for place in places if place.exists()), places[0])

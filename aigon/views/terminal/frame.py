@@ -14,14 +14,17 @@ from aigon.journal.attempt import describe_checks
 from aigon.journal.spending import format_spend
 from aigon.model.criteria import Criterion
 from aigon.model.outcomes import describe_outcome, describe_status
+from aigon.text.amounts import format_count
 from aigon.text.quoting import fold
-from aigon.views.terminal.lines import describe_result, format_check_time
+from aigon.views.terminal.lines import describe_result, describe_spent, format_check_time
 from aigon.views.terminal.scene import ArenaScene, CheckProgress, Scene
 
 SPARE = 2
 """Lines of the terminal left free: a frame as high as the terminal would scroll it."""
 _ENOUGH = 14
 """Lines below which the lists give way to one line of counts: the rest of the view takes ten and a few notices."""
+_FILES = 5
+"""Files that are named, the last ones."""
 _TIME_WIDTH = 8
 """`12m 05s` fits."""
 _TITLE_WIDTH = 24
@@ -58,7 +61,7 @@ def draw_run(scene: Scene, page: Page, now: float) -> Group:
     head = [*_draw_run_header(scene, now), *_wrap(phase, "cyan", page)]
     texts = [(fold(notice.text), notice.level) for notice in scene.notices]
     if page.height >= _ENOUGH:
-        head += [Text(f"  {fold(f'{step.kind} {step.text}')}", style="dim") for step in scene.steps]
+        head += _draw_turn(scene, page, now)
     room = page.height - SPARE - len(head)
     if page.height < _ENOUGH:
         counts = describe_checks([row.finding for row in scene.checks.values() if row.finding])
@@ -70,6 +73,19 @@ def draw_run(scene: Scene, page: Page, now: float) -> Group:
     checks = _draw_checks(scene, max(2, room // 2, room - len(scene.criteria)), now)
     criteria = _draw_criteria(scene, max(1, room - len(checks)), now)
     return _fit([*head, *_add_gap(checks), *_add_gap(criteria), *notices], page)
+
+
+def _draw_turn(scene: Scene, page: Page, now: float) -> list[Text]:
+    """Draw what the agent did last, oldest first, and what the turn came to so far."""
+    lines = [Text(f"  {fold(f'{step.kind} {step.text}')}", style="dim") for step in scene.steps[:-1]]
+    if scene.steps:
+        since = f" {format_clock(now - scene.doing_since)}" if scene.doing_since is not None else ""
+        doing = fold(f"{scene.steps[-1].kind} {scene.steps[-1].text}", max(page.width - len(since) - 2, 10))
+        lines.append(Text.assemble("▸ ", doing, (since, "dim")))
+    names = ", ".join(file.rpartition("/")[2] for file in reversed(scene.files[-_FILES:]))
+    files = f"{format_count(len(scene.files), 'file')} touched: {fold(names)}" if scene.files else ""
+    so_far = " · ".join(filter(None, (describe_spent(scene.turn_spent), files)))
+    return [*lines, Text(f"  {so_far}", style="dim")] if so_far else lines
 
 
 def _describe_quiet(scene: Scene, now: float) -> str:

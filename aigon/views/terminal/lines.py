@@ -31,11 +31,12 @@ from aigon.journal.events import (
     Waiting,
 )
 from aigon.journal.spending import format_cost
+from aigon.model.activity import Spent
 from aigon.model.checks import Finding
 from aigon.model.criteria import VERDICT_WORDS
 from aigon.model.outcomes import describe_outcome
 from aigon.model.turns import Turn
-from aigon.text.amounts import format_count, format_duration, format_epoch
+from aigon.text.amounts import format_count, format_dollars, format_duration, format_epoch
 from aigon.text.quoting import fold
 from aigon.views.terminal.arena import render_arena_summary
 
@@ -305,6 +306,12 @@ def describe_turn(turn: Turn) -> str:
     # An adapter's reason may begin with the very words that `_TURN_ENDS` has for it.
     why = turn.detail.partition(": ")[2] if turn.detail.startswith(_TURN_ENDS[turn.end]) else turn.detail
     return how + (f": {why}" if why else "") + (f" (see {turn.log})" if turn.log else "")
+
+
+def describe_spent(spent: Spent) -> str:
+    """`15,203 tokens, $0.12`, as far as the program says; "" for nothing."""
+    tokens = format_count(spent.tokens, "token") if spent.tokens else ""
+    return ", ".join(filter(None, (tokens, format_dollars(spent.usd) if spent.usd else "")))
 
 
 def describe_wait(event: Waiting) -> str:

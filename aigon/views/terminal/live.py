@@ -17,6 +17,7 @@ from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
 from aigon.files.pipe import discard_output, write_line
 from aigon.journal.events import Event, Notice
 from aigon.journal.spending import Spend
+from aigon.model.activity import Step
 from aigon.model.checks import Check
 from aigon.model.criteria import Criterion
 from aigon.views.terminal.arena import render_arena_summary
@@ -28,6 +29,10 @@ from aigon.views.terminal.turn_steps import TurnSteps
 PER_SECOND = 4
 """Refreshes: often enough for a clock that counts seconds, seldom enough to be calm."""
 STOPPING = "finishing this iteration, then stopping (Ctrl+C again: at once, nothing lost)"
+
+
+DrawPage = Callable[[Page, bool], Group]
+"""Draws a page; whether it is the last one."""
 
 
 class _KeptOutput(io.StringIO):
@@ -52,7 +57,7 @@ class Screen:
     somebody has paused with Ctrl+S does not pause the run.
     """
 
-    def __init__(self, stream: TextIO, draw: Callable[[Page, bool], Group]) -> None:
+    def __init__(self, stream: TextIO, draw: DrawPage) -> None:
         self._stream, self._draw = stream, draw
         self._console = Console(file=stream, highlight=False)
         self._echo: list[Any] | None = None
@@ -135,9 +140,10 @@ def _set_control_echo(stream: TextIO, restore: list[Any] | None) -> list[Any] | 
 class LiveSink:
     """Draws one run, from its first event on.
 
-    `checks` are shown as waiting before the first one runs. `spend` and `finished` are what earlier invocations of the
-    run spent, and their last iteration. What agents do is read from the folders of `runs`. `stopping` says
-    whether a person has asked for the end.
+    It takes steps of agents as well, for a run that is shown again; then `clock` and `wall` are those of its record,
+    and `screen` makes what it is drawn on. `checks` are shown as waiting before the first one runs. `spend` and
+    `finished` are what earlier invocations of the run spent, and their last iteration. What agents do is read from the
+    folders of `runs`. `stopping` says whether a person has asked for the end.
     """
 
     def __init__(
@@ -151,8 +157,12 @@ class LiveSink:
         finished: int | None = None,
         runs: Path | None = None,
         stopping: Callable[[], bool] = lambda: False,
+        screen: Callable[[TextIO, DrawPage], "Screen"] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
     ) -> None:
-        now = time.monotonic()
+        self._clock, self._wall = clock, wall
+        now = clock()
         self._scene = Scene(
             title,
             tuple(criteria),
@@ -164,11 +174,12 @@ class LiveSink:
         )
         self._steps = TurnSteps(runs)
         self._stopping = stopping
-        self._screen = Screen(console_stream, self._draw)
+        self._screen = (screen or Screen)(console_stream, self._draw)
 
-    def __call__(self, event: Event) -> None:
-        self._steps.take(event)
-        self._scene = self._scene.apply(event, time.monotonic())
+    def __call__(self, item: Event | Step) -> None:
+        self._steps.take(item)
+        if not isinstance(item, Step):
+            self._scene = self._scene.apply(item, self._clock())
         self._screen.take()
 
     def asking(self, ask: Callable[[str], bool]) -> Callable[[str], bool]:
@@ -179,21 +190,26 @@ class LiveSink:
         self._screen.close()
 
     def _draw(self, page: Page, last: bool) -> Group:
-        scene, now = self._scene, time.monotonic()
+        scene, now = self._scene, self._clock()
         if last:
             return draw_run_end(scene, page, now)
-        scene = _add_steps(scene, self._steps, now)
+        scene = _add_steps(scene, self._steps, now, self._wall())
         if self._stopping():
             scene = replace(scene, notices=(*scene.notices[-2:], Notice("", STOPPING, "warning")))
         return draw_run(scene, page, now)
 
 
-def _add_steps(scene: Scene, turn: TurnSteps, now: float) -> Scene:
-    steps = turn.read_last()
-    if steps is None:
+def _add_steps(scene: Scene, turn: TurnSteps, now: float, wall: float) -> Scene:
+    """Return the scene at `now` with what the agent did up to then; at `wall`, by the clock on the wall."""
+    turn.read_new()
+    done = turn.progress
+    if done is None:
         return scene
-    heard = now - (time.time() - steps[-1].at) if steps else scene.phase_began
-    return replace(scene, steps=steps, heard=heard)
+    heard = scene.phase_began if done.heard is None else now - (wall - done.heard)
+    doing_since = now - (wall - done.steps[-1].at) if done.steps else None
+    return replace(
+        scene, steps=done.steps, doing_since=doing_since, files=done.files, turn_spent=done.spent, heard=heard
+    )
 
 
 class ArenaLive:
@@ -243,5 +259,7 @@ class ArenaLive:
         now = time.monotonic()
         if last:
             return draw_arena_end(self._scene, page, now)
-        lanes = {label: _add_steps(lane, self._steps[label], now) for label, lane in self._scene.lanes.items()}
+        lanes = {
+            label: _add_steps(lane, self._steps[label], now, time.time()) for label, lane in self._scene.lanes.items()
+        }
         return draw_arena(replace(self._scene, lanes=lanes), page, now)

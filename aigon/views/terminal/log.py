@@ -16,7 +16,7 @@ class LogText:
 
     def render(self, item: Event | Step | bytes) -> str | None:
         """Return the line of an event or of a step; None for what has none."""
-        if isinstance(item, bytes):
+        if isinstance(item, bytes) or (isinstance(item, Step) and item.spent):
             return None
         if isinstance(item, Step):
             return stamp_line(f"{item.kind} {item.text}".rstrip(), "  ", datetime.fromtimestamp(item.at))

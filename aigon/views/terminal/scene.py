@@ -24,7 +24,7 @@ from aigon.journal.events import (
     Waiting,
 )
 from aigon.journal.spending import Spend
-from aigon.model.activity import Step
+from aigon.model.activity import Spent, Step
 from aigon.model.checks import Check, Finding
 from aigon.model.criteria import Criterion, Verdict
 from aigon.views.terminal.lines import (
@@ -55,9 +55,10 @@ class Scene:
     """One run. `step` is the escalation step, from 0, and how many there are.
 
     `phase_ends` is when a wait will be over, None if the run does not wait. `proving` has the criteria whose own
-    command runs, by number. While an agent works, `steps` are what it did last, and `heard` is when it gave its last
-    sign of life. In an arena, `since` is when the loop was started, None while it is queued, and `closed` how its
-    process ended; `earlier_met` criteria were proven before it was resumed.
+    command runs, by number. While an agent works, `steps` are what it did last, the newest since `doing_since`, `files`
+    those that it edited, `turn_spent` what it used so far, and `heard` is when it gave its last sign of life. In an
+    arena, `since` is when the loop was started, None while it is queued, and `closed` how its process ended;
+    `earlier_met` criteria were proven before it was resumed.
     """
 
     title: str
@@ -74,6 +75,9 @@ class Scene:
     verdicts: Mapping[int, Verdict] = field(default_factory=dict)
     proving: Mapping[int, float] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
+    doing_since: float | None = None
+    files: tuple[str, ...] = ()
+    turn_spent: Spent = field(default_factory=Spent)
     heard: float | None = None
     notices: tuple[Notice, ...] = ()
     spend: Spend = field(default_factory=Spend)

@@ -1,0 +1,222 @@
+"""`aigon replay`: a run that is over, once more."""
+
+import json
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from aigon.commands.common import answer, here
+from aigon.commands.completers import complete_agents, complete_features
+from aigon.commands.help import Command, option
+from aigon.errors import Exit, usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import TextIO
+
+    from aigon.api.project import Project
+    from aigon.api.replay import PastState, RecordClock
+    from aigon.api.runs import RunInfo
+    from aigon.git.person import Checkout
+    from aigon.journal.events import Event
+    from aigon.model.activity import Step
+
+
+class Speed(click.ParamType[float]):
+    """How many times as fast as it was; 0 for `max`."""
+
+    name = "speed"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the factor."""
+        factor = 0.0
+        with suppress(ValueError):
+            factor = float(str(value))
+        if value != "max" and not 0 < factor < float("inf"):
+            self.fail(f"{value!r} is neither max nor a number above zero", param, ctx)
+        return factor
+
+
+@click.command("replay", cls=Command)
+@click.argument("feature", metavar="ID", shell_complete=complete_features)
+@option("--run", "run_id", metavar="RUN", help="Choose a run by its name, as in .aigon/runs/; else the last one.")
+@option("--agent", metavar="NAME", shell_complete=complete_agents, help="Choose one of several agents.")
+@option("--speed", type=Speed(), default="10", show_default=True, metavar="N",
+        help="Show it N times as fast as it was; max: without waiting.")  # fmt: skip
+@option("--to", "number", type=click.IntRange(min=0), metavar="N",
+        help="Show state, prompt and tree as they were after iteration N.")  # fmt: skip
+@option("--verify", is_flag=True, help="Verify that journal, state file, commits, trailers and ticked boxes agree.")
+@option("--again", is_flag=True, help="Run the checks once more on each iteration commit, and name flaky ones.")
+@option("--record", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+        help="Write a recording that the agent `replay` plays.")  # fmt: skip
+@option("--cast", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+        help="Write an asciicast of the live view.")  # fmt: skip
+@option("--json", "as_json", is_flag=True, help="Print JSON: an object per line, or one document.")
+def command(
+    feature: str,
+    run_id: str | None,
+    agent: str | None,
+    speed: float,
+    number: int | None,
+    verify: bool,
+    again: bool,
+    record: Path | None,
+    cast: Path | None,
+    as_json: bool,
+) -> int:
+    """Show a run of feature ID again as it was, from its record, or look back at it.
+
+    No agent runs, and nothing is written but the file or folder that you name. On a terminal it is the live view, else
+    a line for each event and each thing that the agent did, with the times of the record.
+
+    Exit codes: 0, 2 there is no such feature, run or iteration, 7 the record is damaged, --verify found a difference,
+    or --again a flaky check.
+    """
+    if sum((number is not None, verify, again, record is not None, cast is not None)) > 1:
+        raise usage("--to, --verify, --again, --record and --cast exclude each other", hint="Name one of them")
+    from aigon.api import open_project
+
+    with here() as checkout:
+        project = open_project(checkout.root)
+        if verify:
+            return _verify(project, checkout, feature, agent, run_id, as_json)
+        run = project.choose_run(feature, agent, run_id)
+        if again:
+            return _try_again(checkout, feature, run, as_json)
+        if record is not None:
+            return _record(checkout, run, record, as_json)
+        if number is not None:
+            past = project.past_state(run, number)
+            tree = checkout.ask("diff", "--stat", past.base, past.commit) if past.commit else None
+            answer(_build_past(past, tree), "\n".join(_render_past(past, tree)), as_json)
+            return 0
+        return _play(project, run, speed, cast, as_json)
+
+
+def _play(project: "Project", run: "RunInfo", speed: float, cast: Path | None, as_json: bool) -> int:
+    from aigon.api.replay import RecordClock
+
+    clock = RecordClock(0.0 if cast else speed)
+    items = project.replay(run, clock)
+    try:
+        if cast:
+            with cast.open("w", encoding="utf-8") as file:
+                _show_live(project, run, items, clock, file, speed or 1.0)
+        elif sys.stdout.isatty() and not as_json:
+            _show_live(project, run, items, clock, None, 1.0)
+        else:
+            _print_lines(items, as_json)
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    return 0
+
+
+def _print_lines(items: "Iterable[Event | Step]", as_json: bool) -> None:
+    from aigon.commands.logs import render_json
+    from aigon.files.pipe import write_line
+    from aigon.views.terminal.log import LogText
+
+    text = LogText()
+    for item in items:
+        line = render_json(item) if as_json else text.render(item)
+        if line is not None and not write_line(sys.stdout, line):
+            return
+
+
+def _show_live(
+    project: "Project",
+    run: "RunInfo",
+    items: "Iterable[Event | Step]",
+    clock: "RecordClock",
+    cast: "TextIO | None",
+    speed: float,
+) -> None:
+    from functools import partial
+
+    from aigon.views.terminal.cast import CastScreen
+    from aigon.views.terminal.live import LiveSink
+
+    spec = project.spec_of(run)
+    screen = partial(CastScreen, now=clock.now, speed=speed) if cast else None
+    sink = LiveSink(
+        cast or sys.stdout,
+        title=f"Replay: feature {run.feature}: {spec.title if spec else run.branch}",
+        criteria=spec.criteria if spec else (),
+        screen=screen,
+        clock=clock.now,
+        wall=clock.now,
+    )
+    try:
+        for item in items:
+            sink(item)
+    finally:
+        sink.close()
+
+
+def _build_past(past: "PastState", tree: str | None) -> dict[str, object]:
+    return {"iteration": past.number, "commit": past.commit, "state": past.document, "prompt": past.prompt,
+            "tree": tree}  # fmt: skip
+
+
+def _render_past(past: "PastState", tree: str | None) -> "Iterable[str]":
+    from aigon.model.criteria import VERDICT_WORDS
+    from aigon.text.quoting import clean, fold
+
+    look = past.look
+    yield f"Iteration {past.number}, commit {past.commit[:8]}"
+    for verdict in look.verdicts:
+        why = f": {fold(verdict.reason)}" if verdict.status != "met" and verdict.reason else ""
+        yield f"  criterion {verdict.criterion} {VERDICT_WORDS[verdict.status]}{why}"
+    yield from (f"  {fold(finding.title)}: {fold(finding.summary or finding.status)}" for finding in look.findings)
+    spend = past.document["spend"]
+    yield f"  spent ${spend['usd']:.2f}" + (f" and {spend['unknown']} of unknown cost" if spend["unknown"] else "")
+    yield from ("", "Tree, compared with the base:", (tree or "  it is not in the repository any more").rstrip())
+    yield from ("", "Prompt:", *(f"  | {line}" for line in clean(past.prompt).splitlines() or ("there is none",)))
+
+
+def _verify(
+    project: "Project", checkout: "Checkout", feature: str, agent: str | None, run_id: str | None, as_json: bool
+) -> int:
+    from aigon.errors import environment
+    from aigon.run.replay.verification import verify_run
+    from aigon.text.quoting import clean
+
+    damaged = dict(project.unreadable(feature)) if run_id is None and agent is None else {}
+    run = None if damaged else project.choose_run(feature, agent, run_id)
+    if run and run.status == "running":
+        raise environment(f"Run {run.run_id} goes on: its records change", hint="Verify it when it has ended")
+    journals = [run.journal] if run else list(damaged)
+    found = [clean(each) for journal in journals for each in verify_run(checkout, journal)]
+    name = run.run_id if run else ""
+    text = "\n".join(found) or f"Run {name}: journal, state file, commits, trailers and ticked boxes agree"
+    answer({"run": name or None, "agrees": not found, "differences": found}, text, as_json)
+    return Exit.ENVIRONMENT if found else 0
+
+
+def _try_again(checkout: "Checkout", feature: str, run: "RunInfo", as_json: bool) -> int:
+    from dataclasses import asdict
+
+    from aigon.run.replay.recheck import recheck_run
+
+    is_flaky = False
+    for done in recheck_run(checkout, feature, run.journal):
+        is_flaky = is_flaky or bool(done.flaky)
+        same = f"iteration {done.number}: {done.checks} ran again on {done.commit[:8]}"
+        flaky = "; ".join(f"{name} is flaky: {then}, now {now}" for name, (then, now) in done.flaky.items())
+        answer(asdict(done), f"{same}: {flaky or 'as before'}", as_json)
+    return Exit.ENVIRONMENT if is_flaky else 0
+
+
+def _record(checkout: "Checkout", run: "RunInfo", folder: Path, as_json: bool) -> int:
+    from aigon.run.replay.recording import record_run
+    from aigon.text.quoting import fold
+
+    number, left_out = record_run(checkout, run.journal, folder.absolute())
+    lines = [f"{number} attempts in {folder}", *(f"left out: {fold(each)}" for each in left_out)]
+    agent = json.dumps({"agents": {"again": {"adapter": "replay", "recording": str(folder.absolute())}}})
+    lines.append(f"To play them, put this into .aigon/config.json and run with --agent again: {agent}")
+    answer({"attempts": number, "left_out": left_out, "folder": str(folder)}, "\n".join(lines), as_json)
+    return 0

@@ -1,0 +1,185 @@
+"""Verify that journal, state file, commits, trailers and ticked boxes of a run say the same."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aigon.errors import AigonError
+from aigon.git.person import Checkout
+from aigon.git.repository import find_repository
+from aigon.journal.events import CommitIntended, IterationFinished, RolledBack, RunFinished
+from aigon.journal.records import Records
+from aigon.journal.replay import EventOrder, NewerJournal, iterate_events
+from aigon.journal.state import State
+from aigon.journal.state_file import StateFileSink, find_last_write
+from aigon.loop.commit_message import render_iteration_message
+from aigon.model.criteria import VERDICT_WORDS
+from aigon.model.outcomes import Met, get_exit_code, get_status
+from aigon.run.repair.repair import locate_state_file
+from aigon.spec.document import parse_spec
+
+COMPARED = ("Feature", "Run", "Iteration", "Checks", "Criteria")
+"""Trailers that follow from the journal."""
+_MOST_SHOWN = 80
+
+
+@dataclass(slots=True)
+class _RunReading:
+    """What the journal says: the state, the iteration commits that it made, and those that the branch still has."""
+
+    state: State = field(default_factory=State)
+    made: dict[str, IterationFinished] = field(default_factory=dict)
+    kept: dict[str, IterationFinished] = field(default_factory=dict)
+    last_write: bytes | None = None
+
+
+def verify_run(checkout: Checkout, journal: Path) -> Iterator[str]:
+    """Yield each difference between the records of the run with this journal, a sentence each.
+
+    Raises NewerJournal (exit 7) for a journal of another version.
+    """
+    reading = _RunReading()
+    try:
+        yield from _read_journal(journal, reading)
+    except NewerJournal:
+        raise
+    except AigonError as error:
+        yield f"journal: {error.what} ({error.where})"
+        return
+    if reading.state.started is None:
+        yield f"journal: it has no run ({journal})"
+        return
+    records = Records(journal.parent)
+    if journal == records.journal:
+        state_file = locate_state_file(records, find_repository(checkout.root))
+        yield from _compare_state_file(state_file, reading.last_write)
+    yield from _compare_commits(checkout, reading, records)
+
+
+def _read_journal(journal: Path, reading: _RunReading) -> Iterator[str]:
+    """Fold the journal; yield what in it contradicts itself. It is read twice, so that it need not be in memory."""
+    last, order, sink = find_last_write(iterate_events(journal)), EventOrder(), StateFileSink(journal)
+    intended = ""
+    for index, event in enumerate(iterate_events(journal)):
+        if not order.accepts(event):
+            yield f"journal: line {index + 1}, {event.event}, cannot come there"
+            return
+        reading.state = reading.state.apply(event)
+        sink.remember(event)
+        if index == last:
+            reading.last_write = sink.rendered(event, reading.state)
+        match event:
+            case CommitIntended():
+                intended = event.commit
+            case IterationFinished(checkpoint=commit) if commit:
+                if commit != intended and not reading.state.lost:
+                    yield f"journal: iteration {event.number} ended with commit {commit[:8]}, which was never announced"
+                reading.made[commit] = reading.kept[commit] = event
+            case RolledBack(number=number):
+                reading.kept = {commit: look for commit, look in reading.kept.items() if look.number <= number}
+            case RunFinished():
+                yield from _check_end(event, reading.state)
+
+
+def _check_end(event: RunFinished, state: State) -> Iterator[str]:
+    if event.status != get_status(event.outcome):
+        yield f"journal: the run ended as {event.status}, and its outcome is {get_status(event.outcome)}"
+    if event.exit_code != (meant := int(get_exit_code(event.outcome))):
+        yield f"journal: the run ended with exit code {event.exit_code}, and its outcome means {meant}"
+    if isinstance(event.outcome, Met):
+        for verdict in state.last.verdicts if state.last else ():
+            if verdict.status != "met":
+                yield f"journal: the run ended as proven, and criterion {verdict.criterion} did not pass"
+
+
+def _compare_state_file(path: Path, wanted: bytes | None) -> Iterator[str]:
+    try:
+        found = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        yield f"state file: there is none at {path}"
+        return
+    except (OSError, ValueError, RecursionError) as error:
+        yield f"state file: it cannot be read: {error} ({path})"
+        return
+    for key, ours, theirs in _list_differences(json.loads(wanted or b"{}"), found):
+        yield f"state file: {key} is {_show(theirs)}, and {_show(ours)} by the journal"
+
+
+def _list_differences(ours: object, theirs: object, key: str = "") -> Iterator[tuple[str, object, object]]:
+    """Yield where two JSON values differ, with both parts."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for name in dict.fromkeys((*ours, *theirs)):
+            yield from _list_differences(ours.get(name), theirs.get(name), f"{key}.{name}" if key else name)
+    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        for at, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+            yield from _list_differences(one, other, f"{key}[{at}]")
+    elif ours != theirs:
+        yield key, ours, theirs
+
+
+def _show(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=True)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
+
+
+def _compare_commits(checkout: Checkout, reading: _RunReading, records: Records) -> Iterator[str]:
+    started = reading.state.started
+    assert started is not None, "the caller has looked"
+    origin = records.origin()
+    branches = (f"refs/heads/{name}" for name in (started.branch, origin.branch if origin else "") if name)
+    tip = next((branch for branch in branches if checkout.commit_of(branch)), "")
+    span = (tip, f"^{started.base_commit}") if tip else ()
+    on_branch = set((checkout.ask("rev-list", *span) or "").split()) if span else set()
+    for commit, look in reading.made.items():
+        where = f"commit {commit[:8]} of iteration {look.number}"
+        message = checkout.ask("show", "--no-patch", "--format=%B", commit)
+        if message is None:
+            yield f"{where}: it is not in the repository"
+            continue
+        if commit in reading.kept and commit not in on_branch:
+            yield f"{where}: the branch {tip.removeprefix('refs/heads/') or started.branch} does not have it"
+        expected = _read_trailers(
+            render_iteration_message(
+                look, feature_id=started.feature_id, run_id=started.run_id, agent="", skipped=started.skip_validation
+            )
+        )
+        found = _read_trailers(message)
+        for name in COMPARED:
+            if found.get(name) != expected.get(name):
+                yield f"{where}: Aigon-{name} is {found.get(name)}, and {expected.get(name)} by the journal"
+        yield from _compare_boxes(where, checkout.ask("cat-file", "blob", f"{commit}:{started.spec_path}"), look)
+    yield from _find_strangers(checkout, span, started.run_id, reading.made)
+
+
+def _read_trailers(message: str) -> dict[str, str]:
+    lines = (line.removeprefix("Aigon-").partition(": ") for line in message.splitlines() if line.startswith("Aigon-"))
+    return {name: value for name, _, value in lines}
+
+
+def _compare_boxes(where: str, spec: str | None, look: IterationFinished) -> Iterator[str]:
+    if spec is None:
+        yield f"{where}: it has no spec"
+        return
+    try:
+        ticked = {each.number: each.checked for each in parse_spec(spec.encode("utf-8", "surrogateescape")).criteria}
+    except AigonError as error:
+        yield f"{where}: its spec cannot be read: {error.what}"
+        return
+    for verdict in look.verdicts:
+        is_ticked = ticked.get(verdict.criterion)
+        if is_ticked != (verdict.status == "met"):
+            box = "gone" if is_ticked is None else "ticked" if is_ticked else "open"
+            verdict_word = VERDICT_WORDS[verdict.status]
+            yield f"{where}: the box of criterion {verdict.criterion} is {box}, and by the journal it {verdict_word}"
+
+
+def _find_strangers(
+    checkout: Checkout, span: tuple[str, ...], run_id: str, made: Mapping[str, IterationFinished]
+) -> Iterator[str]:
+    """Yield commits on the branch that claim to be of this run, and that the journal does not know."""
+    key = "%(trailers:key=Aigon-Run,valueonly,separator=%x20)"
+    for line in (checkout.ask("log", f"--format=%H {key}", *span) or "").splitlines() if span else ():
+        commit, _, run = line.partition(" ")
+        if run == run_id and commit not in made:
+            yield f"commit {commit[:8]}: it claims to be of this run, and the journal does not have it"
