@@ -20,6 +20,7 @@ SECTIONS = {
         "feature-setup": ("feature.setup", "Start a feature: a branch, or worktrees for agents."),
     },
     "Work": {
+        "feature-prove": ("feature.prove", "Have an agent write tests for criteria, before the work."),
         "feature-implement": ("feature.implement", "Have an agent build a feature until it is proven."),
         "arena": ("arena", "Have several agents build it side by side."),
         "run": ("run.group", "Work through tasks: convert, done, skip, ..."),

@@ -91,7 +91,7 @@ def run_arena(
     home = ensure_home(checkout.common_dir)
     try:
         with stop.handling(), keep_note(home, new_run_id(), "", candidates[0].feature, "") as running:
-            stop.request = running.request
+            stop.requests = (running.request,) if running.request else ()
             return arena.run(candidates, resume, parallel)
     finally:
         with suppress(OSError):

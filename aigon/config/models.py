@@ -28,6 +28,8 @@ class Ralph(Section):
     validation_script: str | None = None
     auto_check_criteria: bool = True
     stop_on_first_failure: bool = False
+    prove_first: bool = False
+    hidden_tests: bool = False
 
 
 class ProfileOverride(Section):

@@ -127,7 +127,7 @@ def _make_grants(
     read = (*expand_existing(data.read, env), *expand_existing(readable, env, seat.main))
     grants = Grants(
         write=(str(seat.checkout.root), *write),
-        read=(str(folder), *read, *list_program_folders(env.get("PATH", ""), (*hidden, *own))),
+        read=(str(folder), *read, *seat.linked, *list_program_folders(env.get("PATH", ""), (*hidden, *own))),
         private=caches if has_copies else (),
         hidden=hidden,
         own=own,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from aigon.model.checks import OWN_ROLES, Finding
-from aigon.model.criteria import COMMAND_KINDS, WAIVED, Criterion, Verdict
+from aigon.model.criteria import COMMAND_KINDS, HIDDEN, WAIVED, Criterion, Verdict
 from aigon.model.outcomes import VALIDATION_SKIPPED, Met, NeedsHuman
 from aigon.text.amounts import list_criteria
 from aigon.text.quoting import fold
@@ -23,7 +23,7 @@ class Demand:
     """What proven means for this job. `known_failures` are checks that may fail, by the spec's frontmatter.
 
     `in_place`: the project gave up the clean-room proof, which the outcome says. `accept_passing`: a person accepts
-    that every criterion passes before the first turn, as in a refactoring.
+    that every criterion passes before the first turn, as in a refactoring. The outcome says what is `stated`.
     """
 
     criteria: tuple[Criterion, ...]
@@ -31,6 +31,7 @@ class Demand:
     skip_validation: bool = False
     in_place: bool = False
     accept_passing: bool = False
+    stated: tuple[str, ...] = ()
 
 
 def find_proof(demand: Demand, findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> Met | None:
@@ -50,6 +51,7 @@ def find_proof(demand: Demand, findings: Sequence[Finding], verdicts: Sequence[V
         (
             *([VALIDATION_SKIPPED] if demand.skip_validation else []),
             *([IN_PLACE] if demand.in_place else []),
+            *demand.stated,
             *(f"criterion {v.criterion} was {v.evidence}: {fold(v.reason)}" for v in waived),
             *(f"known failure: {f.title} ({f.summary})" for f in failures),
             *(p.message for f in findings if f.role == "proof" for p in f.problems if p.severity == "warning"),
@@ -112,4 +114,4 @@ def _has_passed_check(findings: Sequence[Finding]) -> bool:
 
 def _stands_alone(verdict: Verdict) -> bool:
     """Return whether it is proof even if no check ran: a command's exit, a number against a bound, a person."""
-    return verdict.method in (*COMMAND_KINDS, "approval", WAIVED)
+    return verdict.method in (*COMMAND_KINDS, HIDDEN, "approval", WAIVED)

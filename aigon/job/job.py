@@ -8,6 +8,7 @@ from aigon.config.prices import NO_PRICES, PriceTable
 from aigon.job.demand import Demand
 from aigon.job.escalation import AgentStep
 from aigon.job.options import Limits, Waits
+from aigon.journal.acceptance import Acceptance
 from aigon.journal.attempt import Attempt
 from aigon.journal.decisions import HumanDecision, find_decision
 from aigon.model.checks import Check
@@ -41,7 +42,8 @@ class Job:
 
     `promises` are the phrases with which an agent may claim to be done; `waits` limits the waiting for agents.
     `earlier` is what earlier runs of the feature tried; `base_results` says by `criterion_key` whether a criterion
-    passed at the base commit, if an earlier assessment recorded it.
+    passed at the base commit, if an earlier assessment recorded it. `scope` is the only folder that may change, "" for
+    none in particular; `acceptance` are tests that were written before the work.
 
     `label` tells arena agents apart and is empty in solo mode; `spec_path` and `log_path` are relative to the
     workspace; `turn_timeout` and `idle_timeout` (None: no limit) are in seconds; `slots` is how many checks run side by
@@ -76,6 +78,8 @@ class Job:
     prices: PriceTable = NO_PRICES
     earlier: tuple[Attempt, ...] = ()
     base_results: Mapping[str, bool] = field(default_factory=dict)
+    scope: str = ""
+    acceptance: Acceptance | None = None
 
     @property
     def name(self) -> str:

@@ -51,6 +51,7 @@ class Options:
     resume_from: Literal["checkpoint", "last-iteration", "best", "rerun", "ask"] = "checkpoint"
     accept_spec: bool = False
     accept_passing: bool | None = None
+    allow_visible: bool = False
     yes: bool = False
     sandbox: Literal["auto", "bwrap", "namespaces", "landlock", "none"] | None = None
     arena: str = ""

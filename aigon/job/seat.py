@@ -20,12 +20,14 @@ from aigon.spec.features import Feature, is_named, parse_feature_path
 class Seat:
     """`checkout` is the work tree that the agent edits; `main` is where state files and run folders are.
 
-    `candidate` says whose worktree it is; in solo mode it is None, and both places are the same.
+    `candidate` says whose worktree it is; in solo mode it is None, and both places are the same. `linked` are folders
+    elsewhere that links in the checkout lead to.
     """
 
     checkout: Checkout
     main: Path
     candidate: Candidate | None = None
+    linked: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:

@@ -19,6 +19,7 @@ from aigon.journal.state import State
 from aigon.loop.judging import ask_about_open
 from aigon.loop.take import keep_secrets_out
 from aigon.model.checks import Check, Finding, Problem
+from aigon.model.criteria import HIDDEN
 from aigon.proof import criteria
 from aigon.proof.frozen import ProtectedFiles
 from aigon.text.fingerprints import fingerprint
@@ -60,6 +61,10 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
     needs_content = any(criterion.kind in ("human", "judge") for criterion in job.spec.criteria)
     content = snapshot.content().key() if needs_content else ""
     verdicts = criteria.judge_by_results(job, findings, answers, content, state.human_ticks)
+    if any(criterion.kind == HIDDEN for criterion in job.spec.criteria):
+        from aigon.proof.held_out import run_hidden_tests  # its parsers are needed nowhere else
+
+        verdicts = yield from run_hidden_tests(job, world, snapshot, verdicts)
     verdicts = require_support(findings, (yield from ask_about_open(job, world, snapshot.number, verdicts, findings)))
     world.sweep()  # a judge may be a program, too
     if world.stop.now:

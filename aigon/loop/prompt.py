@@ -98,8 +98,8 @@ def fill_template(
     skipped, judge = job.demand.skip_validation, job.judge.backend if job.judge else "none"
     results = {v.criterion: VERDICT_WORDS[v.status] for v in verdicts}
     criteria = [
-        f"{c.number}. [{results.get(c.number, 'not assessed')}] {fold(c.text, 1000)}\n"
-        f"   decided by: {describe_decision(c, () if skipped else job.checks, judge)}"
+        f"{c.number}. [{results.get(c.number, 'not assessed')}] {fold(c.text, 1000)}"
+        + ("" if job.scope else f"\n   decided by: {describe_decision(c, () if skipped else job.checks, judge)}")
         for c in spec.criteria
     ]
     values = {
@@ -108,6 +108,7 @@ def fill_template(
         "SPEC": code_block(whole.decode("utf-8", "replace"), "markdown"),
         "SPEC_PATH": code_span(job.spec_path, 1000),
         "CRITERIA": code_block("\n".join(criteria)),
+        "SCOPE": job.scope,
         "CHECKS": _list_checks(job.checks, skipped=skipped),
         "APPROACH": approach.strip(),
         "MEMORY": memory.strip(),
@@ -147,6 +148,8 @@ def describe_decision(criterion: Criterion, checks: Sequence[Check], judge: str)
             if not names:
                 return "no such check; unclear"
             return f"check{'s' if len(names) > 1 else ''} {', '.join(code_span(n, 80) for n in names)} must pass"
+        case "hidden":
+            return "a test that you do not see"
         case "judge" if judge not in ("", "none"):
             return f"judge: {judge}"
         case "judge":

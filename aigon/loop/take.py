@@ -45,13 +45,15 @@ def take(job: Job, world: World, state: State) -> Generator[Event, State, Snapsh
     others: Mapping[str, bytes | None] = {}
     if state.turn_ended:
         others = restore.find_other_features(workspace, state.checkpoint, world.own_files, job.protection)
+        if job.scope:
+            others = restore.find_outside(workspace, state.checkpoint, world.own_files, job.scope)
     if own or touched or others:
         if edited := [*(path for path in own if not _is_of_last_try(world, state, path)), *touched, *others]:
             keep_secrets_unstaged(job, world, tip.parent)
             message = f"aigon: parked edits to {', '.join(edited)} (iteration {number})\n"
             commit = workspace.commit_tree(workspace.tree(), tip.parent, message)
             yield _save_aside(job, world, number, "own-files", commit, f"edits to {', '.join(edited)}")
-            notes.append(_describe_restored(own, touched, tuple(others)))
+            notes.append(_describe_restored(own, touched, tuple(others), job.scope))
         for path, content in {**others, **{path: world.own_files[path] for path in own}}.items():
             workspace.write(path, content)
         restore.restore_files(workspace, touched, protected, job.protection)
@@ -71,12 +73,13 @@ def _save_aside(job: Job, world: World, number: int, name: str, commit: str, wha
     return SavedAside(world.now(), number, ref, commit, what)
 
 
-def _describe_restored(own: Sequence[str], touched: Sequence[str], others: Sequence[str]) -> str:
+def _describe_restored(own: Sequence[str], touched: Sequence[str], others: Sequence[str], scope: str) -> str:
     """Return what the agent is told, and people read in the log."""
+    whose = f"only files in {scope}/ are yours to change" if scope else "they belong to other features"
     rows = (
         (own, len(own), "only aigon writes these"),
         (touched, 10, "they decide what is proven, and are not yours to change"),
-        (others, 2, "they belong to other features"),
+        (others, 2, whose),
     )
     return "; ".join(
         f"your edits to {_list_some(paths, most)} were put back: {why}" for paths, most, why in rows if paths

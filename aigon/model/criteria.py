@@ -9,9 +9,11 @@ from aigon.errors import usage
 from aigon.model.checks import ROLES, Finding, Role
 from aigon.text.amounts import list_criteria
 
-CriterionKind = Literal["verify", "prints", "metric", "seconds", "checklist", "check", "judge", "human"]
+CriterionKind = Literal["verify", "prints", "metric", "seconds", "checklist", "check", "judge", "human", "hidden"]
 COMMAND_KINDS: tuple[CriterionKind, ...] = ("verify", "prints", "metric", "seconds", "checklist")
 """The kinds that a command decides."""
+HIDDEN: Literal["hidden"] = "hidden"
+"""The kind that tests decide which the agent never sees: no spec says so, aigon's records do."""
 VerdictStatus = Literal["met", "unmet", "unclear"]
 WAIVED = "waived"
 """The method of a verdict on a criterion that a person does not need any more."""

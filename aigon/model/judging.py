@@ -23,11 +23,12 @@ JUDGE_BROKEN = "judge:broken"
 
 
 def describe_no_judge(numbers: Sequence[int], feature: str) -> str:
-    """Return a warning that a person has to decide these criteria of `feature`, with the two other ways."""
+    """Return a warning that a person has to decide these criteria of `feature`, with the other ways."""
     commands = "a command for it" if len(numbers) == 1 else "commands for them"
     return (
         f"No judge is configured, so a person decides {list_criteria(numbers)}. "
-        f"`aigon spec-compile {feature}` proposes {commands}; `judge.backend` in .aigon/config.json sets up a judge."
+        f"`aigon spec-compile {feature}` proposes {commands}, `aigon feature-prove {feature}` has an agent write tests "
+        "before the work; `judge.backend` in .aigon/config.json sets up a judge."
     )
 
 

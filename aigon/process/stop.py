@@ -22,7 +22,7 @@ class Stop:
     sets `now`.
 
     If it is not `patient` the first Ctrl+C sets `now`, as there is nothing to finish. `detail` is what a hook said that
-    ends the run. In the file `request` another aigon asks for the end as the first or the second Ctrl+C does.
+    ends the run. In one of the files `requests` another aigon asks for the end as the first or the second Ctrl+C does.
     `fileno()` becomes readable as soon as `now` is set.
     """
 
@@ -36,7 +36,7 @@ class Stop:
         self.reason: StopReason = ""
         self.detail = ""
         self.now = False
-        self.request: Path | None = None
+        self.requests: tuple[Path, ...] = ()
 
     @property
     def asked(self) -> bool:
@@ -48,10 +48,10 @@ class Stop:
         """Look for stop files and a request; return `now`."""
         if not self.now and any(os.path.exists(f) for f in self._files):  # noqa: PTH110 - on the hot path
             self._at_once("stop-file")
-        wanted = read_request(self.request) if self.request and not self.now else None
-        if wanted == "now":
+        wanted = [] if self.now else [read_request(file) for file in self.requests]
+        if "now" in wanted:
             self._at_once("SIGINT")
-        elif wanted == "finish" and not self.reason:
+        elif "finish" in wanted and not self.reason:
             self._first("SIGINT")
         return self.now
 

@@ -200,8 +200,11 @@ def _write_over(file: Path, data: bytes | None) -> None:
     if data is None or file.is_symlink():
         file.unlink(missing_ok=True)
     if data is not None:
+        is_new_script = data.startswith(b"#!") and not file.exists()
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
+        if is_new_script:
+            file.chmod(0o755)
 
 
 def _is_worth_another_run(check: Check, result: Result, number: int) -> bool:

@@ -13,7 +13,7 @@ from aigon.job.job import Job
 from aigon.job.results import Result
 from aigon.journal.decisions import decision_verdict, find_decision
 from aigon.model.checks import Check, Finding
-from aigon.model.criteria import COMMAND_KINDS, Criterion, Verdict, VerdictStatus, find_bound_checks
+from aigon.model.criteria import COMMAND_KINDS, HIDDEN, Criterion, Verdict, VerdictStatus, find_bound_checks
 from aigon.spec.criteria import list_boxes
 from aigon.spec.expectation import DECISION_RULES, Expectation, read_expectation
 from aigon.text.fingerprints import strip_escapes
@@ -88,6 +88,8 @@ def judge_by_results(
             return _judge_command(criterion, ran[name_command(criterion)])
         if criterion.kind == "check":
             return _judge_check(job, criterion, findings)
+        if criterion.kind == HIDDEN:
+            return Verdict(number, "unclear", HIDDEN, "", "its hidden test did not run")
         if decision:
             return decision_verdict(decision)
         if criterion.kind == "human" and criterion.text in human_ticks:

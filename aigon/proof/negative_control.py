@@ -105,6 +105,7 @@ def run_control(
     seed = secrets.token_hex(8)
     control = _Run(bench, tree, with_base, seed, results).control(checks)
     if control.summary:
+        bench.folder.mkdir(parents=True, exist_ok=True)  # where nothing ran, nothing made it
         write_atomic(bench.folder / "control.json", json.dumps(asdict(control), indent=1).encode())
     return control
 

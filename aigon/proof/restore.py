@@ -83,6 +83,13 @@ def find_other_features(
     }
 
 
+def find_outside(workspace: Workspace, since: str, own: Collection[str], folder: str) -> Mapping[str, bytes | None]:
+    """Return what a turn changed outside of `folder`, each as it was in the commit `since`; None: it was not there."""
+    added, changed = workspace.added_and_changed(since, ".")
+    touched = [path for path in (*added, *changed) if path not in own and not path.startswith(f"{folder}/")]
+    return {path: workspace.file_at(since, path, workspace.root) if path in changed else None for path in touched}
+
+
 def restore_files(
     workspace: Workspace, paths: Iterable[str], guarded: Mapping[str, Guarded], protection: Protection
 ) -> None:

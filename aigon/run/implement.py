@@ -4,8 +4,9 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
+from pathlib import Path
 from typing import get_args
 
 from aigon.git.person import Checkout
@@ -32,10 +33,10 @@ from aigon.journal.sinks import (
 from aigon.journal.snapshot import SnapshotSink
 from aigon.journal.state_file import StateFileSink
 from aigon.loop.drive import Durable, Recorder, drive_loop
-from aigon.loop.loop import Loop, run_loop
+from aigon.loop.loop import Assess, Loop, assess_and_prove, run_loop
 from aigon.loop.prompt import render_prompt
 from aigon.model.candidates import format_run_command
-from aigon.model.criteria import find_bound_checks
+from aigon.model.criteria import HIDDEN, find_bound_checks
 from aigon.model.judging import describe_no_judge
 from aigon.process import orphans
 from aigon.process.running import keep_note
@@ -54,6 +55,22 @@ from aigon.text.amounts import estimate_tokens, format_count
 Observers = Callable[[Session], Sequence[Observer]]
 
 
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a run is for, if not for building its feature: `adapt` shapes the job, `assess_tree` decides on a snapshot.
+
+    In the file `request` another aigon asks for its end, as well as in the run's own; `again` continues it.
+    """
+
+    adapt: Callable[[Job], Job] = lambda job: job
+    assess_tree: Assess = assess_and_prove
+    request: Path | None = None
+    again: str = ""
+
+
+BUILDING = Task()
+
+
 def implement(
     checkout: Checkout, options: Options, *, observers: Observers, confirm: Confirm, announce: bool = True
 ) -> RunFinished:
@@ -63,12 +80,21 @@ def implement(
     observer that owns the screen answers itself.
     """
     with take_seat(checkout, options, say) as (seat, spelled):
-        return _implement(seat, spelled, observers, confirm, announce=announce)
+        return run_in_seat(seat, spelled, observers, confirm, announce=announce)
 
 
-def _implement(seat: Seat, options: Options, observers: Observers, confirm: Confirm, *, announce: bool) -> RunFinished:
+def run_in_seat(
+    seat: Seat,
+    options: Options,
+    observers: Observers,
+    confirm: Confirm,
+    *,
+    announce: bool = True,
+    task: Task = BUILDING,
+) -> RunFinished:
+    """Run the loop in a seat to its end. Raises AigonError before or instead of a run."""
     points = parse_fail_points(os.environ)
-    again = format_run_command(options.feature, seat.label)
+    again = task.again or format_run_command(options.feature, seat.label)
     stop = Stop(
         [seat.main / name for name in branch.STOP_FILES],
         announce=lambda _signal: _say_how_to_stop(again) if announce else None,
@@ -76,13 +102,18 @@ def _implement(seat: Seat, options: Options, observers: Observers, confirm: Conf
     with contextlib.ExitStack() as held:
         held.enter_context(stop.handling())
         session = held.enter_context(open_session(seat, options, stop, confirm))
+        session = replace(session, job=task.adapt(session.job))
         job, world, state, config = session.job, session.world, session.state, session.prepared.config
         whose = (job.feature.name_for_people, job.label)
         running = held.enter_context(keep_note(world.home, world.invocation, world.run_id, *whose))
         world = replace(world, guardian=held.enter_context(run_watchdog(world.invocation, running)))
         orphans.adopt_orphans()
         session = replace(session, world=world)
-        stop.request = running.request
+        stop.requests = tuple(filter(None, (running.request, task.request)))
+        if not options.allow_visible and any(criterion.kind == HIDDEN for criterion in job.spec.criteria):
+            from aigon.proof.held_out import require_out_of_sight
+
+            require_out_of_sight(job, world)
         context = SinkContext(*whose, world.run_id, world.workspace.root, world.folder, session.past, config.views.toon)
         watching = [
             *observers(session),
@@ -93,7 +124,8 @@ def _implement(seat: Seat, options: Options, observers: Observers, confirm: Conf
         loop: Loop | None = None
         try:
             state = recorder.deliver_all([*session.opening, *_list_notices(session)], state)
-            loop = add_hooks(run_loop(job, world, state), config, job, world, state, session.past.state)
+            steps = run_loop(job, world, state, task.assess_tree)
+            loop = add_hooks(steps, config, job, world, state, session.past.state)
             return drive_loop(loop, state, recorder)
         finally:
             stop.halt()
@@ -165,11 +197,13 @@ def _announce_judge(session: Session, now: str) -> Iterator[Notice]:
     prepared, job, look = session.prepared, session.job, session.state.last
     content = look.content if look else ""
     waiting = [
-        c.number for c in prepared.spec.criteria if c.kind == "judge" and not find_decision(job.decisions, c, content)
+        c.number for c in job.spec.criteria if c.kind == "judge" and not find_decision(job.decisions, c, content)
     ]
     if waiting and prepared.judge:
         numbers = ", ".join(map(str, waiting))
-        yield Notice(now, f"judge: {prepared.judge.backend} ({prepared.judge.model}) for {numbers}")
+        instead = f"`aigon feature-prove {job.feature.name_for_people}` has tests written instead, before the work"
+        text = f"judge: {prepared.judge.backend} ({prepared.judge.model}) for {numbers}"
+        yield Notice(now, text if session.state.used or job.earlier else f"{text}; {instead}")
     elif waiting:
         yield Notice(now, describe_no_judge(waiting, job.feature.name_for_people), "warning")
 

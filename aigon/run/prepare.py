@@ -14,6 +14,7 @@ from aigon.config.loading import ReadFile, build_tool_path, load_configuration, 
 from aigon.config.models import Config, JudgeConfig
 from aigon.config.prices import NO_PRICES, PriceTable
 from aigon.errors import usage
+from aigon.files.home import find_home
 from aigon.files.resources import find_resource
 from aigon.git.person import Checkout
 from aigon.isolation.machine_paths import rebase_search_paths
@@ -28,7 +29,8 @@ from aigon.job.options import (
 )
 from aigon.job.settings import TaskKind, apply_settings, describe_settings, find_kind
 from aigon.job.spec_locations import find_feature_here, find_feature_to_begin
-from aigon.model.criteria import Spec, list_promises, parse_promises
+from aigon.journal.acceptance import NOBODY, Acceptance, load_acceptance
+from aigon.model.criteria import HIDDEN, Criterion, Spec, list_promises, parse_promises
 from aigon.model.judging import JudgeSettings
 from aigon.model.turns import Agent
 from aigon.process import capacity
@@ -68,6 +70,7 @@ class Prepared:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     proposals: tuple[AllowProposal, ...] = ()
+    acceptance: Acceptance | None = None
 
     @property
     def agents(self) -> tuple[Agent, ...]:
@@ -124,7 +127,8 @@ def prepare(
         one_turn = "" if options.loop else f"this is one turn; to continue until everything is proven: {again}"
         notes = tuple(filter(None, (choice, withheld, *settled, one_turn)))
     checks = resolve_checks(root, config, spec, options, env)
-    spec = _bind_criteria(spec, checks)
+    acceptance = load_acceptance(find_home(checkout.common_dir), feature.name_for_people)
+    spec = _bind_criteria(spec, checks, acceptance)
     require_named(spec, feature.path, checks.checks)
     return Prepared(
         config=config,
@@ -143,6 +147,7 @@ def prepare(
         kind=kind,
         notes=notes,
         warnings=warnings,
+        acceptance=acceptance,
     )
 
 
@@ -172,8 +177,11 @@ def _forbid_bytecode(checkout: Checkout) -> dict[str, str]:
     return {} if ignored else {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def _bind_criteria(spec: Spec, checks: ProjectChecks) -> Spec:
-    """Return the spec with criteria such as "`make test` passes" bound to the check that runs the command."""
+def _bind_criteria(spec: Spec, checks: ProjectChecks, acceptance: Acceptance | None) -> Spec:
+    """Return the spec with criteria such as "`make test` passes" bound to the check that runs the command.
+
+    Those that accepted hidden tests were written for are bound to these.
+    """
     roles = {check.name: check.role for check in checks.checks}
     shown = {check.name: render_command(check) for check in checks.checks}
     names = {
@@ -181,8 +189,15 @@ def _bind_criteria(spec: Spec, checks: ProjectChecks) -> Spec:
         for c in spec.criteria
         if c.kind == "judge" and (name := bind_to_check(c.text, roles, shown)) and can_annotate(spec, c.number)
     }
-    criteria = (replace(c, kind="check", command=names[c.number]) if c.number in names else c for c in spec.criteria)
-    return replace(spec, criteria=tuple(criteria)) if names else spec
+    hidden = acceptance if acceptance and acceptance.hidden else None
+
+    def bind(criterion: Criterion) -> Criterion:
+        if criterion.kind == "judge" and hidden and hidden.find_accepted(criterion):
+            return replace(criterion, kind=HIDDEN)
+        name = names.get(criterion.number)
+        return replace(criterion, kind="check", command=name) if name else criterion
+
+    return replace(spec, criteria=tuple(map(bind, spec.criteria))) if names or hidden else spec
 
 
 def prepare_ready(
@@ -236,7 +251,7 @@ def build_job(
         log_path=feature.log(label),
         base_commit=base_commit,
         checks=() if options.skip_validation else prepared.checks.checks,
-        demand=resolve_demand(config, prepared.spec, options),
+        demand=replace(resolve_demand(config, prepared.spec, options), stated=_list_caveats(prepared, options)),
         limits=resolve_limits(config, options, steps),
         steps=steps,
         judge=prepared.judge,
@@ -248,6 +263,7 @@ def build_job(
         use_cache=options.resume_from != "rerun",
         protection=prepared.protection,
         proof=prepared.proof,
+        acceptance=prepared.acceptance,
         fallback=tuple(
             actors.list_escalation_steps(agent, config, options, first=False) for agent in prepared.fallback
         ),
@@ -258,7 +274,17 @@ def build_job(
     )
 
 
+def _list_caveats(prepared: Prepared, options: Options) -> tuple[str, ...]:
+    """Return what the outcome says of tests that were written before the work."""
+    acceptance = prepared.acceptance
+    if acceptance is None or not acceptance.accepted_by:
+        return ()
+    seen = acceptance.hidden and options.allow_visible
+    said = [acceptance.caveat] if acceptance.accepted_by == NOBODY else []
+    return (*said, *(["its hidden tests were within the agent's reach (--allow-visible)"] if seen else []))
+
+
 def follow_spec(prepared: Prepared, root: Path, feature: Feature) -> Prepared:
     """Return the same after the spec has moved to another stage."""
-    spec = _bind_criteria(files.read_spec(open_work_tree(root), feature), prepared.checks)
+    spec = _bind_criteria(files.read_spec(open_work_tree(root), feature), prepared.checks, prepared.acceptance)
     return replace(prepared, feature=feature, spec=spec)

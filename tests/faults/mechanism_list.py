@@ -142,7 +142,7 @@ STOPPED = (
     ),
     Mechanism(
         "aigon stop", "a loop looks for the request beside its own note", "aigon/run/implement.py",
-        "        stop.request = running.request\n", "        pass\n",
+        "        stop.requests = tuple(filter(None, (running.request, task.request)))\n", "        pass\n",
         "tests/loop/test_interrupt.py::test_after_the_first_ctrl_c_the_iteration_is_finished_and_committed[aigon stop]",
     ),
     Mechanism(

@@ -172,6 +172,20 @@ if TYPE_CHECKING:
     rare=True,
     help="For refactorings: run the agent although every criterion passes already.",
 )
+@option(
+    "--prove-first",
+    is_flag=True,
+    group="Checks",
+    rare=True,
+    help="Before, have an agent write a test for each criterion without one, as `aigon feature-prove` does.",
+)
+@option(
+    "--allow-visible",
+    is_flag=True,
+    group="Safety",
+    rare=True,
+    help="Run although nothing here keeps hidden tests out of the agent's sight; the outcome says so.",
+)
 @option("--resume", is_flag=True, group="Resuming", help="Continue where the last run stopped (implies --loop).")
 @option(
     "--half-turn",
@@ -215,7 +229,9 @@ if TYPE_CHECKING:
     group="Output",
     help="Print one JSON event per line; with --dry-run one document.",
 )
-def command(dry_run: bool, as_json: bool, parallel: int | None, first_proven: bool, **given: Any) -> int:
+def command(
+    dry_run: bool, as_json: bool, parallel: int | None, first_proven: bool, prove_first: bool, **given: Any
+) -> int:
     """Have an agent build feature ID until aigon has proven every acceptance criterion.
 
     ID is an ID, a slug, a title or the path of a spec. A feature of the inbox or the backlog gets its ID and its branch
@@ -233,6 +249,11 @@ def command(dry_run: bool, as_json: bool, parallel: int | None, first_proven: bo
         require_person("--accept-spec", options.yes)
     if dry_run:
         return _plan(options, as_json)
+    if not (options.resume or options.arena):
+        from aigon.commands.feature import prove
+
+        if code := prove.prove_before_work(options, is_asked=prove_first, as_json=as_json):
+            return code
     beside = partial(_side_by_side, options, parallel=parallel, first_proven=first_proven, as_json=as_json)
     return _run_as_lines(options, beside) if as_json else _run(options, beside)
 

@@ -49,7 +49,8 @@ def _branch(feature: str, how: "Committing", as_json: bool) -> int:
     if not judged:
         text += (
             "\nNo judge is configured (judge.backend), so a person decides criteria without a command. "
-            f"`aigon spec-compile {moved.name_for_people}` proposes commands."
+            f"`aigon spec-compile {moved.name_for_people}` proposes commands, `aigon feature-prove "
+            f"{moved.name_for_people}` has an agent write tests for them."
         )
     answer({"id": moved.id or None, "slug": moved.slug, "path": moved.path, "branch": branch}, text, as_json)
     return 0

@@ -1,0 +1,177 @@
+"""`aigon feature-prove`: let an agent write tests for criteria before the work."""
+
+import sys
+from contextlib import nullcontext, redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from aigon.commands.common import Dollars, Duration, answer, committing, confirm, from_environment, here, yes_option
+from aigon.commands.completers import complete_agents, complete_open_features
+from aigon.commands.help import Command, option
+from aigon.job.options import Options
+
+if TYPE_CHECKING:
+    from aigon.git.person import Checkout
+    from aigon.journal.acceptance import Acceptance
+    from aigon.journal.sinks import Observer
+    from aigon.run.session import Session
+
+
+@click.command("feature-prove", cls=Command)
+@click.argument("feature", metavar="ID", shell_complete=complete_open_features)
+@option(
+    "--with",
+    "agents",
+    multiple=True,
+    metavar="AGENT",
+    group="Agents",
+    shell_complete=complete_agents,
+    help="Choose who writes the tests.  [default: the project's agent]",
+)
+@option(
+    "--witness",
+    is_flag=True,
+    group="Checks",
+    help="Have the same agent build it for a trial, and break that to see which tests notice.",
+)
+@option(
+    "--max-iterations",
+    type=int,
+    envvar="AIGON_MAX_ITERATIONS",
+    metavar="N",
+    group="Limits",
+    help="Stop after so many turns of the author, 1 to 20.  [default: 5]",
+)
+@option(
+    "--max-cost",
+    envvar="AIGON_MAX_COST",
+    type=Dollars(),
+    metavar="USD",
+    group="Limits",
+    help="Stop when this much is spent.",
+)
+@option(
+    "--max-time",
+    envvar="AIGON_MAX_TIME",
+    type=Duration(),
+    group="Limits",
+    help="Stop when it has taken this long, such as 2h.",
+)
+@option("--resume", is_flag=True, group="Resuming", help="Continue where the last call stopped.")
+@option(
+    "--sandbox",
+    type=click.Choice(["auto", "bwrap", "namespaces", "landlock", "none"]),
+    envvar="AIGON_SANDBOX",
+    group="Safety",
+    metavar="MODE",
+    help="Isolate agents from the rest of your files: auto, bwrap, namespaces, landlock, none.  [default: auto]",
+)
+@yes_option
+@option("--json", "as_json", is_flag=True, group="Output", help="Print one JSON document at the end.")
+def command(feature: str, witness: bool, yes: bool, as_json: bool, **given: Any) -> int:
+    """Have an agent write a test for each criterion of feature ID that nothing decides yet, before the work.
+
+    The author works in a copy of the project, in a run of its own. aigon runs every test: it has to be red now, by an
+    assertion or for want of what the spec names, three times of three, in a clean room without a network. What is
+    worth nothing goes back to the author. You see what is left as one page, and accept all of it or some: `aigon
+    approve ID tests` does so later. Accepted tests are committed on the feature's branch before the work, or held
+    out of the worker's sight if `ralph.hiddenTests` says so.
+
+    Exit codes: 0 tests were accepted, 2 usage, 3 stopped by a guard, 4 they wait for a person, 5 time or cost spent,
+    6 agent unavailable, 7 environment, 130 interrupted, 143 terminated.
+    """
+    options = Options(feature, **given, sources=from_environment())
+    with here() as checkout:
+        return prove(checkout, options, witness=witness, yes=yes, as_json=as_json)
+
+
+def prove_before_work(options: Options, *, is_asked: bool, as_json: bool) -> int:
+    """Have tests written if that is asked for, by this command line or the project, and nobody has; 0 to go on."""
+    if not is_asked:
+        from aigon.config.loading import load_configuration, open_work_tree
+        from aigon.git.repository import find_repository_root
+
+        root = find_repository_root(Path.cwd())
+        if root is None or not load_configuration(open_work_tree(root)).ralph.prove_first:
+            return 0
+    from aigon.job.seat import open_main_checkout
+    from aigon.prove.prove import needs_tests
+
+    with here() as checkout, open_main_checkout(checkout) as (main, _):
+        if not needs_tests(main, options.feature):
+            return 0
+        asked = Options(
+            options.feature,
+            max_iterations=options.max_iterations,
+            max_cost=options.max_cost,
+            max_time=options.max_time,
+            sandbox=options.sandbox,
+        )
+        with redirect_stdout(sys.stderr) if as_json else nullcontext():  # only events of the run go there
+            return prove(main, asked, witness=False, yes=options.yes, as_json=False)
+
+
+def prove(checkout: "Checkout", options: Options, *, witness: bool, yes: bool, as_json: bool) -> int:
+    """Have the tests written, show them, and accept them if a person says yes."""
+    from aigon.commands.feature.implement import observers
+    from aigon.job.seat import open_main_checkout
+    from aigon.prove.prove import prove_feature
+    from aigon.run.authority import require_outside_a_run
+
+    require_outside_a_run("feature-prove")
+    how = committing(commit=True, verify=True, as_json=as_json)
+    live = sys.stdout.isatty() and not as_json
+    with open_main_checkout(checkout) as (main, _):
+        watching = _watch_nothing if as_json else observers
+        proving = prove_feature(main, options, how, watching, confirm, has_witness=witness, announce=not live)
+        name, acceptance = proving.feature.name_for_people, proving.acceptance
+        if acceptance is None:
+            text = f"No test is worth anything yet.\nNext: aigon feature-prove {name} --resume"
+            answer({"feature": name, "tests": [], "outcome": proving.ended.status}, text, as_json)
+            return proving.ended.exit_code
+        return decide(main, acceptance, (), yes=yes, as_json=as_json)
+
+
+def _watch_nothing(_session: "Session") -> "list[Observer]":
+    return []
+
+
+def decide(
+    main: "Checkout",
+    acceptance: "Acceptance",
+    numbers: tuple[int, ...],
+    *,
+    yes: bool,
+    as_json: bool,
+    is_person: bool = False,
+) -> int:
+    """Show tests, and accept those of these criteria, or all that are worth something, on yes.
+
+    `is_person`: a person named them, so that it is one who accepts them with `yes` as well.
+    """
+    from aigon.agents.configured import build_loop_command
+    from aigon.commands.common import committing
+    from aigon.errors import Exit
+    from aigon.journal.acceptance import NOBODY
+    from aigon.prove.acceptance import accept_tests, choose_tests
+    from aigon.text.amounts import list_criteria
+    from aigon.views.proving import encode_acceptance, render_page
+
+    tests, name = choose_tests(acceptance, numbers), acceptance.feature
+    which = list_criteria([test.number for test in tests])
+    if not as_json:
+        print(render_page(acceptance))
+    if not yes:
+        yes = is_person = confirm(f"Let these tests decide {which}?")
+    if not yes:
+        text = f"Nothing is accepted yet.\nNext: aigon approve {name} tests, or of some criteria: tests:1,3"
+        answer(encode_acceptance(acceptance), text, as_json)
+        return Exit.NEEDS_HUMAN
+    who = main.identity().author[0] if is_person else NOBODY
+    accepted = accept_tests(main, acceptance, tests, who, committing(commit=True, verify=True, as_json=as_json))
+    where = "held out of the worker's sight" if accepted.hidden else "committed before the work"
+    start = build_loop_command(main.root, name)
+    answer(encode_acceptance(accepted), f"Accepted the tests of {which}, {where}.\nNext: {start}", as_json)
+    return Exit.MET

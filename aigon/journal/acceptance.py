@@ -1,0 +1,104 @@
+"""Acceptance tests that an agent wrote before the work: what they are worth, and what a person decided on them.
+
+They are in aigon's home, `acceptance/<feature>.json`, until they are accepted; hidden tests are nowhere else.
+"""
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from aigon.files.atomic import make_lasting, write_atomic
+from aigon.files.checksums import damage_error, dump_with_sum, load_with_sum
+from aigon.model.criteria import Criterion, CriterionKind
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptanceTest:
+    """What would decide one criterion, and what running showed of it.
+
+    `kind` and `command` are as in an annotation; `kind` is "judge" if its author says that nothing can run. `red` says
+    how it was red before the work, `message` what it printed then. `fault` says why it is worth nothing. Of `mutants`,
+    alterations of the throwaway implementation by name, those that it noticed are True; `is_green` with that one, None
+    if there is none.
+    """
+
+    number: int
+    text: str
+    kind: CriterionKind
+    command: str = ""
+    red: str = ""
+    message: str = ""
+    seconds: float = 0.0
+    runs: int = 0
+    is_green: bool | None = None
+    mutants: Mapping[str, bool] = field(default_factory=dict)
+    fault: str = ""
+    is_accepted: bool = False
+
+    @property
+    def is_worth(self) -> bool:
+        """Whether it decides its criterion, as far as running shows."""
+        return bool(self.command) and not self.fault
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """The tests of a feature by `agent`, written at the commit `base`; `files` are theirs, by path.
+
+    `accepted_by` is empty until they are accepted; NOBODY if `--yes` did that. The worker never sees those that are
+    `hidden`. `cost` is what writing them took, in US dollars; None if that is unknown.
+    """
+
+    feature: str
+    agent: str
+    base: str
+    at: str
+    tests: tuple[AcceptanceTest, ...]
+    files: Mapping[str, bytes]
+    hidden: bool = False
+    accepted_by: str = ""
+    cost: float | None = None
+
+    def find_accepted(self, criterion: Criterion) -> AcceptanceTest | None:
+        """Return the accepted test of a criterion, whose text has to be the one that it was written for."""
+        tests = (test for test in self.tests if test.is_accepted and test.text == criterion.text)
+        return next(tests, None) if self.accepted_by else None
+
+    @property
+    def caveat(self) -> str:
+        """What an outcome says of these tests."""
+        return f"tests written by {self.agent}, accepted by {self.accepted_by}"
+
+
+NOBODY = "nobody"
+
+
+def locate_acceptance(home: Path, feature: str) -> Path:
+    """Return where the tests of a feature are recorded."""
+    return home / "acceptance" / f"{feature}.json"
+
+
+def load_acceptance(home: Path | None, feature: str) -> Acceptance | None:
+    """Return the tests of a feature; None if there are none. Raises AigonError (exit 7) for a damaged record."""
+    if home is None:
+        return None
+    file = locate_acceptance(home, feature)
+    try:
+        document = load_with_sum(file.read_bytes())
+        files = {path: base64.b64decode(data) for path, data in document.pop("files").items()}
+        tests = tuple(AcceptanceTest(**each) for each in document.pop("tests"))
+        return Acceptance(**document, tests=tests, files=files)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise damage_error("The record of acceptance tests", str(file), feature) from None
+
+
+def save_acceptance(home: Path, acceptance: Acceptance) -> None:
+    file = locate_acceptance(home, acceptance.feature)
+    make_lasting(file.parent)
+    document = asdict(acceptance)
+    document["files"] = {path: base64.b64encode(data).decode() for path, data in acceptance.files.items()}
+    write_atomic(file, dump_with_sum(json.loads(json.dumps(document))), lasting=True)

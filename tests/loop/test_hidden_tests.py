@@ -1,0 +1,94 @@
+"""Tests that the agent which works never sees: what it can reach, what it is told, and what they refuse."""
+
+import pytest
+
+from aigon.config.grants import Mechanism
+from aigon.isolation import sandbox
+from tests.lab import Lab
+from tests.loop.test_proving import BUILT, CALC, INBOX, SPEC, TESTS, build
+
+SECRET = "7315"
+"""A number that is nowhere but in the hidden test."""
+TEST = f'import subprocess\nsaid = subprocess.check_output(["./calc.py", "multiply", "{SECRET}", "2"], text=True)\n'
+TEST += 'assert said.strip() == "14630", f"the product is {said.strip()}"\n'
+AUTHOR = f"""mkdir -p {TESTS}; cat > {TESTS}/one.py <<'PY'\n{TEST}PY
+echo '1. verify: python3 {TESTS}/one.py' > {TESTS}/criteria.txt"""
+CASES = """    if words[0] == "multiply":
+        return {("2", "3"): 6}.get(tuple(words[1:]), 0)
+    return int(words[1]) +"""
+TABLE = CALC.replace("    return int(words[1]) +", CASES)
+PLACES = '. "$MAIN" "$MAIN/.git" "$(git rev-parse --git-common-dir)" "$PERSON" "$PERSON/state" /tmp /dev/shm "$TMPDIR"'
+LOOKS = f"""
+for place in {PLACES}; do
+  grep -rlsa {SECRET} "$place" --exclude=mine-agent && echo "found in $place"
+done
+env | grep {SECRET} && echo "found in the environment"
+git cat-file --batch-all-objects --batch 2> /dev/null | grep -a {SECRET} && echo "found in objects"
+processes=$(cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2> /dev/null | tr '\\0' '\\n')
+[[ $processes == *{SECRET}* ]] && echo "found in processes"
+grep {SECRET} "$AIGON_PROMPT_FILE" "$AIGON_SPEC" && echo "found in the prompt"
+true
+"""
+
+
+def need_isolation(mechanism: Mechanism = "namespaces") -> dict[str, str]:
+    """The environment in which agents and checks are isolated; skips where nothing does that."""
+    if why := sandbox.find_sandbox_flaw(mechanism):
+        pytest.skip(f"{mechanism} does not work here: {why}")
+    return {"AIGON_SANDBOX": mechanism}
+
+
+def prove(lab: Lab, work: str, env: dict[str, str]) -> None:
+    """A calculator and an accepted hidden test of its one criterion; `work` is what an agent does who builds it."""
+    lab.write("calc.py", CALC, executable=True)
+    lab.spec("`./calc.py multiply A B` prints the product, such as 6 for 2 and 3", name=INBOX)
+    lab.agent(AUTHOR, name="author")
+    lab.agent(work)
+    lab.config(judge={"backend": "none"}, ralph={"hiddenTests": True})
+    lab.commit("calculator")
+    ran = lab.aigon("feature-prove", "42", "--with", "author", "--yes", env=env)
+    assert ran.code == 0, ran.err + ran.out
+    assert "held out of the worker's sight" in ran.out
+
+
+def test_special_cases_are_refused_and_what_is_told_is_one_message(lab: Lab) -> None:
+    env = need_isolation()
+    prove(lab, build(TABLE), env)
+    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "2", env=env)
+    assert ran.code == 3, ran.err + ran.out
+    assert "its hidden test fails: AssertionError: the product is 0" in ran.out
+    assert "hidden" not in lab.read(SPEC)
+    for file in [
+        *lab.path(".aigon/runs").rglob("*"),
+        *lab.path("docs").rglob("*"),
+        lab.path(".aigon/loop-state-42.json"),
+    ]:
+        assert not file.is_file() or SECRET not in file.read_text(errors="replace"), file
+    assert SECRET not in lab.git("log", "--all", "-p")
+
+
+def test_an_honest_worker_is_done_and_finds_no_test_anywhere(lab: Lab) -> None:
+    env = need_isolation()
+    looking = LOOKS.replace("$MAIN", str(lab.root)).replace("$PERSON", str(lab.home))
+    prove(lab, f"exec > seen.txt; {looking}\n{build(BUILT)}", env)
+    ran = lab.aigon("feature-implement", "42", "--loop", env=env)
+    assert ran.code == 0, ran.err + ran.out
+    assert "tests written by author, accepted by nobody" in ran.out
+    assert lab.read("seen.txt") == ""
+
+
+def test_a_patched_interpreter_does_not_pass_hidden_tests(lab: Lab) -> None:
+    env = need_isolation()
+    swallow = "import atexit, os\natexit.register(os._exit, 0)\n"
+    prove(lab, f"mkdir -p {TESTS}; cat > {TESTS}/subprocess.py <<'PY'\n{swallow}PY\n" + build(TABLE), env)
+    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1", env=env)
+    assert ran.code == 3, ran.err + ran.out
+
+
+def test_without_isolation_hidden_tests_are_refused_or_said_to_be_visible(lab: Lab) -> None:
+    prove(lab, build(BUILT), {})
+    refused = lab.aigon("feature-implement", "42", "--loop")
+    assert (refused.code, "would not be out of sight: agents run without a sandbox" in refused.err) == (7, True)
+    ran = lab.aigon("feature-implement", "42", "--loop", "--allow-visible")
+    assert ran.code == 0, ran.err + ran.out
+    assert "its hidden tests were within the agent's reach (--allow-visible)" in " ".join(ran.out.split())

@@ -1,0 +1,195 @@
+"""An agent writes tests for criteria before the work: what they are worth, who accepts them, what then decides."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from aigon.files.home import find_home
+from tests.lab import Lab, Ran
+
+INBOX = "docs/specs/features/02-backlog/feature-42-multiply.md"
+SPEC = "docs/specs/features/03-in-progress/feature-42-multiply.md"
+BRANCH = "feature-42-multiply"
+TESTS = "tests/acceptance/42"
+FIVE = (
+    "`./calc.py multiply A B` prints the product of two numbers",
+    "`./calc.py multiply` works for negative numbers",
+    "`./calc.py help` names `multiply`",
+    "`./calc.py multiply` fails where an argument is no number",
+    "the help is friendly",
+)
+CALC = """#!/usr/bin/env python3
+import sys
+
+
+def main(words):
+    if words[0] == "help":
+        return "add A B"
+    return int(words[1]) + int(words[2])
+
+
+print(main(sys.argv[1:]))
+"""
+BUILT = CALC.replace('"add A B"', '"add A B, multiply A B"').replace(
+    "    return int(words[1]) +",
+    '    if words[0] == "multiply":\n        return int(words[1]) * int(words[2])\n    return int(words[1]) +',
+)
+AUTHOR = r"""
+if ! grep -q "Tests before the work" "$AIGON_PROMPT_FILE"; then
+WORK
+exit; fi
+d=tests/acceptance/42; mkdir -p $d
+if [ ! -e $d/criteria.txt ]; then
+    echo stray > stray.txt
+    echo '[ "$(./calc.py multiply 7 6)" = 42 ]' > $d/1.sh
+    echo '[ "$(./calc.py multiply -2 3)" = -6 ]' > $d/2.sh
+    echo './calc.py help | grep -q add' > $d/3.sh
+    echo '! ./calc.py multiply 3 4 | grep -q 12 || ! ./calc.py multiply a 2' > $d/4.sh
+    printf '%s\n' '1. verify: bash tests/acceptance/42/1.sh' '2. verify: bash tests/acceptance/42/2.sh' \
+        '3. verify: bash tests/acceptance/42/3.sh' '4. verify: FOURTH' \
+        '5. judge: nothing runs a tone of voice' > $d/criteria.txt
+else
+    echo './calc.py help | grep -q multiply' > $d/3.sh
+fi
+"""
+FOURTH = "./calc.py multiply 3 4 | grep -q 12 \\&\\& ! ./calc.py multiply a 2"
+
+
+def prepare(lab: Lab, author: str, criteria: tuple[str, ...] = FIVE, **config: object) -> Lab:
+    """A calculator that can add, and a feature whose criteria are sentences."""
+    lab.write("calc.py", CALC, executable=True)
+    lab.spec(*criteria, name=INBOX)
+    lab.agent(author)
+    lab.config(judge={"backend": "none"}, **config)
+    lab.commit("calculator")
+    return lab
+
+
+def author(work: str = "exit 1") -> str:
+    """An author whose third test is vacuous at first; `work` is what it does where it has to build the feature."""
+    return AUTHOR.replace("FOURTH", FOURTH.replace("\\&", "&")).replace("WORK", work)
+
+
+def build(text: str) -> str:
+    return f"cat > calc.py <<'PY'\n{text}PY\n"
+
+
+def by_number(ran: Ran) -> dict[int, dict[str, object]]:
+    return {test["number"]: test for test in ran.json["tests"]}
+
+
+def test_a_vacuous_test_is_sent_back_and_the_others_wait_for_a_person(lab: Lab) -> None:
+    before = prepare(lab, author()).git("status", "--short", "--branch")
+    ran = lab.aigon("feature-prove", "42")
+    assert ran.code == 4, ran.err + ran.out
+    assert "stray.txt were put back: only files in tests/acceptance/42/ are yours" in ran.out
+    assert "criterion 3 failed: `./calc.py help` names `multiply` (it passes before anything is built" in ran.out
+    assert "4 of 5 criteria would be decided by a test" in ran.out
+    assert "Next: aigon approve 42 tests" in ran.out
+    assert lab.git("status", "--short", "--branch") == before  # nothing of the person's is touched
+    assert lab.git("for-each-ref", "--format=%(refname)") == "refs/heads/main"
+    assert lab.git("cat-file", "--batch-all-objects", "--batch-check").count("blob") < 10
+
+
+def test_accepted_tests_are_committed_before_the_work_and_decide(lab: Lab) -> None:
+    prepare(lab, author(build(BUILT)))
+    assert lab.aigon("feature-prove", "42").code == 4
+    ran = lab.aigon("approve", "42", "tests:1,3", "--yes", "--json")
+    assert ran.code == 0, ran.err
+    assert [number for number, test in by_number(ran).items() if test["accepted"]] == [1, 3]
+    assert lab.git("branch", "--show-current") == BRANCH
+    assert set(lab.git("ls-files", TESTS).splitlines()) == {f"{TESTS}/{number}.sh" for number in (1, 3, 4)}
+    assert "<!-- verify: bash tests/acceptance/42/1.sh -->" in lab.read(SPEC)
+    assert "accepted by Ada" in lab.git("log", "-1", "--format=%b")
+    again = lab.aigon("approve", "42", "tests", "--yes")
+    assert (again.code, "No tests of feature 42 wait" in again.err) == (2, True)
+
+
+def test_yes_accepts_all_and_the_outcome_says_that_nobody_did(lab: Lab) -> None:
+    prepare(lab, author(build(BUILT)), FIVE[:4])
+    ran = lab.aigon("feature-prove", "42", "--yes", "--json")
+    assert ran.code == 0, ran.err
+    assert {n: (t["red"], t["runs"]) for n, t in by_number(ran).items()} == {
+        1: ("assertion", 3),
+        2: ("assertion", 3),
+        3: ("assertion", 3),
+        4: ("assertion", 3),
+    }
+    base = lab.git("rev-parse", "HEAD")
+    done = lab.aigon("feature-implement", "42", "--loop")
+    assert done.code == 0, done.out + done.err
+    assert "tests written by mine, accepted by nobody" in done.out
+    assert base in json.dumps(json.loads(lab.read(".aigon/loop-state-42.json")))  # the work is compared with it
+
+
+@pytest.mark.parametrize(
+    ("test", "fault"),
+    [
+        ("exit 1 # sleep\nsleep 100", ""),
+        ("sleep 1000", "timed out"),
+        ("curl -sS http://example.invalid/ || { echo 'Could not resolve host: example.invalid'; exit 1; }", "network"),
+        ("python3 -c 'import frobnicate'", "the spec never names"),
+        ("if then", "syntax"),
+        ("python3 -c 'raise RuntimeError(1)'", "no assertion"),
+        ("[ $RANDOM -lt 10000 ] && exit 1; exit 0", "differently|passes"),
+        ("true", "passes before anything is built"),
+    ],
+)
+@pytest.mark.slow
+def test_tests_that_show_nothing_are_told_apart(lab: Lab, test: str, fault: str) -> None:
+    prepare(
+        lab,
+        f"mkdir -p {TESTS}; cat > {TESTS}/1.sh <<'SH'\n{test}\nSH\n"
+        f"echo '1. verify: bash {TESTS}/1.sh' > {TESTS}/criteria.txt",
+        FIVE[:1],
+    )
+    ran = lab.aigon("feature-prove", "42", "--json", "--max-iterations", "1", timeout=300)
+    if not fault:
+        assert ran.code == 4
+        assert ran.json["tests"][0]["worth"]
+    else:
+        assert ran.code == 3, ran.err + ran.out
+
+
+def test_an_author_that_writes_nothing_ends_with_the_limits(lab: Lab) -> None:
+    prepare(lab, "true", FIVE[:1])
+    ran = lab.aigon("feature-prove", "42", "--max-iterations", "2")
+    assert ran.code == 3
+    assert "No test is worth anything yet" in ran.out
+    assert "Next: aigon feature-prove 42 --resume" in ran.out
+
+
+def test_there_has_to_be_a_criterion_without_a_decider_and_no_work(lab: Lab) -> None:
+    prepare(lab, "true", ("it is there <!-- verify: test -f x -->",))
+    ran = lab.aigon("feature-prove", "42")
+    assert (ran.code, "says what decides it already" in ran.err) == (2, True)
+    lab.spec("it is there", name=INBOX)
+    lab.commit("sentence")
+    lab.git("switch", "-q", "-c", BRANCH)
+    lab.write("x", "work\n")
+    lab.commit("work")
+    ran = lab.aigon("feature-prove", "42")
+    assert (ran.code, "has begun, and tests are written before it" in ran.err) == (2, True)
+
+
+def home_of(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("AIGON_STATE_HOME", lab.env["AIGON_STATE_HOME"])
+    home = find_home(lab.root / ".git")
+    assert home
+    return home
+
+
+def test_a_witness_turns_tests_green_and_is_thrown_away(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare(lab, author(build(BUILT)), FIVE[:3])
+    ran = lab.aigon("feature-prove", "42", "--witness", "--json", timeout=180)
+    assert ran.code == 4, ran.err + ran.out
+    first = by_number(ran)[1]
+    assert first["green_with_witness"] is True
+    mutants = {mutant["mutant"]: mutant["noticed"] for mutant in first["mutants"]}  # type: ignore[attr-defined]
+    assert mutants["calc.py:9: return int(words[1]) + int(words[2])"]
+    place = home_of(lab, monkeypatch) / "proving" / "42"
+    assert not (place / "witness").exists()
+    assert not (place / "witness.json").exists()
+    assert (place / "witness-journal.jsonl").exists()
+    assert "int(words[1]) *" not in lab.git("grep", "-h", "words", *lab.git("rev-list", "--all").split())
