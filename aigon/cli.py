@@ -23,6 +23,7 @@ SECTIONS = {
         "feature-prove": ("feature.prove", "Have an agent write tests for criteria, before the work."),
         "feature-implement": ("feature.implement", "Have an agent build a feature until it is proven."),
         "arena": ("arena", "Have several agents build it side by side."),
+        "watch": ("watch", "Build the task files of a folder as they come."),
         "run": ("run.group", "Work through tasks: convert, done, skip, ..."),
         "stop": ("stop", "Stop a running loop after its iteration."),
     },
@@ -42,6 +43,7 @@ SECTIONS = {
     "Decide": {
         "feature-done": ("feature.done", "Merge a proven feature into its base branch."),
         "approve": ("approve", "Decide as a person that criteria are met."),
+        "approvals": ("approvals", "See what waits for you, and decide."),
         "reject": ("reject", "Decide as a person that they are not, and why."),
         "feature-eval": ("feature.evaluate", "Compare the agents of an arena on the same evidence."),
         "spec-compile": ("spec_compile", "Find something to run that decides each criterion."),

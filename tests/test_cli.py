@@ -73,7 +73,7 @@ def test_the_version_is_said_however_it_is_asked_for(arguments: list[str], tmp_p
         (["nonsense"], "no command 'nonsense'", "aigon --help"),
         (["list"], "no command 'list'", "aigon board"),
         (["start", "1"], "no command 'start'", "aigon feature-implement ID --loop"),
-        (["watch", "1"], "no command 'watch'", "aigon logs ID -f"),
+        (["follow", "1"], "no command 'follow'", "aigon logs ID -f"),
         (["done", "1"], "no command 'done'", "Did you mean 'feature-done'?"),
         (["feature-report", "1"], "no command 'feature-report'", "Did you mean 'report'?"),
         (["config", "shw"], "No such command 'shw'", "Did you mean 'show'?"),

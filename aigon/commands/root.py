@@ -14,7 +14,7 @@ from aigon.installation import leave_environment
 SUGGESTIONS = {
     **dict.fromkeys(("list", "ls"), "aigon board lists every feature; aigon feature-status shows where each stands"),
     **dict.fromkeys(("start", "loop"), "aigon feature-implement ID --loop"),
-    **dict.fromkeys(("log", "watch", "tail", "follow", "attach"), "aigon logs ID -f"),
+    **dict.fromkeys(("log", "tail", "follow", "attach"), "aigon logs ID -f"),
     **dict.fromkeys(("delete", "remove", "rm"), "aigon cancel ID"),
     **dict.fromkeys(("new", "add"), "aigon feature-create TITLE"),
     **dict.fromkeys(("resume", "continue"), "aigon feature-implement ID --resume"),

@@ -15,12 +15,14 @@ def command(feature: str, agents: tuple[str, ...], now: bool, as_json: bool) -> 
     """Stop the loops on feature ID, or those of the agents named, after their iteration, as Ctrl+C does.
 
     It reaches loops in this checkout, in worktrees and in an arena, from anywhere in the repository, and does not wait
-    for their end. They end as interrupted (130); --resume continues. To stop every loop of a repository, and keep new
+    for their end. `aigon stop watch` and `aigon stop queue` end a watcher and `aigon run start` with their loops. They
+    end as interrupted (130); --resume continues. To stop every loop of a repository, and keep new
     ones from starting a turn, create the file .aigon/STOP and remove it later.
 
     Exit codes: 0 asked, 2 there is no such feature, 7 no loop of it runs.
     """
     from aigon.api import open_project
+    from aigon.process.running import QUEUES
     from aigon.run.authority import require_outside_a_run
 
     require_outside_a_run("stop")
@@ -29,6 +31,7 @@ def command(feature: str, agents: tuple[str, ...], now: bool, as_json: bool) -> 
     what = "to stop at once" if now else "to finish the iteration and stop"
     lines = [f"Asked feature {each.feature}{f' ({each.label})' if each.label else ''} {what}" for each in asked]
     rows = [{"label": each.label, "run_id": each.run_id, "pid": each.loop.pid, "since": each.since} for each in asked]
-    next_ = f"Next: aigon feature-status {asked[0].feature if asked else feature}"
+    is_queue = feature in QUEUES
+    next_ = "Next: aigon run status" if is_queue else f"Next: aigon feature-status {asked[0].feature}"
     answer({"feature": feature, "now": now, "asked": rows}, "\n".join([*lines, next_]), as_json)
     return 0

@@ -230,6 +230,22 @@ class ViewsConfig(Section):
     toon: bool = False
 
 
+class WatchConfig(Section):
+    """Folders whose task files are built as they come. `logs` is a folder for links to the steps of each run."""
+
+    folders: list[str] = Field(default_factory=lambda: ["docs/specs/features/02-backlog"])
+    normal: bool = False
+    untracked: bool = False
+    pr: bool = False
+    logs: str | None = None
+
+
+class ApprovalsConfig(Section):
+    """Where the pages of what waits for people are."""
+
+    folder: str = ".aigon/approvals"
+
+
 class EvaluationConfig(Section):
     """How the candidates of an arena are compared."""
 
@@ -277,3 +293,5 @@ class Config(Section):
     kinds: dict[str, KindConfig] = Field(default_factory=dict)
     tasks: TasksConfig = TasksConfig()
     views: ViewsConfig = ViewsConfig()
+    watch: WatchConfig = WatchConfig()
+    approvals: ApprovalsConfig = ApprovalsConfig()

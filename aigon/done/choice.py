@@ -187,7 +187,7 @@ def read_proof(main: Checkout, records: Records, branch: str) -> BranchProof:
 
 
 def _moves_only_spec(main: Checkout, proven: str, tip: str) -> bool:
-    """Return whether `tip` is the commit by which aigon moves a spec to done, byte for byte, and nothing else."""
+    """Return whether `tip` only moves the spec to a later stage, byte for byte, in one commit of aigon's."""
     if not proven or main.ask("rev-list", "--parents", "-1", tip) != f"{tip} {proven}":
         return False
     raw = main.ask("diff-tree", "-r", "--raw", "--no-renames", proven, tip) or ""
@@ -197,7 +197,13 @@ def _moves_only_spec(main: Checkout, proven: str, tip: str) -> bool:
     come, gone = rows
     old, new = parse_feature_path(gone[5]), parse_feature_path(come[5])
     is_same_file = (gone[0].lstrip(":"), gone[2]) == (come[1], come[3])
-    return bool(is_same_file and old and new and gone[5].startswith(f"{ROOT}/") and come[5] == old.at("done"))
+    return bool(
+        is_same_file
+        and old
+        and new
+        and gone[5].startswith(f"{ROOT}/")
+        and come[5] in (old.at("in-evaluation"), old.at("done"))
+    )
 
 
 def find_spec(main: Checkout, commit: str, name: str, wanted: str) -> Feature:

@@ -234,11 +234,12 @@ STOP_FILES = (".aigon/STOP", "EMERGENCY_STOP_RALPH")
 """In the main checkout they stop every loop of the repository."""
 
 # Without an end: a temporary file that a kill left beside a state file has the same beginning.
-IGNORED_LINES = (".aigon/loop-state-*", ".aigon/tasks-*", ".aigon/runs/", ".aigon/reports/", *STOP_FILES)
+IGNORED_FOLDERS = (".aigon/runs/", ".aigon/reports/", ".aigon/approvals/")
+IGNORED_LINES = (".aigon/loop-state-*", ".aigon/tasks-*", *IGNORED_FOLDERS, *STOP_FILES)
 """The lines of a .gitignore that keep them out: `aigon init` writes them, and every snapshot is taken with them."""
 
 
 def is_runtime(path: str) -> bool:
     """Whether a path of the work tree is a runtime file: what a run leaves there and nobody commits."""
-    folders = (".aigon/runs/", ".aigon/reports/", ".aigon/loop-state-", ".aigon/tasks-")
-    return path.startswith(folders) or path in STOP_FILES
+    files = (".aigon/loop-state-", ".aigon/tasks-")
+    return path.startswith((*IGNORED_FOLDERS, *files)) or path in STOP_FILES

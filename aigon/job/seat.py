@@ -61,10 +61,15 @@ def list_known_candidates(main: Checkout, wanted: str) -> tuple[Candidate, ...]:
     )
 
 
+def find_checkout_lock(home: Path, root: Path) -> Path:
+    """Return the lock on the checkout at `root`."""
+    place = hashlib.sha256(str(root).encode()).hexdigest()[:12]
+    return home / "locks" / f"checkout-{place}.lock"
+
+
 def checkout_lock(home: Path, root: Path) -> AbstractContextManager[None]:
     """Hold the lock on the checkout at `root`. Raises AigonError (exit 7), naming the holder, if it is taken."""
-    place = hashlib.sha256(str(root).encode()).hexdigest()[:12]
-    return hold_lock(home / "locks" / f"checkout-{place}.lock", "This checkout")
+    return hold_lock(find_checkout_lock(home, root), "This checkout")
 
 
 def hold_checkout(checkout: Checkout) -> AbstractContextManager[None]:

@@ -1,6 +1,7 @@
 """Where the spec of each feature is: in the work tree, or on the branch that the feature is worked on."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -136,11 +137,12 @@ def list_spec_locations(root: Path, common_dir: Path) -> list[SpecLocation]:
     head, owner = read_checked_out_branch(root), find_checked_out_feature(root)
     base = find_merge_target(common_dir, owner)
     places = list(here)
-    for each in _list_on_branches(root, branches, base):
+    taken_up = _list_taken_up(common_dir, branches, here)
+    for each in _list_on_branches(root, branches, base, taken_up):
         is_own = _is_branch_of(head, each.feature) or bool(owner and _is_same(owner, each.feature))
         if is_own and each.feature.stage in UNDER_WAY:
             continue
-        if each.branch in (each.feature.name, base):
+        if each.branch in (each.feature.name, base, *taken_up):
             _merge_location(places, each)
     return places
 
@@ -172,12 +174,34 @@ def _is_branch_of(branch: str, feature: Feature) -> bool:
     return branch == feature.name or bool(feature.id and of_agent)
 
 
-def _list_on_branches(root: Path, branches: Sequence[str], base: str) -> list[SpecLocation]:
-    """Return every spec of the branch `base`, and of each of `branches` the spec of its own feature."""
+def _list_taken_up(common_dir: Path, branches: Sequence[str], here: Sequence[SpecLocation]) -> dict[str, str]:
+    """Return the branches of worktrees whose features this work tree has in no later stage than the backlog, by name.
+
+    The value is the name of the spec: a watcher copies it to the feature's branch alone.
+    """
+    known = {int(each.feature.id) for each in here if each.feature.id and each.feature.stage not in UNDER_WAY[:2]}
+    ids = [re.match(r"feature-(\d+)-", branch) for branch in branches]
+    if not any(match and int(match[1]) not in known for match in ids):
+        return {}
+    from aigon.journal.records import list_candidates
+
+    return {
+        each.branch: Feature(each.feature, each.slug, "", "").name
+        for each in list_candidates(find_home(common_dir))
+        if each.mode == "worktree" and each.branch in branches and int(each.feature) not in known
+    }
+
+
+def _list_on_branches(root: Path, branches: Sequence[str], base: str, names: Mapping[str, str]) -> list[SpecLocation]:
+    """Return every spec of the branch `base`, and of each of `branches` the spec of its own feature.
+
+    That is named as the branch is, or as `names` says.
+    """
     folders = [f"{ROOT}/{folder}" for folder in FOLDERS.values()]
     listed = repository.list_branch_files(root, [(base, folder) for folder in folders]) if base else {}
     files = [(base, f"{folder}/{name}") for (_, folder), names in listed.items() for name in names]
-    files += [(branch, f"{folder}/{branch}.md") for branch in branches if branch != base for folder in folders]
+    others = [(branch, names.get(branch, branch)) for branch in branches if branch != base]
+    files += [(branch, f"{folder}/{name}.md") for branch, name in others for folder in folders]
     contents = repository.read_branch_files(root, files).items()
     return [
         SpecLocation(found, root, branch, text)
@@ -191,7 +215,7 @@ def _merge_location(places: list[SpecLocation], place: SpecLocation) -> None:
     same = [position for position, each in enumerate(places) if _is_same(each.feature, place.feature)]
     # One with an ID goes before one without.
     twin = next((position for position in same if places[position].feature.id), same[0] if same else None)
-    if place.branch == place.feature.name:
+    if _is_branch_of(place.branch, place.feature):
         known = places[twin].feature.stage if twin is not None else UNDER_WAY[0]
         stage = place.feature.stage
         if known not in UNDER_WAY or (stage in UNDER_WAY and UNDER_WAY.index(stage) < UNDER_WAY.index(known)):

@@ -23,6 +23,8 @@ from typing import Any, Literal
 from aigon.files.locks import identify_machine, is_locked, read_start
 
 FOLDER = "running"
+QUEUES = ("watch", "queue")
+"""What a note calls `aigon watch` and `aigon run start` instead of a feature."""
 StopRequest = Literal["finish", "now"]
 """How an aigon is asked to end: as by the first Ctrl+C, or as by the second."""
 SCHEMA_VERSION = 1

@@ -55,7 +55,8 @@ def find_run_above() -> str:
             return f"process {process.pid}, which started this one, has {mark}"
     sessions = {_find_session(process.pid) for process in lineage}
     for about in _list_notes():
-        if about.loop in lineage:
+        # An arena or a queue (without a run) starts nothing but loops, some by a person's leave.
+        if about.run_id and about.loop in lineage:
             return f"the loop on feature {about.feature} (process {about.loop.pid}) started this"
         if any(leader in lineage or _leads(leader, sessions) for leader in about.sessions):
             return f"the loop on feature {about.feature} started this session"

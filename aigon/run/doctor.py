@@ -5,6 +5,7 @@ import platform
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -18,18 +19,20 @@ from aigon.errors import AigonError, Exit
 from aigon.files import home
 from aigon.files.resources import find_agent_types
 from aigon.git.person import Checkout
-from aigon.git.repository import find_repository_root
+from aigon.git.repository import find_repository, find_repository_root
 from aigon.git.trusted import refuse_unsupported
 from aigon.hooks.services import explain_unusable_service
 from aigon.isolation import mechanisms, sandbox
+from aigon.journal.queue import read_queue
 from aigon.judge.settings import AgentJudgeSettings, choose_judge
 from aigon.model.agent_types import AgentType
 from aigon.model.diagnosis import Diagnosis, MachineFact
 from aigon.model.turns import Agent
-from aigon.process import capacity, run
+from aigon.process import capacity, run, running
 from aigon.run.actors import find_judge
 from aigon.run.repair.repair import list_damage
 
+QUEUE_COMMANDS = {"watch": "watch", "queue": "run start"}
 OLDEST_GIT = "2.36"
 """The first git that flushes refs and nothing else on demand (core.fsync), which every iteration commit asks for."""
 
@@ -56,6 +59,7 @@ def diagnose(start: Path, env: Mapping[str, str]) -> Diagnosis:
         _check_state_home(),
         *([_check_repository(root)] if root and git.data.get("version") else []),
         *(_check_records(root) if root else ()),
+        *(_check_queue(root) if root else ()),
         _check_judge(root or start, config, env),
         *_check_services(config, env),
         *(
@@ -214,6 +218,27 @@ def _check_records(root: Path) -> Iterator[MachineFact]:
     if damage:
         problem = f"{'; '.join(damage)}; aigon doctor --repair keeps what is damaged and makes of it what can be made"
         yield MachineFact("records", "Records", f"{len(damage)} damaged", {"damaged": list(damage)}, problem=problem)
+
+
+def _check_queue(root: Path) -> Iterator[MachineFact]:
+    """Yield what watches folders or works through the backlog, and how many tasks it knows, if there are any."""
+    place = home.find_home(find_repository(root).common_dir)
+    if place is None:
+        return
+    notes = [about for note in running.list_notes(place) if (about := running.read_note(note))]
+    alive = [about for about in notes if about.feature in running.QUEUES and running.is_alive(about.loop)]
+    try:
+        states = Counter(entry.state for entry in read_queue(place).values())
+    except AigonError as error:
+        yield MachineFact("queue", "Tasks", "damaged", {"tasks": {}}, problem=_render_error(error))
+        return
+    if alive or states:
+        who = [f"aigon {QUEUE_COMMANDS[each.feature]}, pid {each.loop.pid}, since {each.since}" for each in alive]
+        words = {"taken": "under way", "waiting": "waiting for you", "ended": "ended"}
+        counted = [f"{count} {words[state]}" for state, count in states.items()]
+        data = {"running": [each.feature for each in alive], "tasks": dict(states)}
+        text = "; ".join([*(who or ["nobody watches"]), ", ".join(counted) or "none yet"])
+        yield MachineFact("queue", "Tasks", text, data)
 
 
 def _check_services(config: Config, env: Mapping[str, str]) -> Iterator[MachineFact]:

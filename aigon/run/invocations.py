@@ -13,7 +13,7 @@ from aigon.git.person import Checkout
 from aigon.journal import records
 from aigon.model.candidates import find_candidate
 from aigon.process import running
-from aigon.process.running import Invocation, StopRequest
+from aigon.process.running import QUEUES, Invocation, StopRequest
 from aigon.spec import files
 
 _MAX_COMMAND = 60
@@ -134,7 +134,7 @@ def ask_to_stop(main: Checkout, wanted: str, agents: Sequence[str], how: StopReq
     """
     home = find_home(main.common_dir)
     notes = [(note, about) for note in running.list_notes(home) if (about := running.read_note(note))] if home else []
-    name = _resolve_name(main, home, wanted, {about.feature for _, about in notes})
+    name = wanted if wanted in QUEUES else _resolve_name(main, home, wanted, {about.feature for _, about in notes})
     notes = [(n, about) for n, about in notes if about.feature == name and not running.is_from_earlier_boot(about)]
     known = records.find_candidates(home, name)
     labels = [candidate.label if (candidate := find_candidate(known, agent)) else agent for agent in agents]

@@ -60,7 +60,7 @@ def choose_agents(main: Checkout, options: Options, here: Candidate | None) -> t
     if here and here in known:
         return (here.agent,)
     if options.worktree and len(known) != 1:
-        return (_choose_default_agent(main, options),)
+        return (choose_default_agent(main, options),)
     if options.worktree or not known:
         return tuple(each.agent for each in known)
     return () if has_run_solo_last(main, known) else tuple(each.agent for each in known)
@@ -73,7 +73,7 @@ def _find_candidate(main: Checkout, known: Sequence[Candidate], name: str) -> Ca
     return find_candidate(known, requested.name) or find_candidate(known, requested.label)
 
 
-def _choose_default_agent(main: Checkout, options: Options) -> str:
+def choose_default_agent(main: Checkout, options: Options) -> str:
     import os
 
     from aigon.run.actors import choose_agent

@@ -53,7 +53,7 @@ def set_up_feature(
             origins = (candidate_records(home, candidate).origin() for candidate in known)
             origin = next(filter(None, origins), None) or _begin(main, feature, how or Committing(say))
             for agent, old in plan:
-                candidate = _reuse(old, mode) if old else _create_candidate(agent, feature, mode, home, made)
+                candidate = _reuse(old, mode) if old else create_candidate(agent, feature, mode, home, made)
                 if not old:
                     _require_free(main, candidate, origin)
                     locate_records(home, candidate.feature, candidate.label).set_origin(origin)
@@ -74,7 +74,7 @@ def _reuse(candidate: Candidate, mode: Mode) -> Candidate:
     return replace(candidate, mode="arena") if mode == "arena" else candidate
 
 
-def _create_candidate(
+def create_candidate(
     agent: RequestedAgent, feature: Feature, mode: Mode, home: Path, made: Sequence[Candidate]
 ) -> Candidate:
     every = {each.branch: each for each in (*list_candidates(home), *made)}

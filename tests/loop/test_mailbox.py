@@ -121,6 +121,7 @@ def test_a_person_waives_what_an_agent_skipped_and_may_take_it_back(lab: Lab) ->
     assert "[ ] 2 waived" in lab.aigon("feature-status", "42").out
 
 
+@pytest.mark.slow
 def test_what_an_agent_asked_for_survives_a_kill_before_its_turn_ended(lab: Lab) -> None:
     lab.spec(FIRST, SECOND)
     lab.agent("""
@@ -144,6 +145,7 @@ def test_what_an_agent_asked_for_survives_a_kill_before_its_turn_ended(lab: Lab)
     assert "- Promise `criterion 1 is done`: kept" in lab.read(LOG)
 
 
+@pytest.mark.slow
 def test_the_next_turn_is_told_what_was_left_to_a_person(lab: Lab) -> None:
     lab.spec(FIRST, SECOND)
     lab.agent("""
@@ -158,6 +160,7 @@ def test_the_next_turn_is_told_what_was_left_to_a_person(lab: Lab) -> None:
     assert "## Left to a person" in prompt and "- Criterion 2: `needs a licence`" in prompt
 
 
+@pytest.mark.slow
 def test_what_is_open_and_skipped_at_the_limit_is_a_question(lab: Lab) -> None:
     lab.spec(FIRST, SECOND)
     lab.agent("cat > /dev/null; echo x >> try.txt; aigon run skip 2 --reason later")

@@ -42,7 +42,7 @@ def test_init_run_again_changes_nothing_and_keeps_what_is_there(lab: Lab) -> Non
     assert first["written"] == [".aigon/config.json", ".gitignore"] and first["kept"] == []
     ignores = lab.path(".gitignore").read_bytes()
     assert ignores.startswith(b"*.log\r\nbuild/\r\n# aigon's runtime files\r\n.aigon/loop-state-*\r\n")
-    assert ignores.count(b"\n") == ignores.count(b"\r\n") == 9
+    assert ignores.count(b"\n") == ignores.count(b"\r\n") == 10
     lab.config(ralph={"maxIterations": 9})
     config = lab.read(".aigon/config.json")
     again = lab.aigon("init", "--no-commands")

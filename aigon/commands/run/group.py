@@ -5,6 +5,7 @@ import click
 from aigon.commands.lazy import LazyGroup
 
 VERBS: dict[str, tuple[str, str]] = {
+    "start": ("run.start", "Build the features of the backlog, one after the other."),
     "done": ("run.done", "Say that a task is done: a claim, or your approval."),
     "skip": ("run.skip", "Leave a task to a person, or waive it."),
     "reset": ("run.reset", "Take that back."),

@@ -1,0 +1,117 @@
+"""Task files in watched folders: what git holds of them, and whether a person brought them."""
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from aigon.errors import environment, usage
+from aigon.git import objects
+from aigon.git.person import Checkout
+from aigon.git.trusted import TrustedGit
+from aigon.journal.events import RunFinished, RunStarted
+from aigon.journal.records import Records, read_intact_events
+from aigon.spec.features import LARGEST
+from aigon.text.amounts import format_size
+
+TRAILERS = ("Aigon-Run", "Aigon-Feature")
+"""What every commit of aigon's own has that holds an agent's work."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFile:
+    """A Markdown file in a watched folder. `sha` is git's name of its content; `problem` says why it cannot be read."""
+
+    path: str
+    sha: str
+    problem: str = ""
+
+
+def resolve_folders(root: Path, folders: Sequence[str]) -> tuple[str, ...]:
+    """Return the folders relative to `root`. Raises AigonError: exit 2 for one that is not there or not inside, 7 for
+    one that cannot be read.
+    """
+    found = []
+    for name in folders:
+        place = Path(os.path.normpath(root / name))
+        real = place.resolve()
+        if not real.is_relative_to(root.resolve()) or real == root.resolve() or real != place:
+            hint = "Name a folder below the root of the repository"
+            raise usage("A watched folder has to be inside the repository, and no link", where=name, hint=hint)
+        if not real.is_dir():
+            raise usage("A watched folder does not exist", where=name, hint=f"mkdir -p {name}, or watch.folders")
+        if not os.access(real, os.R_OK | os.X_OK):
+            raise environment("A watched folder cannot be read", where=name, hint=f"chmod u+rx {name}")
+        found.append(real.relative_to(root.resolve()).as_posix())
+    return tuple(dict.fromkeys(found))
+
+
+def list_committed_files(git: TrustedGit, commit: str, folders: Sequence[str]) -> Iterator[TaskFile]:
+    """Yield the Markdown files that a commit has in the folders."""
+    out = git.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit, "--", *folders)
+    for line in out.split(b"\0")[:-1]:
+        head, _, name = line.partition(b"\t")
+        mode, kind, sha, size = head.decode().split()
+        path = os.fsdecode(name)
+        if kind == "blob" and path.endswith(".md"):
+            yield TaskFile(path, sha, _find_problem(mode.startswith("100"), int(size)))
+
+
+def list_files_on_disk(root: Path, folders: Sequence[str]) -> Iterator[tuple[TaskFile, int]]:
+    """Yield the Markdown files in the folders whether git tracks them or not, with a mark of their present content."""
+    for folder in folders:
+        for place, _, names in os.walk(root / folder):
+            for name in sorted(names):
+                if name.endswith(".md"):
+                    path = Path(place, name)
+                    with suppress(OSError):
+                        seen = path.lstat()
+                        problem = _find_problem(stat.S_ISREG(seen.st_mode), seen.st_size)
+                        mark = f"{seen.st_mtime_ns}-{seen.st_size}-{seen.st_ino}"
+                        yield TaskFile(path.relative_to(root).as_posix(), mark, problem), seen.st_mtime_ns
+
+
+def _find_problem(is_file: bool, size: int) -> str:
+    if not is_file:
+        return "it is a link or no ordinary file"
+    return f"it has {format_size(size)}, a spec at most {format_size(LARGEST)}" if size > LARGEST else ""
+
+
+def read_task(git: TrustedGit, task: TaskFile) -> bytes:
+    """Return the content of a committed file."""
+    return objects.read_blobs(git, [task.sha])[task.sha]
+
+
+def is_from_an_agent(main: Checkout, home: Path, path: str) -> bool:
+    """Return whether the last change of a file came with the work of an agent, merged by a person or not.
+
+    That is a commit of aigon's own, or one between the base of a run and its end.
+    """
+    trailers = "".join(f"%(trailers:key={name},valueonly)" for name in TRAILERS)
+    shown = main.ask("log", "-1", f"--format=%H%x00{trailers}", "HEAD", "--", f":(top,literal){path}") or ""
+    commit, _, marks = shown.partition("\0")
+    if marks.strip():
+        return True
+    return any(
+        main.is_ancestor(commit, end) and not main.is_ancestor(commit, base)
+        for base, end in _list_run_ranges(home)
+        if main.commit_of(end) and main.commit_of(base)
+    )
+
+
+def _list_run_ranges(home: Path) -> Iterator[tuple[str, str]]:
+    """Yield the base and the last commit of every run on record."""
+    for folder in home.glob("features/*/"):
+        for journal in Records(folder).journals():
+            events, _ = read_intact_events(journal.read_bytes())
+            base = next((each.base_commit for each in events if isinstance(each, RunStarted)), "")
+            end = next((each.commit for each in reversed(events) if isinstance(each, RunFinished)), "")
+            if base and end:
+                yield base, end
+
+
+def name_task(path: str) -> str:
+    """Return what people call a task file: its name without the ending."""
+    return PurePosixPath(path).stem

@@ -1,0 +1,81 @@
+"""The loops of a queue: one process per feature, started, heard and ended as those of an arena are."""
+
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from aigon.arena.command_line import build_command_line
+from aigon.arena.entrant import Entrant, list_entrants
+from aigon.arena.lane import RANKS, LaneEnd
+from aigon.errors import Exit
+from aigon.job.options import Options
+from aigon.journal.events import Event
+from aigon.model.candidates import Candidate
+from aigon.process import children
+from aigon.process.stop import POLL_SECONDS, Stop, StopReason
+
+Hear = Callable[[str, Mapping[str, Any], Event | None], None]
+"""Hears each event of a loop, by the feature."""
+_SIGNALS: dict[StopReason, signal.Signals] = {
+    "SIGINT": signal.SIGINT,
+    "SIGTERM": signal.SIGTERM,
+    "SIGHUP": signal.SIGHUP,
+}
+
+
+class LoopGroup:
+    """The loops that run, by feature. Each ends when this process is gone, and its state is saved."""
+
+    def __init__(self, main: Path, home: Path, stop: Stop, hear: Hear) -> None:
+        self._main, self._home, self._stop, self._hear = main, home, stop, hear
+        self._running: dict[str, Entrant] = {}
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    def __contains__(self, feature: str) -> bool:
+        return feature in self._running
+
+    @property
+    def spent(self) -> float:
+        """Return what the loops that run have spent, in US dollars, over all resumes of their runs."""
+        return sum(each.lane.spend.usd for each in self._running.values())
+
+    def start(self, candidate: Candidate, options: Options, *, resume: bool, money: float | None = None) -> None:
+        """Start the loop of a candidate, which may spend `money` more than its run did so far. Raises OSError."""
+        (entrant,) = list_entrants(self._home, [candidate], [candidate.label] if resume else [])
+        if money is not None:
+            options = replace(options, max_cost=entrant.lane.spend.usd + money)
+        argv = build_command_line(candidate, options, resume=resume)
+        log = self._main / ".aigon" / "runs" / "queue" / f"{candidate.feature}-{candidate.label}.err"
+        entrant.start(argv, cwd=self._main, env={**os.environ, "AIGON_ARENA_STDIN": "1"}, log=log)
+        self._running[candidate.feature] = entrant
+
+    def end_all(self) -> None:
+        """Pass on what asks this process to end. Stop files the loops see themselves."""
+        for each in self._running.values():
+            if self._stop.now:
+                each.insist(_SIGNALS.get(self._stop.reason))
+            elif self._stop.asked:
+                each.ask(signal.SIGINT)
+
+    def listen(self, seconds: float = POLL_SECONDS) -> dict[str, LaneEnd]:
+        """Wait for what the loops send, and return those that ended."""
+        loops = [each.child for each in self._running.values() if each.child]
+        ready = children.wait_for_ready(loops, () if self._stop.now else (self._stop.fileno(),), seconds)
+        ended = {}
+        for feature, each in list(self._running.items()):
+            hear = partial(self._hear, feature)
+            if each.take(ready, hear):
+                del self._running[feature]
+                ended[feature] = each.finish(hear)
+        return ended
+
+
+def combine_task_codes(codes: Sequence[int]) -> int:
+    """Return the exit code of a queue: 0 if every task is proven, else the first in the documented order."""
+    return next((int(code) for code in RANKS if code != Exit.MET and code in codes), int(Exit.MET))

@@ -1,0 +1,139 @@
+"""Watching folders: what is taken up and what is not, limits, stops, kills, and what is left for people."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from aigon.errors import AigonError
+from aigon.git.person import Checkout
+from aigon.queue.folders import is_from_an_agent, resolve_folders
+from tests.lab import Lab, finish, until
+from tests.queue.vaults import GREETER, count_turns, hold, make_vault, write_task
+
+WATCH = ("watch", "--once", "--max-cost", "5")
+
+
+def test_a_committed_task_is_built_in_a_worktree_and_nothing_else_is_touched(lab: Lab) -> None:
+    make_vault(lab, logs="Ralph_Logs")
+    write_task(lab, "greeter", GREETER)
+    write_task(lab, "newsletter", text="- people can sign up")
+    lab.commit("tasks")
+    write_task(lab, "greeter-2", GREETER)  # not committed
+    before = lab.git("rev-parse", "HEAD"), lab.git("symbolic-ref", "HEAD"), lab.git("status", "--porcelain")
+    ran = lab.aigon(*WATCH)
+    assert ran.code == 4, ran.out + ran.err
+    assert "Needs_Action/greeter.md starts as feature 01 with mine" in ran.out
+    assert before == (lab.git("rev-parse", "HEAD"), lab.git("symbolic-ref", "HEAD"), lab.git("status", "--porcelain"))
+    status = lab.aigon("feature-status", "01").out
+    assert "in-evaluation" in status and "proven" in status and count_turns(lab) == 1
+    assert "# Step 1" in lab.read("Ralph_Logs/greeter/step_01.md")
+    page = lab.read(".aigon/approvals/task-newsletter.md")
+    assert "say what has to be true" in page and "- [ ] people can sign up" in page
+    again = lab.aigon(*WATCH)
+    assert (again.code, count_turns(lab)) == (4, 1) and "starts" not in again.out
+
+
+@pytest.mark.slow
+def test_a_task_goes_on_when_its_bytes_change_and_not_before(lab: Lab) -> None:
+    make_vault(lab)
+    write_task(lab, "wall", "impossible <!-- verify: test -f never -->", head="mode: ralph\nmax_iterations: 1")
+    lab.commit("tasks")
+    assert lab.aigon(*WATCH, "--json").code == 3
+    turns = count_turns(lab)
+    assert lab.aigon(*WATCH).code == 0 and count_turns(lab) == turns
+    write_task(lab, "wall", "possible <!-- verify: test -f tried.txt -->")
+    lab.commit("a lower goal")
+    ran = lab.aigon(*WATCH)
+    assert ran.code == 0 and "goes on as feature 01" in ran.out, ran.out + ran.err
+    assert lab.aigon("feature-done", "01").code == 0
+    assert lab.path("docs/specs/features/05-done/feature-01-wall.md").exists()
+
+
+@pytest.mark.slow
+def test_a_killed_watcher_starts_nothing_twice_and_loses_nothing(lab: Lab) -> None:
+    make_vault(lab)
+    write_task(lab, "greeter", GREETER)
+    lab.commit("tasks")
+    hold(lab)
+    process = lab.start("watch", "--max-cost", "5")
+    until(lambda: count_turns(lab) == 1, 60)
+    assert "in use by another aigon" in lab.aigon(*WATCH).err
+    assert "aigon watch, pid" in " ".join(lab.aigon("doctor").out.split())
+    os.kill(process.pid, signal.SIGKILL)
+    finish(process)
+    hold(lab, release=True)
+    ran = lab.aigon(*WATCH)
+    assert ran.code == 0, ran.out + ran.err
+    assert lab.aigon("worktrees", "--json").json["worktrees"][1:] == []
+    assert count_turns(lab) == 2 and "proven" in lab.aigon("feature-status", "01").out
+
+
+@pytest.mark.slow
+def test_a_stop_file_ends_the_loops_and_holds_the_watcher_until_it_is_gone(lab: Lab) -> None:
+    make_vault(lab)
+    write_task(lab, "greeter", GREETER)
+    lab.commit("tasks")
+    hold(lab)
+    process = lab.start("watch", "--max-cost", "5", "--interval", "1s")
+    until(lambda: count_turns(lab) == 1, 60)
+    lab.write("EMERGENCY_STOP_RALPH", "")
+    until(lambda: "stopped" in lab.aigon("feature-status", "01").out, 60)
+    hold(lab, release=True)
+    lab.path("EMERGENCY_STOP_RALPH").unlink()
+    until(lambda: "proven" in lab.aigon("feature-status", "01").out, 60)
+    assert lab.aigon("stop", "watch").code == 0
+    assert finish(process).code == 130
+
+
+def test_without_a_cost_limit_or_a_fit_folder_nothing_is_watched(lab: Lab) -> None:
+    make_vault(lab)
+    assert "needs a cost limit" in lab.aigon("watch", "--once").err
+    lab.path("linked").symlink_to(lab.path("Needs_Action"))
+    for name, text in {
+        "none": "does not exist",
+        "..": "inside the repository",
+        "linked": "no link",
+        ".": "inside",
+    }.items():
+        with pytest.raises(AigonError, match=text):
+            resolve_folders(lab.root, [name])
+    assert lab.aigon("watch", "--once", "--max-cost", "1", env={"AIGON_RUN": "1"}).code == 4
+
+
+def test_links_large_and_malformed_files_are_said_and_none_is_started(lab: Lab) -> None:
+    make_vault(lab)
+    lab.path("Needs_Action/link.md").symlink_to("/etc/passwd")
+    lab.write("Needs_Action/large.md", b"---\nmode: ralph\n---\n" + b"x" * (1 << 21))
+    lab.write("Needs_Action/latin.md", b"---\nmode: ralph\n---\n# \xff\xfe\n")
+    write_task(lab, "odd", GREETER, head="mode: ralf")
+    write_task(lab, "later", GREETER, head="mode: ralph\ndepends_on: [77]")
+    lab.commit("tasks")
+    plan = lab.aigon("watch", "--dry-run", "--max-cost", "1", "--json").json
+    assert plan["tasks"] == [{"task": "Needs_Action/later.md", "title": "Task: later", "waits": "waits for 77"}]
+    ran = lab.aigon(*WATCH)
+    assert (ran.code, count_turns(lab)) == (4, 0)
+    assert (
+        "Needs_Action/link.md is ignored: it is a link" in ran.out and "large.md is ignored: it has 2.0 MiB" in ran.out
+    )
+    assert "Needs_Action/odd.md waits for you: it cannot be read" in ran.out
+
+
+def test_what_an_agent_wrote_is_no_task_even_once_it_is_merged(lab: Lab) -> None:
+    lab.agent("cat > /dev/null; touch done.txt; mkdir -p Needs_Action; echo x > Needs_Action/evil.md; git add -A;"
+              " git commit -qm mine")  # fmt: skip
+    lab.spec("it works <!-- verify: test -f done.txt -->")
+    lab.write("Needs_Action/good.md", "x\n")
+    lab.commit("a spec")
+    assert lab.aigon("feature-implement", "42", "--loop").code == 0
+    assert lab.aigon("feature-done", "42").code == 0
+    with Checkout.open(lab.root) as main:
+        home = next((lab.home / "state").glob("**/features")).parent
+        assert is_from_an_agent(main, home, "Needs_Action/evil.md")
+        assert not is_from_an_agent(main, home, "Needs_Action/good.md")
+
+
+def test_the_folder_of_a_watcher_is_relative_to_the_main_checkout(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    assert resolve_folders(tmp_path, ["a/b/", "a/../a/b"]) == ("a/b",)
