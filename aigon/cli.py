@@ -59,6 +59,7 @@ SECTIONS = {
         "config": ("config", "See every setting and where it comes from."),
         "completion": ("completion", "Complete commands with Tab in bash, zsh or fish."),
         "install-commands": ("install_commands", "Give agents commands such as /feature-implement."),
+        "mcp": ("mcp", "Let agents and editors create and start features."),
         "judge-eval": ("judge_eval", "Measure a judge's accuracy on labelled changes."),
     },
 }

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from aigon.agents.configured import load_agent_types
 from aigon.config.models import Config
@@ -39,11 +40,12 @@ class CommandTemplate:
 
 @dataclass(frozen=True, slots=True)
 class InstallTarget:
-    """Where files go: the repository and the person's home; a `dry` run writes nothing."""
+    """Where files go: the repository and the person's home; a `dry` run writes nothing, `remove` takes them away."""
 
     root: Path | None
     home: Path
     dry: bool = False
+    remove: bool = False
 
 
 @cache
@@ -103,16 +105,18 @@ def _render_invocation(name: str, files: CommandFiles) -> str:
     return files.invoked.replace("{name}", name)
 
 
-def resolve_types(names: Sequence[str], root: Path | None, config: Config) -> tuple[AgentType, ...]:
+def resolve_types(
+    names: Sequence[str], root: Path | None, config: Config, what: Literal["commands", "mcp"] = "commands"
+) -> tuple[AgentType, ...]:
     """Return the agent types called `names`: by name, alias or the name of a configured agent; each once.
 
-    Raises AigonError (exit 2) for one that is not known or has no command files, and lists those that have.
+    Raises AigonError (exit 2) for one that is not known or reads no commands (MCP servers), and lists those that do.
     """
     known = load_agent_types(root)
-    able = ", ".join(kind.name for kind in _filter_installable(known.values()))
+    able = ", ".join(kind.name for kind in known.values() if getattr(kind, what))
     aliases = {alias: kind for kind in known.values() for alias in kind.aliases}
     if not names:
-        raise usage("Name the agents to write commands for", where="AGENT...", hint=f"Known: {able}")
+        raise usage("Name the agents to write this for", where="AGENT...", hint=f"Known: {able}")
     found = {}
     for name in names:
         own = config.agents.get(name)
@@ -122,9 +126,9 @@ def resolve_types(names: Sequence[str], root: Path | None, config: Config) -> tu
             near = get_close_matches(name, (*known, *config.agents), n=1)
             hint = (f"Did you mean {near[0]}? " if near else "") + f"Known: {able}"
             raise usage(f"There is no agent called {name!r}", where="AGENT", hint=hint)
-        if not kind.commands:
-            hint = f"These do: {able}"
-            raise usage(f"{kind.title} has no custom commands", where=kind.name, hint=hint)
+        if not getattr(kind, what):
+            lacks = "has no custom commands" if what == "commands" else "reads no MCP servers that aigon can write"
+            raise usage(f"{kind.title} {lacks}", where=kind.name, hint=f"These do: {able}")
         found[kind.name] = kind
     return tuple(found.values())
 
@@ -190,7 +194,10 @@ def _install_one(
     aside, why = False, _explain_unfit(path, None if _is_in_home(files) else base)
     if not why:
         try:
-            state, aside = _place_command(path, render_command(template, kind, files), place.dry)
+            if place.remove:
+                state = _remove_command(path, place.dry)
+            else:
+                state, aside = _place_command(path, render_command(template, kind, files), place.dry)
         except OSError as error:
             why = (error.strerror or str(error)).lower()
     beside = f"{shown}{ASIDE}" if aside else ""
@@ -229,6 +236,18 @@ def _place_command(path: Path, content: bytes, dry: bool) -> tuple[CommandFileSt
     if there[0] == "intact" and there[1] != newest:
         _write(beside, content, dry)
     return origin, there[0] == "intact"
+
+
+def _remove_command(path: Path, dry: bool) -> CommandFileState:
+    """Remove the file if it is as aigon wrote it."""
+    if not path.exists():
+        return "absent"
+    origin, _ = inspect_command(path.read_bytes())
+    if origin != "intact":
+        return origin
+    if not dry:
+        path.unlink()
+    return "removed"
 
 
 def _write(path: Path, content: bytes, dry: bool) -> None:

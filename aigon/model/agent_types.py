@@ -4,6 +4,7 @@ A type is one YAML file (`templates/agents/`, a project's own in `.aigon/agents/
 The adapter module that `reads` names reads what the program prints.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -55,6 +56,24 @@ class CommandFiles:
     arguments: str = "$ARGUMENTS"
     argument: str = "$1"
     invoked: str = "/{name}"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFile:
+    """Where this agent reads its MCP servers: a path as in `CommandFiles`, the key of them, and aigon's entry as JSON.
+
+    In TOML an entry with a `name` is one of an array of tables.
+    """
+
+    path: str
+    entry: str = '{"command": "aigon", "args": ["mcp"]}'
+    key: str = "mcpServers"
+
+    @property
+    def server(self) -> Mapping[str, object]:
+        """The entry as data."""
+        found: Mapping[str, object] = json.loads(self.entry)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +130,7 @@ class AgentType:
     cost: CostReporting = "unknown"
     ladder: tuple[EscalationStep, ...] = ()
     commands: CommandFiles | None = None
+    mcp: ServerFile | None = None
     judge: JudgeCommand | None = None
     note: str = ""
 
@@ -142,7 +162,7 @@ def read_agent_type(name: str, content: bytes, file: str) -> AgentType:
     return agent_type if agent_type.reads else replace(agent_type, reads=name.replace("-", "_"))
 
 
-CommandFileState = Literal["new", "updated", "unchanged", "edited", "foreign", "refused"]
+CommandFileState = Literal["new", "updated", "unchanged", "edited", "foreign", "refused", "removed", "absent"]
 """`edited`: a person changed the file; `foreign`: it is not aigon's; both are left. `refused`: it cannot be written."""
 
 
@@ -164,4 +184,4 @@ class CommandFileResult:
     @property
     def wrote(self) -> bool:
         """Whether the file itself was written."""
-        return self.state in ("new", "updated")
+        return self.state in ("new", "updated", "removed")

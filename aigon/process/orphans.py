@@ -165,10 +165,10 @@ def _find_marked(name: str, value: str, more: Iterable[int] = (), *, offspring: 
     return {StartedProcess(pid, start) for pid in family - lineage if (start := read_start(pid))}
 
 
-def list_lineage() -> tuple[StartedProcess, ...]:
-    """Return this process and its ancestors, the nearest first, as far as the system shows them."""
+def list_lineage(pid: int | None = None) -> tuple[StartedProcess, ...]:
+    """Return this process, or `pid`, and its ancestors, the nearest first, as far as the system shows them."""
     lineage: list[StartedProcess] = []
-    pid: int | None = os.getpid()
+    pid = pid or os.getpid()
     while pid and pid not in [process.pid for process in lineage]:
         lineage.append(StartedProcess(pid, read_start(pid)))
         pid = _read_parent(pid) if Path("/proc/self/stat").exists() else read_parent(pid)

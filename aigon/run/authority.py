@@ -40,17 +40,17 @@ def require_terminal(verb: str, yes: bool) -> None:
         raise AigonError(what, hint="Run it in a terminal, or add --yes", code=Exit.NEEDS_HUMAN)
 
 
-def find_run_above() -> str:
-    """Return what shows that a loop started this process; "" if nothing does.
+def find_run_above(pid: int | None = None) -> str:
+    """Return what shows that a loop started this process, or the one called `pid`; "" if nothing does.
 
     Its own environment and that of its ancestors, as far as the system shows it; then the notes: a loop above it, the
     leader of a session that a loop started, or such a session itself, which stays when its leader is gone; then locks
     that its ancestors hold. What loses its parents falls to the loop, which adopts orphans (Linux).
     """
-    if mark := next((name for name in MARKS if os.environ.get(name)), ""):
+    if pid is None and (mark := next((name for name in MARKS if os.environ.get(name)), "")):
         return f"{mark} is set"
-    lineage = list_lineage()
-    for process in lineage[1:]:
+    lineage = list_lineage(pid)
+    for process in lineage[pid is None :]:
         if mark := next((name for name in MARKS if read_variable(process.pid, name)), ""):
             return f"process {process.pid}, which started this one, has {mark}"
     sessions = {_find_session(process.pid) for process in lineage}
@@ -61,7 +61,7 @@ def find_run_above() -> str:
         if any(leader in lineage or _leads(leader, sessions) for leader in about.sessions):
             return f"the loop on feature {about.feature} started this session"
     # Without a sandbox an agent can delete notes and locks, but no lock that another process has open.
-    if holder := next((process.pid for process in lineage[1:] if _holds_loop_lock(process.pid)), 0):
+    if holder := next((process.pid for process in lineage[pid is None :] if _holds_loop_lock(process.pid)), 0):
         return f"process {holder}, which started this one, holds the lock of a loop"
     return ""
 

@@ -39,7 +39,7 @@ def render_installation(found: Sequence[CommandFileResult], titles: Mapping[str,
     lines = []
     for agent, files in groupby(found, key=lambda one: one.agent):
         each = list(files)
-        lines += [f"{titles[agent]}: type {each[0].usage}, and so on"]
+        lines += [titles[agent] if each[0].command == "mcp" else f"{titles[agent]}: type {each[0].usage}, and so on"]
         lines += [f"  {describe_command_file(one, dry_run)}" for one in each]
     return "\n".join(lines)
 
@@ -56,6 +56,10 @@ def describe_command_file(one: CommandFileResult, dry_run: bool = False) -> str:
         case "edited":
             newer = f"; the newer version is {one.beside}" if one.beside else ""
             return f"Kept {one.path}: you edited it{newer}"
+        case "removed":
+            return f"{'Would remove it from' if dry_run else 'Removed it from'} {one.path}"
+        case "absent":
+            return f"Nothing of aigon's is in {one.path}"
         case "foreign":
             return f"Kept {one.path}: aigon did not write it. Rename it to have aigon's"
     return f"Could not write {one.path}: {one.why}"

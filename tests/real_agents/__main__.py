@@ -91,7 +91,7 @@ def _tried(program: Program, case: Case, path: str, keep: bool) -> str:
 def _ran(program: Program, case: Case, turns: list[dict[str, Any]], path: str, folder: Path) -> str:
     mark = uuid.uuid4().hex
     log = folder / "requests.ndjson"
-    with _server(turns, folder / "repo", log) as server:
+    with serve_script(turns, folder / "repo", log) as server:
         lab = _lab(program, case, _url(server, case), path, folder, mark)
         ran: Ran = drive(lab, case, program, lambda: server.script.state()["served"] > 0)
         wrong = case.check(lab, ran)
@@ -108,7 +108,8 @@ def _url(server: Any, case: Case) -> str:
 
 
 @contextmanager
-def _server(turns: list[dict[str, Any]], cwd: Path, log: Path) -> Iterator[Any]:
+def serve_script(turns: list[dict[str, Any]], cwd: Path, log: Path) -> Iterator[Any]:
+    """A server on loopback that plays a model by this script; it writes each request to `log`."""
     server = scripted_server.make_server(
         {"turns": turns, "on_exhausted": {"text": "Done."}}, log=str(log), cwd=str(cwd)
     )

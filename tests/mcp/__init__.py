@@ -1,0 +1,1 @@
+"""Tests of `aigon mcp`, with the SDK's own client."""
