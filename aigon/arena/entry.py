@@ -1,25 +1,35 @@
 """Enter an arena: worktrees for all, then a loop for each, until all have ended."""
 
+import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aigon.agents.adapters import load_types
 from aigon.agents.configured import user_types_folder
 from aigon.arena.arena import ArenaObserver, run_arena
+from aigon.arena.lane import ArenaEnd
+from aigon.config.loading import load_configuration, open_work_tree
 from aigon.errors import AigonError, usage
 from aigon.files.home import ensure_home
 from aigon.files.locks import hold_lock
 from aigon.git.person import Checkout
+from aigon.hooks.notifications import MAX_TEXT_CHARS, SCHEMA_VERSION, list_services, tell_targets
 from aigon.job import branch
 from aigon.job.ledger import prepare_arena_folder
 from aigon.job.options import Options
 from aigon.job.seat import open_main_checkout
+from aigon.job.world import World
 from aigon.journal import records
 from aigon.journal.records import Records
+from aigon.journal.spending import Spend, describe_spend
 from aigon.journal.state import State, replay
 from aigon.model.candidates import Candidate
+from aigon.model.outcomes import describe_status
 from aigon.run.choices import SHARED, take_over
 from aigon.run.feature_stages import require_feature
+from aigon.secrets.redaction import make_redactor
+from aigon.text.quoting import fold
 from aigon.worktrees.setup import Say, set_up_feature
 
 
@@ -59,7 +69,51 @@ def enter_arena(
                 observer=observer,
                 folder=folder,
             )
+    _notify(main, made[0], ended)
     return ended.exit_code
+
+
+def _notify(main: Checkout, first: Candidate, ended: ArenaEnd) -> None:
+    """Tell services and webhooks once how all of them ended."""
+    config = load_configuration(open_work_tree(main.root))
+    targets = [each for each in list_services(config.notify, os.environ) if not each.on or ended.outcome in each.on]
+    if targets:
+        body = make_redactor(os.environ)(json.dumps(build_arena_document(first.feature, first.slug, ended)).encode())
+        tell_targets(targets, body, lambda: None)
+
+
+def build_arena_document(feature: str, slug: str, ended: ArenaEnd) -> dict[str, object]:
+    """Return the end of an arena in the form of the end of a run: that of the agent whose exit code it has.
+
+    What was spent is the sum, and `candidates` has the end of each.
+    """
+    deciding = next((one for one in ended.candidates if one.exit_code == ended.exit_code), ended.candidates[0])
+    spend = Spend()
+    for one in ended.candidates:
+        spend = spend.and_(one.spend)
+    ends = ", ".join(f"{one.label} {describe_status(one.status)}" for one in ended.candidates)
+    tally = f"exit code {ended.exit_code}, {describe_spend(spend)}"
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "text": fold(f"aigon, arena of feature {feature} {slug}: {ends} ({tally})", MAX_TEXT_CHARS),
+        "feature": feature,
+        "slug": slug,
+        "run": "",
+        "agent": deciding.agent,
+        "branch": deciding.branch,
+        "status": ended.outcome,
+        "success": ended.outcome == "met",
+        "exit_code": ended.exit_code,
+        "summary": ends,
+        "criteria": {"met": deciding.criteria_met, "total": deciding.criteria_total},
+        "iterations": deciding.iterations,
+        "remaining_issues": [f"{one.label}: {one.summary}" for one in ended.candidates if one.status != "met"],
+        "spend": {"usd": round(spend.usd, 6), "unknown": spend.unknown},
+        "commit": deciding.commit,
+        "at": World.now(),
+        "candidates": [{"label": one.label, "status": one.status, "exit_code": one.exit_code, "branch": one.branch}
+                       for one in ended.candidates],
+    }  # fmt: skip
 
 
 def _to_resume(home: Path, made: Sequence[Candidate], options: Options) -> dict[str, State]:

@@ -16,6 +16,7 @@ from aigon.job.options import Options
 
 if TYPE_CHECKING:
     from aigon.arena.arena import ArenaObserver
+    from aigon.views.terminal.lines import Loudness
 
 _LEFT_OUT = ("loop", "agents", "model", "worktree", "dry_run", "as_json")
 """Options of feature-implement that go without saying here, or that are others."""
@@ -43,7 +44,13 @@ AS_JSON = Option(["--json", "as_json"], is_flag=True, group="Output",
 
 
 def run(
-    agents: tuple[str, ...], as_json: bool, parallel: int | None, first_proven: bool, resume: bool, **given: Any
+    agents: tuple[str, ...],
+    as_json: bool,
+    loudness: "Loudness",
+    parallel: int | None,
+    first_proven: bool,
+    resume: bool,
+    **given: Any,
 ) -> int:
     """Have several agents build feature ID side by side, each in a worktree and a loop of its own.
 
@@ -58,7 +65,9 @@ def run(
 
         require_person("--accept-spec", options.yes)
     names = agents if len(agents) > 1 else _known(options)
-    return side_by_side(options, names, parallel=parallel, first_proven=first_proven, as_json=as_json)
+    return side_by_side(
+        options, names, parallel=parallel, first_proven=first_proven, as_json=as_json, loudness=loudness
+    )
 
 
 def _known(options: Options) -> tuple[str, ...]:
@@ -74,12 +83,18 @@ def _known(options: Options) -> tuple[str, ...]:
 
 
 def side_by_side(
-    options: Options, agents: tuple[str, ...], *, parallel: int | None, first_proven: bool, as_json: bool
+    options: Options,
+    agents: tuple[str, ...],
+    *,
+    parallel: int | None,
+    first_proven: bool,
+    as_json: bool,
+    loudness: "Loudness",
 ) -> int:
     """Let several agents do the feature, as a view, as lines or as NDJSON, whose last line is its end in any case."""
     if as_json:
         return _as_lines_of_json(options, agents, parallel, first_proven)
-    return _enter(options, agents, parallel, first_proven, _observer())
+    return _enter(options, agents, parallel, first_proven, _observer(loudness))
 
 
 def _enter(
@@ -106,16 +121,18 @@ def _as_lines_of_json(options: Options, agents: tuple[str, ...], parallel: int |
         return int(error.code)
 
 
-def _observer() -> "ArenaObserver":
+def _observer(loudness: "Loudness") -> "ArenaObserver":
     """Who watches: a live view on a terminal, or lines."""
-    if sys.stdout.isatty():
-        from aigon.git.repository import find_repository
+    from aigon.git.repository import find_repository
+
+    runs = find_repository(Path.cwd()).root / ".aigon" / "runs"
+    if sys.stdout.isatty() and not loudness:
         from aigon.views.terminal.live import ArenaLive
 
-        return ArenaLive(sys.stdout, find_repository(Path.cwd()).root / ".aigon" / "runs")
+        return ArenaLive(sys.stdout, runs)
     from aigon.views.terminal.lines import ArenaLines
 
-    return ArenaLines(sys.stdout)
+    return ArenaLines(sys.stdout, runs=runs, loudness=loudness)
 
 
 def _share(option: click.Parameter) -> click.Parameter:

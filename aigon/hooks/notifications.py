@@ -31,6 +31,8 @@ MAX_TEXT_CHARS = 600
 MAX_REPLY_BYTES = 200
 """Bytes that are read of a server's reply."""
 POLL_SECONDS = 0.2
+PATIENCE = 5.0
+"""Seconds for which the end of a run waits for services and webhooks at most: their answer changes nothing."""
 
 Tell = Callable[[bytes, float], str]
 """Passes a JSON document on within so many seconds; returns "", or why it could not."""
@@ -72,24 +74,27 @@ class NotifySink:
         self._state = self._state.apply(event)
         if isinstance(event, RunFinished):
             targets = [target for target in self._targets if not target.on or event.status in target.on]
-            self._tell(targets, self._redact(json.dumps(build_document(event, self._state)).encode()))
+            body = self._redact(json.dumps(build_document(event, self._state)).encode())
+            tell_targets(targets, body, self._hurried)
 
     def close(self) -> None:
         """Nothing is open."""
 
-    def _tell(self, targets: Sequence[NotifyTarget], body: bytes) -> None:
-        most = self._hurried()
-        limits = [(target, target.seconds if most is None else min(most, target.seconds)) for target in targets]
-        pending = [
-            (target, _start_telling(target, body, seconds), monotonic() + seconds)
-            for target, seconds in limits
-            if target.aside
-        ]
-        for target, seconds in limits:
-            if not target.aside:
-                _log_failure(target, target.tell(body, seconds))
-        for target, answer, end in pending:
-            _log_failure(target, _await_answer(answer, end, self._hurried if most is None else lambda: None))
+
+def tell_targets(targets: Sequence[NotifyTarget], body: bytes, hurried: Callable[[], float | None]) -> None:
+    """Tell `targets`, those that can be told `aside` side by side; log who could not be told."""
+    most = hurried()
+    limits = [(target, target.seconds if most is None else min(most, target.seconds)) for target in targets]
+    pending = [
+        (target, _start_telling(target, body, seconds), monotonic() + min(seconds, PATIENCE))
+        for target, seconds in limits
+        if target.aside
+    ]
+    for target, seconds in limits:
+        if not target.aside:
+            _log_failure(target, target.tell(body, seconds))
+    for target, answer, end in pending:
+        _log_failure(target, _await_answer(answer, end, hurried if most is None else lambda: None))
 
 
 def _start_telling(target: NotifyTarget, body: bytes, seconds: float) -> "SimpleQueue[str]":
@@ -149,11 +154,14 @@ def build_document(event: RunFinished, state: State) -> dict[str, object]:
     }
 
 
-def make_notifiers(config: Config, job: Job, world: World, state: State) -> list[NotifySink]:
-    """Return the observer that tells others how the run ended; none if nobody is to be told."""
+def make_notifiers(config: Config, job: Job, world: World, state: State, *, in_arena: bool) -> list[NotifySink]:
+    """Return the observer that tells others how the run ended; none if nobody is to be told.
+
+    Services and webhooks hear of an arena as a whole, when all have ended, and not of each of its runs.
+    """
     context = make_hook_context(config, job, world)
-    targets = [target for number, each in enumerate(config.notify)
-               for target in _list_targets(f"notify[{number}]", each, context)]  # fmt: skip
+    targets = [] if in_arena else list_services(config.notify, context.env)
+    targets += _list_programs(config.notify, context)
     hurried = lambda: HURRIED_SECONDS if context.hurried else None  # noqa: E731 - one line, one use
     return [NotifySink(targets, state, redact=context.redact, hurried=hurried)] if targets else []
 
@@ -172,22 +180,32 @@ def describe_notify_problems(config: Sequence[NotifyConfig], context: HookContex
             yield f"{name}.command cannot run: {trouble}"
 
 
-def _list_targets(name: str, each: NotifyConfig, context: HookContext) -> Iterator[NotifyTarget]:
-    seconds, on = float(each.timeout), tuple(each.on)
-    if each.to is not None and not explain_unusable_service(each.to, context.env):
-        yield NotifyTarget(f"{name}.to", make_teller(each.to, context.env), seconds, on, aside=True)
-    if each.webhook is not None and not explain_unusable_address(each.webhook, context.env):
-        url = resolve_address(each.webhook, context.env)
-        yield NotifyTarget(f"{name}.webhook", partial(post_document, url), seconds, on, aside=True)
-    if each.command:
-        program = _make_program(name, each, context)
+def list_services(config: Sequence[NotifyConfig], env: Mapping[str, str]) -> list[NotifyTarget]:
+    """Return the services and webhooks that are told of an end, as far as they can be."""
+    targets = []
+    for number, each in enumerate(config):
+        name, seconds, on = f"notify[{number}]", float(each.timeout), tuple(each.on)
+        if each.to is not None and not explain_unusable_service(each.to, env):
+            targets.append(NotifyTarget(f"{name}.to", make_teller(each.to, env), seconds, on, aside=True))
+        if each.webhook is not None and not explain_unusable_address(each.webhook, env):
+            url = resolve_address(each.webhook, env)
+            targets.append(NotifyTarget(f"{name}.webhook", partial(post_document, url), seconds, on, aside=True))
+    return targets
 
-        def tell(body: bytes, seconds: float) -> str:
-            result = run_hook(program, context, body, 0, at_most=seconds)
-            why = f"{result.status.replace('_', ' ')}: {result.output or 'it printed nothing'}"
-            return "" if result.status == "ok" else why
 
-        yield NotifyTarget(f"{name}.command", tell, seconds, on)
+def _list_programs(config: Sequence[NotifyConfig], context: HookContext) -> Iterator[NotifyTarget]:
+    """Yield the programs of the project that are told of an end."""
+    for number, each in enumerate(config):
+        if each.command:
+            name = f"notify[{number}]"
+            tell = partial(_tell_program, _make_program(name, each, context), context)
+            yield NotifyTarget(f"{name}.command", tell, float(each.timeout), tuple(each.on))
+
+
+def _tell_program(program: Hook, context: HookContext, body: bytes, seconds: float) -> str:
+    result = run_hook(program, context, body, 0, at_most=seconds)
+    why = f"{result.status.replace('_', ' ')}: {result.output or 'it printed nothing'}"
+    return "" if result.status == "ok" else why
 
 
 def _make_program(name: str, each: NotifyConfig, context: HookContext) -> Hook:

@@ -117,7 +117,7 @@ def run_in_seat(
         context = SinkContext(*whose, world.run_id, world.workspace.root, world.folder, session.past, config.views.toon)
         watching = [
             *observers(session),
-            *make_notifiers(config, job, world, state),
+            *make_notifiers(config, job, world, state, in_arena=bool(options.arena)),
             BackgroundObservers(open_sinks(context)),
         ]
         recorder = Recorder(_open_records(session, points), watching, world.redact)

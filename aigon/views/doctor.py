@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 
+from aigon import __version__
 from aigon.model.diagnosis import AgentHealth, Diagnosis, MachineFact, RepairReport
 from aigon.text.fingerprints import strip_escapes
 
@@ -16,6 +17,7 @@ _INDENT = "      "
 def build_diagnosis_document(found: Diagnosis) -> dict[str, object]:
     """Return everything as data. Credentials are names, never values."""
     return {
+        "version": __version__,
         "exit_code": int(found.exit_code),
         "agent": {"name": found.taken or None, "why": found.choice},
         "agents": [_agent(agent) for agent in found.agents],

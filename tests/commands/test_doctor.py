@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from aigon import __version__
 from tests.lab import Lab, Ran
 from tests.stand_ins import path_with, says, stand_in
 
@@ -47,6 +48,7 @@ def test_outside_of_a_repository_without_an_agent_it_says_how_to_get_one(person:
     assert max(columns(line) for line in ran.out.splitlines()) <= 80
     found = person.aigon("doctor", "--json", cwd=person.home)
     assert (found.code, found.json["schema_version"], found.json["exit_code"]) == (6, 1, 6)
+    assert found.json["version"] == __version__
     assert found.json["agent"]["name"] is None and "repository" not in found.json["machine"]
     assert set(states(found).values()) <= {"not_ready", "not_installed"}
     assert {"command", "replay"}.isdisjoint(states(found))

@@ -186,6 +186,19 @@ def test_slow_servers_are_waited_for_side_by_side_and_no_longer_than_their_time(
     assert 0.3 < took < 0.75
 
 
+def test_the_end_of_a_run_waits_only_briefly_for_a_service(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aigon.hooks.notifications.PATIENCE", 0.2)
+    over = Flag()
+    with server(lambda _request: over.wait(20)) as (silent, _):
+        begun = time.monotonic()
+        NotifySink([hook(silent, 600)], State())(END)
+        assert time.monotonic() - begun < 60
+        over.set()
+    assert [said.rpartition(": ")[2] for said in warnings(caplog)] == ["no answer in time"]
+
+
 def test_somebody_who_wants_the_process_gone_is_not_kept_waiting(caplog: pytest.LogCaptureFixture) -> None:
     over, told = Flag(), list[bytes]()
     target = replace(keeper(told), tell=lambda _body, given: f"{given:g} s")

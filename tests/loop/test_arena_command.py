@@ -1,7 +1,10 @@
 """`aigon arena` as a command: who takes part, and what is refused before anything is made."""
 
+import json
+
 import pytest
 
+from tests.hooks.test_notify import server, status
 from tests.lab import DONE_WHEN, Lab
 from tests.loop import rivals
 
@@ -45,8 +48,14 @@ def test_two_agents_do_a_feature_side_by_side_and_go_on_by_themselves(lab: Lab) 
     lab.config(proof="in-place", judge={"backend": "none"})
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
     rivals.agents(lab, quick="touch done.txt", steady='[ "$AIGON_ITERATION" = 1 ] && touch half.txt || touch done.txt')
-    ran = lab.aigon("arena", "42", "--agents", "quick,steady", "--max-iterations", "1", "--parallel", "2")
+    with server(status(204)) as (url, got):
+        lab.config(notify=[{"webhook": url}])
+        ran = lab.aigon("arena", "42", "--agents", "quick,steady", "--max-iterations", "1", "--parallel", "2")
     assert ran.code == 0, ran.out + ran.err
+    (told,) = map(json.loads, got)
+    assert (told["status"], told["agent"], told["criteria"]) == ("met", "quick", {"met": 1, "total": 1})
+    assert [each["status"] for each in told["candidates"]] == ["met", "stopped"] and "steady stopped" in told["text"]
+    lab.config(notify=[])
     quick, steady = (next(row for row in ran.out.splitlines() if row.startswith(name)) for name in ("quick", "steady"))
     assert quick.split()[:5] == ["quick", "proven", "1", "of", "1"]
     assert steady.split()[:5] == ["steady", "stopped", "0", "of", "1"]

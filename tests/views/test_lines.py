@@ -1,11 +1,13 @@
 """Events as lines for people without a terminal."""
 
 import io
+import json
 import os
 import pty
 import re
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -27,7 +29,7 @@ from aigon.model.checks import Problem
 from aigon.model.criteria import Verdict
 from aigon.model.outcomes import NeedsHuman
 from aigon.model.turns import Turn
-from aigon.views.terminal.lines import LONGEST, IterationCount, LineSink, describe_event, stamp_line
+from aigon.views.terminal.lines import LONGEST, PACE, IterationCount, LineSink, Loudness, describe_event, stamp_line
 from tests.journal.test_codec import EVENTS
 from tests.views.story import at, finding, run_started, story
 
@@ -191,3 +193,44 @@ def test_a_stream_without_unicode_gets_question_marks_and_no_error() -> None:
     with io.TextIOWrapper(raw, encoding="latin-1") as stream:
         LineSink(stream)(story()[2])
         assert timeless(raw.getvalue().decode("latin-1")) == "? Tests: 13/15 passed (2.1s)\n"
+
+
+def act(folder: Path, *texts: str, kind: str = "runs") -> None:
+    """An agent does these things in iteration 1."""
+    folder.mkdir(parents=True, exist_ok=True)
+    at = datetime.now().timestamp()
+    with (folder / "activity.ndjson").open("a") as file:
+        for text in texts:
+            file.write(json.dumps({"at": at, "kind": kind, "text": text, "tokens": 1, "usd": 0.0}) + "\n")
+
+
+@pytest.mark.parametrize(("loudness", "shown"), [("", ["two", "three"]), ("verbose", ["one", "two", "three", "four"])])
+def test_actions_have_a_line_now_and_then_or_each_one(
+    loudness: Loudness, shown: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PACE, loudness, 3600.0)
+    stream, folder = io.StringIO(), tmp_path / "r1" / "001"
+    sink = LineSink(stream, runs=tmp_path, loudness=loudness)
+    begun = IterationStarted(datetime.now().astimezone().isoformat(), 1, "claude", "", 0, 1, 0)
+    for event in (run_started(), begun):
+        sink(event)
+    for texts in (("one", "two"), ("three",), ()):
+        act(folder, *texts)
+        act(folder, "", kind="spends")
+        sink._actions.look()
+    act(folder, "four")
+    sink(TurnEnded(at(0), Turn(1, "claude", "", "finished")))
+    sink.close()
+    lines = [timeless(line) for line in stream.getvalue().splitlines()]
+    assert [line.strip() for line in lines if "runs " in line] == [f"runs {text}" for text in shown]
+
+
+def test_a_quiet_run_says_what_went_wrong_and_nothing_else() -> None:
+    stream = io.StringIO()
+    sink = LineSink(stream, loudness="quiet")
+    for event in (*story(), Notice(at(0), "the disk is low", "warning")):
+        sink(event)
+    sink.close()
+    lines = [timeless(line) for line in stream.getvalue().splitlines()]
+    assert lines[-1] == "warning: the disk is low" and not any("iteration 1" in line for line in lines)
+    assert len(lines) < len(written(*story())) / 4

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from aigon.git.person import Checkout
     from aigon.journal.sinks import Observer
     from aigon.run.session import Session
+    from aigon.views.terminal.lines import Loudness
 
 
 @click.command("feature-implement", cls=Command)
@@ -222,6 +223,10 @@ if TYPE_CHECKING:
     help="After a run that stopped short: keep the branch, or go back to the best iteration commit.  [default: keep]",
 )
 @yes_option
+@option("--quiet", "-q", "loudness", flag_value="quiet", default="", group="Output", rare=True,
+        help="Print warnings and the summary alone.")  # fmt: skip
+@option("--verbose", "-v", "loudness", flag_value="verbose", group="Output", rare=True,
+        help="Print each action of the agent, without the live view.")  # fmt: skip
 @option(
     "--json",
     "as_json",
@@ -230,7 +235,13 @@ if TYPE_CHECKING:
     help="Print one JSON event per line; with --dry-run one document.",
 )
 def command(
-    dry_run: bool, as_json: bool, parallel: int | None, first_proven: bool, prove_first: bool, **given: Any
+    dry_run: bool,
+    as_json: bool,
+    loudness: "Loudness",
+    parallel: int | None,
+    first_proven: bool,
+    prove_first: bool,
+    **given: Any,
 ) -> int:
     """Have an agent build feature ID until aigon has proven every acceptance criterion.
 
@@ -254,8 +265,10 @@ def command(
 
         if code := prove.prove_before_work(options, is_asked=prove_first, as_json=as_json):
             return code
-    beside = partial(_side_by_side, options, parallel=parallel, first_proven=first_proven, as_json=as_json)
-    return _run_as_lines(options, beside) if as_json else _run(options, beside)
+    beside = partial(
+        _side_by_side, options, parallel=parallel, first_proven=first_proven, as_json=as_json, loudness=loudness
+    )
+    return _run_as_lines(options, beside) if as_json else _run(options, beside, loudness)
 
 
 def own_part() -> dict[str, Any]:
@@ -289,21 +302,30 @@ def _plan(options: Options, as_json: bool) -> int:
 
 
 def _side_by_side(
-    options: Options, agents: tuple[str, ...], *, parallel: int | None, first_proven: bool, as_json: bool
+    options: Options,
+    agents: tuple[str, ...],
+    *,
+    parallel: int | None,
+    first_proven: bool,
+    as_json: bool,
+    loudness: "Loudness",
 ) -> int:
     from aigon.commands.arena import side_by_side
 
-    return side_by_side(options, agents, parallel=parallel, first_proven=first_proven, as_json=as_json)
+    return side_by_side(
+        options, agents, parallel=parallel, first_proven=first_proven, as_json=as_json, loudness=loudness
+    )
 
 
-def _run(options: Options, beside: "Callable[[tuple[str, ...]], int]") -> int:
+def _run(options: Options, beside: "Callable[[tuple[str, ...]], int]", loudness: "Loudness") -> int:
     from aigon.run.implement import implement
 
     with here() as checkout:
         if several := of_an_arena(checkout, options):
             return beside(several)
-        live = sys.stdout.isatty()
-        ended = implement(checkout, options, observers=observers, confirm=confirm, announce=not live)
+        live = sys.stdout.isatty() and not loudness
+        watching = partial(observers, loudness=loudness)
+        ended = implement(checkout, options, observers=watching, confirm=confirm, announce=not live)
     print(f"\n{ended.summary.rstrip()}")
     return ended.exit_code
 
@@ -328,10 +350,10 @@ def _run_as_lines(options: Options, beside: "Callable[[tuple[str, ...]], int]") 
     return ended.exit_code
 
 
-def observers(session: "Session") -> "list[Observer]":
-    """Who watches: a live view on a terminal, or one line per event."""
-    done = session.state.last_number
-    if sys.stdout.isatty():
+def observers(session: "Session", loudness: "Loudness" = "") -> "list[Observer]":
+    """Who watches: a live view on a terminal, or one line per event, fewer or more by its `loudness`."""
+    done, runs = session.state.last_number, session.world.folder.parent
+    if sys.stdout.isatty() and not loudness:
         from aigon.loop.roll_back import RollbackPolicy
         from aigon.views.terminal.live import LiveSink
 
@@ -343,11 +365,11 @@ def observers(session: "Session") -> "list[Observer]":
             checks=job.checks,
             spend=session.state.spend,
             finished=done,
-            runs=session.world.folder.parent,
+            runs=runs,
             stopping=lambda: session.world.stop.reason == "SIGINT",
         )
         session.world.get(RollbackPolicy).confirm = sink.asking(confirm)
         return [sink]
     from aigon.views.terminal.lines import LineSink
 
-    return [LineSink(sys.stdout, finished=done)]
+    return [LineSink(sys.stdout, finished=done, runs=runs, loudness=loudness)]

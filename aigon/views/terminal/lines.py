@@ -1,10 +1,14 @@
 """Events in words: one line each, with the time of day, for one run and for an arena."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, TextIO
+from pathlib import Path
+from threading import Event as Flag
+from threading import Lock, Thread
+from typing import Any, Literal, TextIO
 
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
 from aigon.files.pipe import write_line
@@ -39,6 +43,7 @@ from aigon.model.turns import Turn
 from aigon.text.amounts import format_count, format_dollars, format_duration, format_epoch
 from aigon.text.quoting import fold
 from aigon.views.terminal.arena import render_arena_summary
+from aigon.views.terminal.turn_steps import TurnSteps
 
 LONGEST = 200
 """Characters in a line, the time included."""
@@ -106,33 +111,96 @@ class IterationCount:
         return f"iteration {self.number}" + (f" of {(self.finished or 0) + self.limit}" if known else "")
 
 
+Loudness = Literal["", "quiet", "verbose"]
+"""How much is written: warnings alone, or every action of an agent."""
+PACE: dict[Loudness, float] = {"": 10.0, "verbose": 1.0}
+"""Seconds between two looks at what agents do; of what they did meanwhile the last is written, or all of it."""
+
+
+class ActionLines:
+    """Writes what agents do while nothing else happens, in a thread, with `write`, which gets a label and a text."""
+
+    def __init__(self, runs: Path | None, loudness: Loudness, write: Callable[[str, str], None]) -> None:
+        self._runs, self._loudness, self._write = runs, loudness, write
+        self._turns: dict[str, TurnSteps] = {}
+        self._lock, self._over = Lock(), Flag()
+        self._thread: Thread | None = None
+
+    def take(self, label: str, event: Event) -> None:
+        """Take in the next event of the run with this label, before it is written."""
+        if self._runs is None or self._loudness not in PACE:
+            return
+        with self._lock:
+            turn = self._turns.setdefault(label, TurnSteps(self._runs))
+            if isinstance(event, TurnEnded) and self._loudness == "verbose":
+                self._write_new(label, turn)
+            turn.take(event)
+            if isinstance(event, IterationStarted) and self._thread is None:
+                self._thread = Thread(target=self._watch, name="actions", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        self._over.set()
+        if self._thread:
+            self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._over.wait(PACE[self._loudness]):
+            with suppress(OSError):  # a full disk: the next event is refused as well, and ends the run
+                self.look()
+
+    def look(self) -> None:
+        """Write what agents did since the last look."""
+        with self._lock:
+            for label, turn in self._turns.items():
+                self._write_new(label, turn)
+
+    def _write_new(self, label: str, turn: TurnSteps) -> None:
+        steps = [step for step in turn.read_new() if not step.spent]
+        for step in steps if self._loudness == "verbose" else steps[-1:]:
+            self._write(label, f"  {step.kind} {step.text}".rstrip())
+
+
 class LineSink:
     """Writes a line per event to `stream`, always as plain text, until nobody reads any more.
 
-    `finished` is the last iteration of earlier invocations, if the caller knows it.
+    `finished` is the last iteration of earlier invocations, if the caller knows it. What agents do is read from the
+    folders of `runs`.
     """
 
-    def __init__(self, stream: TextIO, *, finished: int | None = None) -> None:
-        self._stream = stream
+    def __init__(
+        self, stream: TextIO, *, finished: int | None = None, runs: Path | None = None, loudness: Loudness = ""
+    ) -> None:
+        self._stream, self._loudness = stream, loudness
         self._place = IterationCount(finished=finished)
         self._open = True
+        self._actions = ActionLines(runs, loudness, lambda _label, text: self._write(text))
 
     def __call__(self, event: Event) -> None:
         """Write `event`. A reader that went away is no error; any other failure to write is an OSError."""
         self._place = self._place.apply(event)
-        if self._open and is_shown(event):
-            self._open = write_line(self._stream, stamp_line(describe_event(event, self._place)))
+        self._actions.take("", event)
+        if is_shown(event) and (self._loudness != "quiet" or is_warning(event)):
+            self._write(describe_event(event, self._place))
 
     def close(self) -> None:
         """Write nothing from here on. The stream stays open: it is the caller's."""
+        self._actions.close()
         self._open = False
+
+    def _write(self, text: str) -> None:
+        self._open = self._open and write_line(self._stream, stamp_line(text))
 
 
 class ArenaLines:
-    """Writes a line per notable event to `stream`, behind the label of the candidate, and the summary at the end."""
+    """Writes a line per notable event to `stream`, behind the label of the candidate, and the summary at the end.
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+    What agents do is read from the folders of `runs`.
+    """
+
+    def __init__(self, stream: TextIO, *, runs: Path | None = None, loudness: Loudness = "") -> None:
+        self._stream, self._loudness = stream, loudness
+        self._actions = ActionLines(runs, loudness, self._write)
         self._places: dict[str, IterationCount] = {}
         self._width = 0
         self._open = True
@@ -151,7 +219,8 @@ class ArenaLines:
         if event is None:
             return
         place = self._places[label] = self._places.get(label, IterationCount()).apply(event)
-        if _is_notable(event):
+        self._actions.take(label, event)
+        if is_warning(event) if self._loudness == "quiet" else _is_notable(event):
             self._write(label, describe_event(event, place))
 
     def said(self, text: str) -> None:
@@ -163,16 +232,31 @@ class ArenaLines:
             self._write(ended.label, ended.summary)
 
     def finished(self, ended: ArenaEnd) -> None:
+        self._actions.close()
         for text in ("", *render_arena_summary(self._feature, ended)):
             self._open = self._open and write_line(self._stream, text)
 
     def close(self) -> None:
         """Write nothing from here on. The stream stays open: it is the caller's."""
+        self._actions.close()
         self._open = False
 
     def _write(self, label: str, text: str) -> None:
         column = f"{fold(label):<{self._width}}  " if label else ""
         self._open = self._open and write_line(self._stream, stamp_line(text, column))
+
+
+def is_warning(event: Event) -> bool:
+    """Return whether somebody who wants to read nothing else wants to read of it."""
+    match event:
+        case Notice(level=level):
+            return level == "warning"
+        case HookRan(status=status):
+            return status != "ok"
+        case TurnEnded(turn=turn):
+            return turn.end != "finished"
+        case _:
+            return isinstance(event, Waiting | SavedAside | RolledBack | RecordRepaired)
 
 
 def _is_notable(event: Event) -> bool:
