@@ -46,6 +46,7 @@ SECTIONS = {
         "approvals": ("approvals", "See what waits for you, and decide."),
         "reject": ("reject", "Decide as a person that they are not, and why."),
         "feature-eval": ("feature.evaluate", "Compare the agents of an arena on the same evidence."),
+        "spec-draft": ("spec_draft", "Have a model draft what is missing in a spec."),
         "spec-compile": ("spec_compile", "Find something to run that decides each criterion."),
         "cancel": ("cancel", "Put away a feature that will not be built."),
         "reopen": ("reopen", "Take up a feature that is cancelled or done."),

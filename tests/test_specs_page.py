@@ -10,7 +10,7 @@ from tests import transcript
 from tests.lab import scrubbed
 
 PAGE = Path(__file__).parents[1] / "docs" / "specs.md"
-HEADING = "Import and check, step by step"
+HEADING = "Import, check and draft, step by step"
 
 
 def test_the_steps_of_the_page_are_what_really_happens(tmp_path: Path) -> None:
@@ -20,10 +20,11 @@ def test_the_steps_of_the_page_are_what_really_happens(tmp_path: Path) -> None:
     (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.invalid\n")
     page = PAGE.read_text(encoding="utf-8")
     section = transcript.section(page, HEADING)
-    for script in transcript.scripts(section):
+    told, happened = transcript.steps(section), []
+    for part in section.split("```sh\n")[1:]:
+        script, rest = part.split("```\n", 1)
         transcript.run([transcript.Step(script, "")], project, scrubbed(home))
-    told = transcript.steps(section)
-    happened = transcript.run(told, project, scrubbed(home))
+        happened += transcript.run(transcript.steps(rest), project, scrubbed(home))
     if os.environ.get("AIGON_UPDATE_TRANSCRIPTS"):
         PAGE.write_text(page.replace(section, transcript.rewritten(section, happened)), encoding="utf-8")
     else:

@@ -92,13 +92,13 @@ def ask_model(
     say(f"Asking {settings.backend} ({settings.model}) for proposals ...")
     redact = make_redactor(prepared.env)
     spec = prepared.spec.raw.decode("utf-8", "replace")
-    question = _redact(make_question(spec, criteria, plain, around), redact)
+    question = redact_question(make_question(spec, criteria, plain, around), redact)
     answer = redact_value(find_backend(settings.backend).ask(question, settings), redact)
     proposals, wrong = ({}, {}) if answer.failure else read_answer(answer.text, criteria, around)
     return ModelProposals(settings.backend, settings.model, answer, proposals, wrong)
 
 
-def _redact(question: JudgeQuestion, redact: Callable[[bytes], bytes]) -> JudgeQuestion:
+def redact_question(question: JudgeQuestion, redact: Callable[[bytes], bytes]) -> JudgeQuestion:
     """Return the question without what looks like a credential: it leaves the machine."""
 
     def clean(text: str) -> str:

@@ -148,7 +148,7 @@ def _run(job: Job, world: World, number: int, look: Assessment, record: Frozen) 
         checks = [check for check in checks if check.name in lacking]
         lacking = find_lacking(bench, checks, name)
     observed = replace(observer.observation, apart=is_apart)
-    summary = "; ".join(lacking.values()) or f"as in the workspace ({bench.rooms.mechanism}; {_tell_means(observed)})"
+    summary = "; ".join(lacking.values()) or _describe_sameness(bench.rooms.mechanism, observed)
     seconds = time.monotonic() - begun
     finding = Finding("proof", "proof", TITLE, "pass", summary, duration=seconds, log=str(bench.folder))
     yield CheckFinished(world.now(), number, replace(finding, status="fail") if lacking else finding)
@@ -160,10 +160,11 @@ def _run(job: Job, world: World, number: int, look: Assessment, record: Frozen) 
     return observed
 
 
-def _tell_means(observed: Observation) -> str:
-    if observed.means:
-        return f"inputs of commands by {observed.means}"
-    return "inputs of commands by their names only: access times do not move here, and strace is not installed"
+def _describe_sameness(mechanism: str, observed: Observation) -> str:
+    """Return that nothing failed there, what kept it apart, and how aigon saw which files decide."""
+    apart = "not kept apart" if mechanism == "none" else f"kept apart by {mechanism}"
+    seen = observed.means or "names alone: access times do not move here, and strace is not installed"
+    return f"everything passes there that passes here ({apart}; files that commands read are known by {seen})"
 
 
 def make_refusal(where: str, log: str) -> AigonError:

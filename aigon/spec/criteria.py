@@ -173,11 +173,11 @@ def find_deciding_role(text: str) -> Role | None:
     return next((role for role, phrase in _PHRASES.items() if re.fullmatch(phrase, words)), None)
 
 
-BOXES = """- [ ] multiply(6, 7) returns 42 <!-- verify: python -m pytest tests/test_multiply.py -->
+BOXES = """- [ ] `./multiply 6 7` prints 42 <!-- prints: ./multiply 6 7 == 42 -->
 - [ ] All tests pass
 - [ ] `--help` explains the new option"""
 EXAMPLE = f"Write a section like this one:\n\n## Acceptance Criteria\n\n{BOXES}"
-_TEMPLATE = re.compile(rb"<!-- Your criteria go here")
+TEMPLATE = re.compile(rb"<!-- Your criteria go here")
 
 
 @dataclass(slots=True)
@@ -198,7 +198,7 @@ def explain_missing_criteria(page: MarkdownPage, warnings: Sequence[SpecWarning]
     named = [section for section in sections if is_criteria_heading(section.title)]
     items = [item for section in named for item in section.items]
     boxed = next((section for section in sections if section.boxes and section not in named), None)
-    template = _TEMPLATE.search(page.raw)
+    template = TEMPLATE.search(page.raw)
     line, hint = 0, EXAMPLE
     if not page.raw.strip():
         return usage("The spec is empty", where=where, hint=EXAMPLE)

@@ -12,6 +12,7 @@ from aigon.text.fingerprints import strip_escapes
 
 WIDTH = 80
 _INDENT = "      "
+OWN_AGENT = "aigon init --agent mine=./my-agent.sh"
 
 
 def build_diagnosis_document(found: Diagnosis) -> dict[str, object]:
@@ -48,7 +49,7 @@ def render_diagnosis(found: Diagnosis) -> str:
         *_wrapped(found.choice, "  "),
         "",
         *(["Not installed", *_missing(away)] if away else []),
-        *_wrapped(f"Any other program can be an agent: {found.note}", "  "),
+        *_wrapped(f"Any other program can be an agent: {OWN_AGENT} ({found.note})", "  "),
         "",
         "This machine",
         *(line for fact in found.machine for line in _facts(fact)),

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aigon.commands.common import answer, commit_option, committing, here, json_option, verify_option
+from aigon.commands.common import answer, commit_option, committing, here, json_option, verify_option, yes_option
+from aigon.commands.spec_draft import draft_and_write, with_option
 
 if TYPE_CHECKING:
     from aigon.run.importing import ImportedFeature, ImportResult
@@ -22,22 +23,28 @@ _MOST_SKIPPED = 20
 @click.option(
     "--priority", type=click.Choice(["high", "medium", "low"]), help="Say how soon `aigon run start` takes it up."
 )
+@click.option("--draft", is_flag=True, help="Have a model draft summary, criteria and questions; you see them first.")
+@with_option
 @commit_option
 @verify_option
+@yes_option
 @json_option
 def command(
     title: tuple[str, ...],
     slug: str,
     source: str,
     priority: str | None,
+    draft: bool,
+    agent: str,
     commit: bool,
     verify: bool,
+    yes: bool,
     as_json: bool,
 ) -> int:
     """Write a spec for the feature TITLE (a few words) into the inbox, and commit it.
 
     With --from it is written from a GitHub issue (by the program gh) or from specs of spec-kit, OpenSpec, Kiro, BMAD,
-    Taskmaster, prd.json or Markdown; a folder imports all of it. The original stays below "Source". What it
+    Taskmaster, prd.json, prd.toon or Markdown; a folder imports all of it. The original stays below "Source". What it
     would run is only proposed: aigon spec-compile ID --accept.
     """
     from aigon.agents.configured import build_loop_command
@@ -46,7 +53,17 @@ def command(
 
     if not (title or source):
         raise click.UsageError("Give the feature a title, or import it with --from SOURCE")
+    if draft and source:
+        raise click.UsageError("Import first, then draft what is missing: aigon spec-draft ID")
     how = committing(commit=commit, verify=verify, as_json=as_json)
+    if draft:
+        from aigon.compile.drafting import draft_feature
+
+        name = " ".join(title)
+        return draft_and_write(
+            "feature-create --draft", how, yes, as_json,
+            lambda checkout, say: draft_feature(checkout, name, slug, priority or "", agent, say),
+        )  # fmt: skip
     with here() as checkout, hold_checkout(checkout):
         if source:
             from aigon.run.importing import ImportRequest, import_features

@@ -10,8 +10,9 @@ from aigon.spec.criteria import BOX
 from aigon.spec.markdown import one_line, parse_page
 
 _BOLD = re.compile(r"\*\*(.+?)\*\*")
-ACCEPTANCE = re.compile(r"\W*acceptance(?: criteri(?:a|on))?\b", re.IGNORECASE)
-_LABEL = re.compile(r"(?:\*\*|__)?[\w /()-]{1,60}(?::(?:\*\*|__)?|(?:\*\*|__):?)")
+ACCEPTANCE = re.compile(r"\W*(?:acceptance(?: criteri(?:a|on))?\b|ACs?\W*$)", re.IGNORECASE)
+_LABEL = re.compile(r"[\w/()-]+(?: [\w/()-]+){0,3} ?:?")
+"""A few words on a line of their own, or in front of a list: some people write headings so."""
 
 
 @dataclass(frozen=True, slots=True)

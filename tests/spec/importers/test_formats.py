@@ -229,6 +229,13 @@ def test_an_issue_brings_what_stands_below_acceptance() -> None:
     assert spec.original == {"issue 157": ISSUE["body"]}
 
 
+@pytest.mark.parametrize("label", ["**Acceptance Criteria**", "Acceptance criteria:", "## AC:", "### Acceptance"])
+def test_acceptance_is_a_heading_or_a_label(label: str) -> None:
+    body = f"**Context**\nWe want it.\n\n{label}\n\n* It is written\n\n**Notes**\n\n* not now\n"
+    (spec,) = read("github", {"gh:157": {**ISSUE, "body": body}})
+    assert texts(spec)[0] == "It is written"
+
+
 def test_markdown_brings_its_boxes_where_no_heading_says_acceptance() -> None:
     (spec,) = read("markdown", {"notes/reset.md": MARKDOWN})
     assert (spec.title, texts(spec)) == ("Reset", ["A mail arrives", "It expires"])
