@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from aigon.arena.arena import ArenaObserver
     from aigon.views.terminal.lines import Loudness
 
-_LEFT_OUT = ("loop", "agents", "model", "worktree", "dry_run", "as_json")
+_LEFT_OUT = ("loop", "agents", "model", "worktree", "dry_run", "prove_first", "as_json")
 """Options of feature-implement that go without saying here, or that are others."""
 _OFTEN = ("parallel", "first_proven")
 """Options of feature-implement that are rare there, and not here."""
