@@ -20,6 +20,7 @@ from aigon.job.spec_locations import require_open_feature
 from aigon.journal.records import locate_records
 from aigon.journal.spending import estimate_cost_range
 from aigon.journal.state import replay
+from aigon.journal.statistics import gather_statistics
 from aigon.loop.prompt import describe_decision, fill_template
 from aigon.proof import protection
 from aigon.proof.proposed_allow import describe_proposals
@@ -30,7 +31,7 @@ from aigon.run.prepare import Prepared, build_job, prepare_ready
 from aigon.run.seating import prefer_worktree
 from aigon.spec import files
 from aigon.spec.features import Feature, parse_feature_path
-from aigon.text.amounts import estimate_tokens, format_cost_range
+from aigon.text.amounts import estimate_tokens, format_cost_range, format_count
 
 
 def estimate_cost(job: Job, tokens: int) -> tuple[float, float] | None:
@@ -87,13 +88,37 @@ def plan_run(checkout: Checkout, options: Options) -> tuple[dict[str, object], s
     prompt = fill_template(job, 1, job.limits.iterations)
     tracked = [path for path in checkout.git("ls-files", "-z").split("\0") if path]
     box = sandbox.choose_mechanism(options.sandbox or prepared.config.sandbox.mode, prepared.config.sandbox.network)
+    past = _describe_past(checkout, prepared)
     document = {
         **_build_document(prepared, job, prompt, judge),
+        "notes": [*prepared.notes, *prepared.warnings],
+        "past": past,
         "sandbox": box,
         "protection": protection.document(job.protection, tracked),
     }
     grants = "" if box == "none" else _describe_grants(prepared, checkout)
-    return document, _render_plan(prepared, job, prompt, tracked, judge, f"{box}{'; '.join([grants, *moved])}")
+    return document, _render_plan(prepared, job, prompt, tracked, f"{box}{'; '.join([grants, *moved])}", past)
+
+
+def _describe_past(checkout: Checkout, prepared: Prepared) -> str:
+    """Return what past features, of the same kind if there are some, needed per criterion; "" if none was proven.
+
+    Limits follow a person's decision and never this.
+    """
+    home = find_home(checkout.common_dir)
+    found = gather_statistics(home, "kind") if home else None
+    if not found:
+        return ""
+    kind = prepared.kind.name if prepared.kind else ""
+    same = next((group for group in found.groups if group.name == kind and group.per_criterion), None)
+    group = same or found.total
+    if not group.per_criterion:
+        return ""
+    spread, which = group.per_criterion, f" of the kind {kind}" if same else ""
+    return (
+        f"{format_count(spread.n, 'proven run')}{which} needed {spread.median:.2g} iterations per criterion"
+        f" (median; 9 in 10 at most {spread.p90:.2g})"
+    )
 
 
 def _continue_options(checkout: Checkout, options: Options) -> Options:
@@ -175,8 +200,9 @@ def _assigns_id(feature: Feature) -> bool:
 
 
 def _render_plan(
-    prepared: Prepared, job: Job, prompt: str, tracked: Sequence[str], judge: str, sandbox_and_grants: str
+    prepared: Prepared, job: Job, prompt: str, tracked: Sequence[str], sandbox_and_grants: str, past: str
 ) -> str:
+    judge = job.judge.backend if job.judge else "none"
     feature, tokens = prepared.feature, estimate_tokens(prompt)
     model = f" ({job.agent.model})" if job.agent.model else ""
     lines = [f"Feature {feature.name_for_people}: {job.spec.title or feature.slug}"]
@@ -189,6 +215,7 @@ def _render_plan(
     lines += [f"Sandbox: {sandbox_and_grants}"]
     if job.fallback:
         lines += [f"Standing in: {', '.join(steps[0].agent.name for steps in job.fallback)}"]
+    lines += [f"Past: {past}"] if past else []
     lines += [f"Cost: {render_price_tag(job, tokens)}", f"Judge: {judge}"]
     lines += [f"Profile: {prepared.checks.profile}", "Checks:"]
     lines += [f"  {c.name}: {render_command(c)}  ({c.source}, up to {c.timeout:.0f} s)" for c in job.checks] or [
@@ -198,6 +225,7 @@ def _render_plan(
     lines += ["Criteria:"]
     for c in job.spec.criteria:
         lines += [f"  {c.number}. {c.text}", f"     {describe_decision(c, job.checks, judge)}"]
+    lines += [f"Note: {text}" for text in (*prepared.notes, *prepared.warnings)]
     lines += [f"Warning, line {warning.line}: {warning.message}" for warning in list_warnings(prepared.spec)]
     lines += describe_proposals(prepared.proposals, job.spec_path)
     if job.demand.accept_passing:

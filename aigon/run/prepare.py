@@ -1,6 +1,7 @@
 """From the command line to a job, without changing anything: what `--dry-run` shows is what a run does."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,7 @@ from aigon.files.home import find_home
 from aigon.files.resources import find_resource
 from aigon.git.person import Checkout
 from aigon.isolation.machine_paths import rebase_search_paths
+from aigon.job.dependencies import READY, find_dependencies
 from aigon.job.job import Job, ProofPlan
 from aigon.job.options import (
     Options,
@@ -28,7 +30,7 @@ from aigon.job.options import (
     resolve_waits,
 )
 from aigon.job.settings import TaskKind, apply_settings, describe_settings, find_kind
-from aigon.job.spec_locations import find_feature_here, find_feature_to_begin
+from aigon.job.spec_locations import find_feature_here, find_feature_to_begin, list_spec_locations
 from aigon.journal.acceptance import NOBODY, Acceptance, load_acceptance
 from aigon.model.criteria import HIDDEN, Criterion, Spec, list_promises, parse_promises
 from aigon.model.judging import JudgeSettings
@@ -126,6 +128,7 @@ def prepare(
         settled = describe_settings(options, kind, spec)
         one_turn = "" if options.loop else f"this is one turn; to continue until everything is proven: {again}"
         notes = tuple(filter(None, (choice, withheld, *settled, one_turn)))
+        warnings += tuple(_list_waiting(checkout, feature, spec))
     checks = resolve_checks(root, config, spec, options, env)
     acceptance = load_acceptance(find_home(checkout.common_dir), feature.name_for_people)
     spec = _bind_criteria(spec, checks, acceptance)
@@ -169,6 +172,16 @@ def _require_loop(config: Config, options: Options) -> None:
         where = "ralph.enabled in .aigon/config.json"
         hint = 'Set "enabled": true there, or leave --loop out for one iteration'
         raise usage("The loop is turned off for this project", where=where, hint=hint)
+
+
+def _list_waiting(checkout: Checkout, feature: Feature, spec: Spec) -> Iterator[str]:
+    """Yield a warning for each feature that this one depends on and that is not proven yet. Raises AigonError (2)."""
+    if spec.settings.depends_on:
+        places = list_spec_locations(checkout.root, checkout.common_dir)
+        for place in find_dependencies(places, feature, spec.settings):
+            if place.feature.stage not in READY:
+                name, stage = place.feature.name_for_people, place.feature.stage
+                yield f"this feature depends on feature {name}, which is in the stage {stage}"
 
 
 def _forbid_bytecode(checkout: Checkout) -> dict[str, str]:

@@ -90,3 +90,21 @@ def test_a_spec_with_bad_settings_starts_nothing(lab: Lab) -> None:
     ran = lab.aigon(*LOOP)
     assert (ran.code, lab.fingerprint()) == (2, before)
     assert f"{SPEC}: line 2" in ran.err and "Did you mean 'build'?" in ran.err
+
+
+def test_a_dry_run_says_what_past_features_needed_and_what_is_missing(lab: Lab) -> None:
+    lab.spec("done <!-- verify: test -f 2.txt -->", frontmatter="---\nkind: research\n---\n")
+    other = "docs/specs/features/02-backlog/feature-43-more.md"
+    lab.spec("more", name=other, frontmatter="---\nkind: research\ndepends_on: [42]\n---\n")
+    lab.agent("touch $AIGON_ITERATION.txt")
+    lab.config(proof="in-place")
+    lab.commit("set up")
+    assert lab.aigon(*LOOP).code == 0
+    plan = lab.aigon("feature-implement", "43", "--loop", "--dry-run")
+    assert plan.code == 0, plan.err
+    assert "Past: 1 proven run of the kind research needed 2 iterations per criterion" in plan.out
+    assert "Note: by `kind: research` in the spec: 5 iterations, at most 4h (flags go before it)" in plan.out
+    assert "Note: this feature depends on feature 42, which is in the stage in-progress" in plan.out
+    lab.spec("more", name=other, frontmatter="---\ndepends_on: [44]\n---\n")
+    ran = lab.aigon("feature-implement", "43", "--loop", "--dry-run")
+    assert ran.code == 2 and f"{other}: line 2" in ran.err and "There is no feature '44'" in ran.err
