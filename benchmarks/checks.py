@@ -23,10 +23,11 @@ import time
 import venv
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from aigon.git.person import Checkout
 from aigon.job.assessment import Assessment

@@ -18,9 +18,10 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field, to_builtins
 
 WHOLE, DRY_RUN = "the whole proof", "dry run"
 BOUNDS = {"tour": (1.5, "s"), "suite": (2.6, "x the suite")}
@@ -62,8 +63,7 @@ def test_other():
 """
 
 
-@dataclass(slots=True)
-class Part:
+class Part(Struct):
     """What one run in a clean room cost, or the whole proof."""
 
     name: str
@@ -74,8 +74,7 @@ class Part:
     wall: float = 0.0
 
 
-@dataclass(slots=True)
-class Recorder:
+class Recorder(Struct):
     """Counts what aigon does in this process while a proof runs; `suite` are the seconds of the tests before it."""
 
     parts: list[Part] = field(default_factory=list)
@@ -183,7 +182,7 @@ def main() -> int:
     if asked.record:
         recorder = Recorder()
         code = recorder.record(["feature-implement", "1", "--loop"])
-        asked.record.write_text(json.dumps(asdict(recorder)))
+        asked.record.write_text(json.dumps(to_builtins(recorder)))
         return code
     is_over = False
     for project in asked.project:

@@ -17,8 +17,9 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from tests.lab import make_environment
 
@@ -30,8 +31,7 @@ PROFILE = "description: Tests alone\npriority: 99\ndetect: {always: true}\necosy
 """What a repository's own linters say of its old commits is not what is measured."""
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(Struct, frozen=True):
     """A commit that changes code and tests; `tests` are those of its test files that still exist."""
 
     name: str
@@ -39,8 +39,7 @@ class Commit:
     tests: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(Struct, frozen=True):
     """How a commit ended: aigon's exit code, and its reason."""
 
     commit: Commit

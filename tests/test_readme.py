@@ -5,11 +5,11 @@ import os
 import re
 import textwrap
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 
 import click
 import pytest
+from msgspec.structs import fields
 
 from aigon.agents.api_agent.settings import Settings
 from aigon.cli import ALIASES, VERBS

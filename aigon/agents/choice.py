@@ -1,8 +1,9 @@
 """Choose the agent of a run whose command line names none: a configured one, or the first that is ready."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.agents.credentials import has_api_key
 from aigon.agents.obstacles import find_obstacles
@@ -18,8 +19,7 @@ NEVER_CHOSEN = ("command", "replay")
 """Types, or what reads them, that are nothing without a command or a recording of their own."""
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateType:
+class CandidateType(Struct, frozen=True):
     """A type whose program is there, and what keeps it from working."""
 
     kind: AgentType

@@ -7,9 +7,10 @@ import signal
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.agents.adapters._program import describe_exit
 from aigon.agents.choice import NEVER_CHOSEN
@@ -43,8 +44,7 @@ _PLAIN = {"--version", "-version", "-V", "-v", "version"}
 """The questions that a type which came with the repository may put to a program: it is not to run what it likes."""
 
 
-@dataclass(frozen=True, slots=True)
-class VersionReply:
+class VersionReply(Struct, frozen=True):
     """The version of a program, "" if it is not known; `problem` is why it cannot work, `remark` what is unknown."""
 
     version: str = ""
@@ -143,8 +143,7 @@ def compare_versions(version: str, tested: str) -> str:
     return f"{'older' if difference < 0 else 'newer'} than {tested}, which aigon was tried with" if difference else ""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentToExamine:
+class AgentToExamine(Struct, frozen=True):
     """An agent to examine; `foreign` for one whose type came with the repository, not from aigon or the person."""
 
     agent: Agent
@@ -153,8 +152,7 @@ class AgentToExamine:
     foreign: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Examined:
+class _Examined(Struct, frozen=True):
     """An agent, what keeps it from working, its version if that is `known` without asking, and what to ask."""
 
     patient: AgentToExamine

@@ -5,11 +5,12 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from aigon.agents.configured import load_agent_types
 from aigon.config.models import Config
@@ -28,8 +29,7 @@ _FIRST = "the one after the name of this command"
 """What stands for the arguments if an agent puts none in: it sees the person's own message."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandTemplate:
+class CommandTemplate(Struct, frozen=True):
     """A command before it is made an agent's: `hint` says what is typed after it."""
 
     name: str
@@ -38,8 +38,7 @@ class CommandTemplate:
     body: str
 
 
-@dataclass(frozen=True, slots=True)
-class InstallTarget:
+class InstallTarget(Struct, frozen=True):
     """Where files go: the repository and the person's home; a `dry` run writes nothing, `remove` takes them away."""
 
     root: Path | None

@@ -4,9 +4,10 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.agents.adapters import adapter_for
 from aigon.agents.credentials import (
@@ -26,8 +27,7 @@ _FOLDERS = {"~/.config/": "XDG_CONFIG_HOME", "~/.local/share/": "XDG_DATA_HOME",
 """Folders of the person's home that a variable moves elsewhere (XDG Base Directory Specification)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Obstacles:
+class Obstacles(Struct, frozen=True):
     """What was found of one agent: `path` of its program, "" if it has none or it is not there.
 
     `problems` keep it from working; `seen` are the credentials that are there, by the names of variables and files, but

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from aigon.api.project import FeatureInfo, describe_feature
 from aigon.git.person import Checkout
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 _SILENT = Committing(lambda _text: None)
 
 
-@dataclass(frozen=True, slots=True)
-class SpecInfo:
+class SpecInfo(Struct, frozen=True):
     """What the spec of a feature says. `where` is its path, with the branch that has it.
 
     `proposals` are annotations that came with a text from outside and wait for a person.

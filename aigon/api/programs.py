@@ -7,9 +7,10 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from aigon.errors import AigonError, Exit, environment
 from aigon.files.home import ensure_home
@@ -21,8 +22,7 @@ _POLL = 0.05
 """Seconds between looks at what a program that starts has said."""
 
 
-@dataclass(frozen=True, slots=True)
-class StartedRun:
+class StartedRun(Struct, frozen=True):
     """A run that has begun: its process, and of an arena the first of its runs (`Project.runs` lists all)."""
 
     run_id: str
@@ -31,8 +31,7 @@ class StartedRun:
     pid: int
 
 
-@dataclass(frozen=True, slots=True)
-class ValidationResult:
+class ValidationResult(Struct, frozen=True):
     """What an assessment came to; `document` is all that `aigon feature-validate --json` prints."""
 
     outcome: str

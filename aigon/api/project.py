@@ -1,10 +1,11 @@
 """One repository, and what can be asked of it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
 
 from aigon.errors import AigonError, usage
 from aigon.files.home import ensure_home, find_home
@@ -30,8 +31,7 @@ if TYPE_CHECKING:  # each call imports what it needs: a board has to be quick
     from aigon.views.status import FeatureStatus
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureInfo:
+class FeatureInfo(Struct, frozen=True):
     """A feature and the spec that it is built from. `id` is "" until it is prioritised; `spec` is a path below root."""
 
     id: str
@@ -47,8 +47,7 @@ def open_project(path: Path | str) -> "Project":
     return Project(found.root, found.common_dir)
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(Struct, frozen=True):
     """A repository: `root` is its main checkout, `common_dir` its git directory."""
 
     root: Path

@@ -4,10 +4,11 @@ import json
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from aigon.api.runs import RunInfo
 from aigon.errors import AigonError, usage
@@ -21,8 +22,7 @@ from aigon.model.criteria import Spec
 from aigon.spec.document import parse_spec
 
 
-@dataclass(slots=True)
-class RecordClock:
+class RecordClock(Struct):
     """The time of a record, in seconds since the epoch, as it passes again `speed` times as fast; 0 skips all waits.
 
     A pause before a resume is skipped, and so is a clock that was set back.
@@ -30,8 +30,8 @@ class RecordClock:
 
     speed: float = 0.0
     at: float = 0.0
-    _began: float = field(default=0.0, init=False)
-    _since: float = field(default=0.0, init=False)
+    _began: float = 0.0
+    _since: float = 0.0
 
     def move_to(self, item: Event | Step | bytes) -> None:
         """Wait until the moment of `item`."""
@@ -49,8 +49,7 @@ class RecordClock:
         return max(self.at, self._began + passed) if self.speed else self.at
 
 
-@dataclass(frozen=True, slots=True)
-class PastState:
+class PastState(Struct, frozen=True):
     """A run after iteration `number`: its assessment, the state file as it was, base, commit, and the turn's prompt."""
 
     number: int

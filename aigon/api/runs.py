@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.errors import AigonError, usage
 from aigon.files.locks import is_locked
@@ -15,8 +16,7 @@ from aigon.model.outcomes import get_status
 from aigon.process.running import loop_lock
 
 
-@dataclass(frozen=True, slots=True)
-class RunInfo:
+class RunInfo(Struct, frozen=True):
     """One run. `status` is `running`, `broken_off` (killed; resume it) or how it ended.
 
     `cost` is in US dollars, without turns that did not say theirs (`unknown_costs`). `journal` is the file of its

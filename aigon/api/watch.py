@@ -3,8 +3,9 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.agents.activity import ActivityFile, name_activity_file, name_log
 from aigon.api.runs import RunInfo, is_running
@@ -15,8 +16,7 @@ from aigon.model.activity import Step
 from aigon.views.terminal.log import LogText
 
 
-@dataclass(frozen=True, slots=True)
-class LogPage:
+class LogPage(Struct, frozen=True):
     """Some lines of a run's log. `mark` asks for those behind them; `is_whole` says that there are none yet."""
 
     lines: tuple[str, ...]

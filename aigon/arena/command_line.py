@@ -3,10 +3,11 @@
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 
-from aigon.job.options import Options, spell_option
+from msgspec.structs import asdict
+
+from aigon.job.options import DEFAULTS, Options, spell_option
 from aigon.model.candidates import Candidate
 
 OWN = (
@@ -26,10 +27,9 @@ def build_command_line(candidate: Candidate, options: Options, *, resume: bool) 
 def forward_options(options: Options) -> list[str]:
     """The options that hold for all loops, as words. Each loop reads variables itself."""
     words: list[str] = []
-    for field in fields(options):
-        value = getattr(options, field.name)
-        if field.name not in OWN and value != field.default and options.sources.get(field.name) != "environment":
-            words += spell_option(field.name, value)
+    for name, value in asdict(options).items():
+        if name not in OWN and value != DEFAULTS[name] and options.sources.get(name) != "environment":
+            words += spell_option(name, value)
     if options.accept_spec and not options.yes:
         words.append("--yes")  # who may accept it was asked before; a loop without a terminal cannot ask again
     return words

@@ -4,9 +4,11 @@ import json
 import signal
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.arena.lane import Lane, LaneEnd
 from aigon.errors import AigonError
@@ -22,8 +24,7 @@ END_SECONDS = 10.0
 """From the request to end at once until a process is killed: a person waits no longer."""
 
 
-@dataclass(slots=True)
-class Entrant:
+class Entrant(Struct):
     """A candidate. `why` says who ended it, if not itself, and `kill_at` (monotonic) is when it is killed."""
 
     lane: Lane

@@ -1,7 +1,9 @@
 """The lanes of an arena: how many run at a time, what each has done, how each ended, and one exit code for all."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.errors import Exit
 from aigon.journal.events import (
@@ -46,16 +48,14 @@ asked to, and no waiting, deciding or paying helps before somebody has looked. 7
 all candidates share, then 2, then 1, which is one process alone and is fixed by resuming it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parallelism:
+class Parallelism(Struct, frozen=True):
     """How many loops run at a time, and why so many."""
 
     number: int
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class ArenaPlan:
+class ArenaPlan(Struct, frozen=True):
     """What an arena is about to do. `max_cost` is shared by all, in US dollars, and `max_time` by all, in seconds."""
 
     feature: str
@@ -79,8 +79,7 @@ class ArenaPlan:
         return f"{' and '.join(shared)} for all together" if shared else ""
 
 
-@dataclass(frozen=True, slots=True)
-class LaneEnd:
+class LaneEnd(Struct, frozen=True):
     """How the run of one candidate ended.
 
     `status` is that of its outcome, `broken_off` where its process died without one, `not_started` where it never had
@@ -105,8 +104,7 @@ class LaneEnd:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ArenaEnd:
+class ArenaEnd(Struct, frozen=True):
     """How all of them ended, in the order in which they were named."""
 
     candidates: tuple[LaneEnd, ...]
@@ -171,8 +169,7 @@ _WITHOUT_A_WORD = {
 """What an exit code says of a loop that wrote no last event. Any other, 0 too, is no end that aigon knows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lane:
+class Lane(Struct, frozen=True):
     """One candidate. `spend`, `iterations`, `met` and `finished` begin with what earlier invocations of a resumed run
     came to; `finished` is None where there were none. `looked` says that its base has been looked at, `hint` what is
     to be done where it was refused.

@@ -9,8 +9,9 @@ import hashlib
 import shutil
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from aigon.checks import execution
 from aigon.errors import environment
@@ -28,8 +29,7 @@ UNUSED = 86_400.0
 """A day: a loop beside this one may be using what it made hours ago."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dependencies:
+class Dependencies(Struct, frozen=True):
     """`lent` are folders of the workspace, `given` folders kept by aigon, by relative path in the room.
 
     `each_time` are commands that run in every room, `due` those whose folder has to be made first.

@@ -1,7 +1,9 @@
 """What the output and the reports of a check show, and what speaks against an exit code of 0."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.checks.parsers import parse
 from aigon.checks.parsers.readings import merge_readings
@@ -24,8 +26,7 @@ _TOO_LARGE: Doubt = (
 _NOTHING = ParsedOutput(understood=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """`reading` describes; `tests` and `reported` as in a Result; `doubt` is what exit 0 comes to instead of a pass."""
 
     reading: ParsedOutput

@@ -6,9 +6,10 @@ import re
 import shlex
 import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import dropwhile
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from aigon.checks import reports
 from aigon.checks.endpoints.report import BROKEN

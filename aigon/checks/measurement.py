@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Callable, Collection
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.job.results import Measurement
 from aigon.model.turns import ProgramExit

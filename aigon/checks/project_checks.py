@@ -3,8 +3,10 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.checks import parsers
 from aigon.checks.project import ProjectOnDisk
@@ -26,8 +28,7 @@ SCRIPT_TIMEOUT = 1800.0
 """Seconds for a project's own validation script, which stands for all its checks."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundProject:
+class FoundProject(Struct, frozen=True):
     """A project in `folder`, relative to the repository, under a profile. The checks and folders of `resolution` have
     the names that they have in the repository."""
 
@@ -36,8 +37,7 @@ class FoundProject:
     resolution: Resolution
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectRepository:
+class ProjectRepository(Struct, frozen=True):
     """Where projects are looked for, and what is known about profiles."""
 
     root: Path
@@ -52,8 +52,7 @@ class ProjectRepository:
         return replace(self, project=ProjectOnDisk(self.root, self.env, without=left_out))
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectChecks:
+class ProjectChecks(Struct, frozen=True):
     """What a repository is checked by: the root's profile, its checks, and what it does not have.
 
     `turn` is the longest that an agent's turn may take by these profiles, in seconds, or None. `folders` are the

@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import dropwhile
+
+from msgspec import Struct
 
 from aigon.text.shell import ListedCommand, list_commands
 
 
-@dataclass(frozen=True, slots=True)
-class PytestRequest:
+class PytestRequest(Struct, frozen=True):
     """`runs`: exit 0 without a run of pytest cannot be. `decides`: exit 0 means that pytest itself exited 0.
 
     `lists`: it only wants to know which tests there are (`--collect-only`).

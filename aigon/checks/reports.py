@@ -7,8 +7,9 @@ import shlex
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from aigon.model.checks import Check
 from aigon.text.globs import compile_glob

@@ -7,9 +7,11 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.checks import execution
 from aigon.checks.dependencies import run_setup
@@ -67,8 +69,7 @@ def find_littering(git: TrustedGit, checks: Sequence[Check]) -> set[str]:
     return {name for name, some in paths.items() if not set(some) <= ignored}
 
 
-@dataclass(slots=True)
-class CheckCopy(Attendant):
+class CheckCopy(Struct, Attendant):
     """The folder of the copy on which checks run that would litter the workspace."""
 
     path: Path | None = None
@@ -106,8 +107,7 @@ def _open_copy(job: Job, world: World, tree: str, number: int) -> Iterator[World
         yield inside
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(Struct, frozen=True):
     """How to run a set of checks: `durations` are those of the last time, in seconds, by check name.
 
     `known_failures` are the checks whose failure is expected and stops no other. If there is a list `later`, results go

@@ -6,7 +6,8 @@ Everything that is meant literally (code, options, quotes) is taken out first, s
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from aigon.model.criteria import find_bound_checks
 
@@ -45,8 +46,7 @@ _MARKUP = re.compile(r"[*~]+|(?<!\w)_+|_+(?!\w)")
 _LEAD = re.compile(r"(?:(?:that|ensure|make sure|verify|check|please|then|also) )*")
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(Struct, frozen=True):
     """`skeleton` is the text in lower case with `§0`, `§1`, ... in place of its `literals`."""
 
     skeleton: str

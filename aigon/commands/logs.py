@@ -3,10 +3,10 @@
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import to_builtins
 
 from aigon.commands.common import here
 from aigon.commands.completers import complete_agents, complete_features
@@ -85,5 +85,5 @@ def render_json(item: "Item") -> str:
     from aigon.model.activity import Step
 
     assert not isinstance(item, bytes)
-    document = {"event": "activity", **asdict(item)} if isinstance(item, Step) else encode(item)
+    document = {"event": "activity", **to_builtins(item)} if isinstance(item, Step) else encode(item)
     return json.dumps({"schema_version": 1, **document}, ensure_ascii=False)

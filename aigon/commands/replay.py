@@ -197,7 +197,7 @@ def _verify(
 
 
 def _try_again(checkout: "Checkout", feature: str, run: "RunInfo", as_json: bool) -> int:
-    from dataclasses import asdict
+    from msgspec import to_builtins
 
     from aigon.run.replay.recheck import recheck_run
 
@@ -206,7 +206,7 @@ def _try_again(checkout: "Checkout", feature: str, run: "RunInfo", as_json: bool
         is_flaky = is_flaky or bool(done.flaky)
         same = f"iteration {done.number}: {done.checks} ran again on {done.commit[:8]}"
         flaky = "; ".join(f"{name} is flaky: {then}, now {now}" for name, (then, now) in done.flaky.items())
-        answer(asdict(done), f"{same}: {flaky or 'as before'}", as_json)
+        answer(to_builtins(done), f"{same}: {flaky or 'as before'}", as_json)
     return Exit.ENVIRONMENT if is_flaky else 0
 
 

@@ -1,11 +1,11 @@
 """`aigon spec-show`: list a spec's criteria."""
 
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
 
 from aigon.commands.common import answer, here, json_option
 from aigon.commands.completers import complete_features
@@ -29,8 +29,7 @@ def command(spec: str, as_json: bool) -> int:
     return 0
 
 
-@dataclass(frozen=True)
-class _Shown:
+class _Shown(Struct, frozen=True, dict=True):
     """A spec under its name, as a run would read it, the judge ("" for none), and what it should allow."""
 
     name: str

@@ -16,7 +16,7 @@ SAID = {
 @json_option
 def command(as_json: bool) -> int:
     """List the worktrees that aigon made in this repository, and how each is."""
-    from dataclasses import asdict
+    from msgspec import to_builtins
 
     from aigon.job.seat import open_main_checkout
     from aigon.worktrees.places import list_worktrees
@@ -28,6 +28,6 @@ def command(as_json: bool) -> int:
         f"    {row.candidate.path}  ({SAID[row.state]}{', a loop runs there' if row.running else ''})"
         for row in found
     ]
-    table = [{**asdict(row.candidate), "state": row.state, "running": row.running} for row in found]
+    table = [{**to_builtins(row.candidate), "state": row.state, "running": row.running} for row in found]
     answer({"worktrees": table}, "\n".join(lines) or "aigon made no worktrees here.", as_json)
     return 0

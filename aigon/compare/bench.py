@@ -9,9 +9,11 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.checks import execution
 from aigon.checks.reports import ADDOPTS, add_pytest_options
@@ -35,8 +37,7 @@ from aigon.proof.rooms import opened, rooms_for
 NO_SPEC = Spec(b"", "", {}, (), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Bench:
+class Bench(Struct, frozen=True):
     """What the runs of one comparison need. `git` writes objects into `folder`; `records` are by label.
 
     `protection` says which files are tests. One tree under the same checks is run once, over comparisons.

@@ -1,8 +1,10 @@
 """The facts on one candidate: from aigon's records, from its branch, and from its change as text."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.compare.rules.evaluation import ComparedFeature
 from aigon.compare.rules.facts import CandidateFacts, measure_change
@@ -66,8 +68,7 @@ def _read_edits(git: TrustedGit, base: str, tip: str, paths: list[str], rules: P
     return Edits(tuple(edits))
 
 
-@dataclass(frozen=True, slots=True)
-class Contest:
+class Contest(Struct, frozen=True):
     """What everybody has in common; `records` are by label."""
 
     main: Checkout
@@ -78,8 +79,7 @@ class Contest:
     records: Mapping[str, Records]
 
 
-@dataclass(frozen=True, slots=True)
-class Contestant:
+class Contestant(Struct, frozen=True):
     """One who takes part. `agent` is as a person named it; `own` are aigon's files on the branch."""
 
     label: str

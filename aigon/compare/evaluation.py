@@ -6,8 +6,10 @@ conflict in the very merge that this is for.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from itertools import combinations
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.compare.bench import Bench
 from aigon.compare.entry import Contest, Contestant, gather_facts, list_own_files
@@ -33,8 +35,7 @@ SOLO = "solo"
 """The label of work without a worktree."""
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluationRequest:
+class EvaluationRequest(Struct, frozen=True):
     """A feature, whether new tests run on the work of the others, and a judge in place of the configured one."""
 
     feature: str

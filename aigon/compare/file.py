@@ -3,8 +3,9 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.compare.rules.evaluation import Evaluation
 from aigon.compare.rules.gates import judge_gates
@@ -33,8 +34,7 @@ NAMED = 20
 """Names of tests or files that are listed; the others are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluationFile:
+class EvaluationFile(Struct, frozen=True):
     """`path` is relative to the main checkout, and `commit` is "" if the file held the same already.
 
     `why` says what kept it from being written.

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import permutations
+
+from msgspec import Struct, field
 
 from aigon.checks.test_names import list_prefixes
 from aigon.compare.bench import Bench
@@ -18,8 +19,7 @@ _PYTHON = re.compile(r"(?P<folder>(?:.*/)?)(?:(?P<first>test_[^/]*|test[^/]*)|(?
 """Files in which pytest (and unittest) looks for tests, whatever the rest of their names."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedTests:
+class PlacedTests(Struct, frozen=True):
     """Test files by the path that they get. `moved` has those whose path changes, `clash` those without a free path."""
 
     files: Mapping[str, TreeEntry]
@@ -74,8 +74,7 @@ def _find_free_name(path: str, taken: set[str], label: str) -> str:
 LINK = "160000"
 
 
-@dataclass(slots=True)
-class _TestTally:
+class _TestTally(Struct):
     """New tests so far; `why` has the reasons for which some are unknown. Dictionaries keep them in order."""
 
     added: dict[str, None] = field(default_factory=dict)

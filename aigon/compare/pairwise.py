@@ -5,8 +5,9 @@ import secrets
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from queue import Empty, SimpleQueue
+
+from msgspec.structs import replace
 
 from aigon.compare.bench import Bench
 from aigon.compare.rules.facts import Preference, Preferred

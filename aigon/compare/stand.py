@@ -4,9 +4,11 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
+
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
 
 from aigon.checks import dependencies
 from aigon.checks.reports import ADDOPTS, EVERY_TEST
@@ -33,8 +35,7 @@ from aigon.secrets import redaction
 from aigon.spec.features import Feature
 
 
-@dataclass(frozen=True, slots=True)
-class Stand:
+class Stand(Struct, frozen=True):
     """`job` has the checks that run tests and how rooms are made; `record` is what was frozen of the candidate."""
 
     job: Job
@@ -158,8 +159,7 @@ IMPORTS = ("ImportError", "ModuleNotFoundError", "cannot import name", "No modul
 """What an import that is missing says, in Python and in node."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckRun:
+class CheckRun(Struct, frozen=True):
     """One check on one tree. `tests` are results by id, `reported` whether a report names them all."""
 
     check: str
@@ -211,7 +211,7 @@ def save_runs(file: Path, all_: Sequence[CheckRun]) -> None:
     """Remember runs that would come to the same again."""
     if all(each.lasting for each in all_):
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(file, json.dumps([asdict(each) for each in all_]).encode("utf-8", "surrogatepass"))
+        write_atomic(file, json.dumps([to_builtins(each) for each in all_]).encode("utf-8", "surrogatepass"))
 
 
 def _decode_run(document: dict[str, Any]) -> CheckRun:

@@ -1,8 +1,9 @@
 """An evaluation in words: rows of a table, sentences, the whole for a terminal, and data for scripts."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
 from textwrap import wrap
+
+from msgspec import to_builtins
 
 from aigon.compare.rules.evaluation import TITLES, Evaluation
 from aigon.compare.rules.facts import CandidateFacts, ChangeMeasures, CrossCheck
@@ -216,16 +217,16 @@ def build_evaluation_document(found: Evaluation, path: str, commit: str, why: st
         "at": found.at or None,
         "base": list(found.bases),
         "expected_paths": list(found.subject.expected),
-        "proposal": asdict(found.proposal),
+        "proposal": to_builtins(found.proposal),
         "order": {
             "keys": ["gates", *(measure.key for measure in MEASURES), "judge"],
             "places": [list(labels) for labels in found.order.places],
-            "falls": [asdict(fall) for fall in found.order.falls],
+            "falls": [to_builtins(fall) for fall in found.order.falls],
         },
         "candidates": [_build_candidate(entry, found) for entry in found.entries],
-        "dominance": [asdict(pair) for pair in found.dominance],
-        "cross_checks": [asdict(check) for check in found.cross_checks],
-        "preferences": [asdict(each) for each in found.preferences],
+        "dominance": [to_builtins(pair) for pair in found.dominance],
+        "cross_checks": [to_builtins(check) for check in found.cross_checks],
+        "preferences": [to_builtins(each) for each in found.preferences],
         "not_known": list_unknown(found),
         "path": path or None,
         "commit": commit or None,
@@ -235,7 +236,7 @@ def build_evaluation_document(found: Evaluation, path: str, commit: str, why: st
 
 def _build_candidate(entry: CandidateFacts, found: Evaluation) -> dict[str, object]:
     words = next(each for each in found.strengths if each.label == entry.label)
-    change = asdict(entry.changed or ChangeMeasures())
+    change = to_builtins(entry.changed or ChangeMeasures())
     del change["touched_tests"]
     return {
         "label": entry.label,
@@ -250,13 +251,13 @@ def _build_candidate(entry: CandidateFacts, found: Evaluation) -> dict[str, obje
         "iterations": entry.iterations,
         "seconds": None if entry.seconds is None else round(entry.seconds, 3),
         "cost": {"usd": entry.cost, "status": entry.cost_status, "at_least": entry.at_least},
-        "tokens": asdict(entry.usage) if entry.usage else None,
+        "tokens": to_builtins(entry.usage) if entry.usage else None,
         "tokens_unsaid": entry.silent,
         "change": change if entry.changed else None,
         "lint_delta": entry.delta("lint"),
         "types_delta": entry.delta("types"),
-        "new_tests": asdict(entry.new_tests) if entry.new_tests else None,
-        "concerns": [asdict(concern) for concern in entry.concerns],
+        "new_tests": to_builtins(entry.new_tests) if entry.new_tests else None,
+        "concerns": [to_builtins(concern) for concern in entry.concerns],
         "regressed": None if entry.regressed is None else list(entry.regressed),
         "measures": {measure.key: measure.value(entry) for measure in MEASURES},
         "strengths": list(words.strengths),

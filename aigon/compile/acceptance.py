@@ -1,8 +1,9 @@
 """A person accepts annotations that came with a text from outside."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
+
+from msgspec import Struct
 
 from aigon.compile.safety import find_edit, find_flaw
 from aigon.errors import environment, usage
@@ -17,8 +18,7 @@ from aigon.spec.foreign import ForeignAnnotation, accept_proposals, list_proposa
 from aigon.text.quoting import clean, fold
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignProposals:
+class ForeignProposals(Struct, frozen=True):
     """What a person is about to accept of the spec with the bytes `raw`."""
 
     feature: Feature

@@ -1,8 +1,9 @@
 """What came of compiling a spec, and how it is shown to people and programs."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from aigon.compile.model import ModelProposals
 from aigon.compile.proposals import Proposal
@@ -18,8 +19,7 @@ _LONGEST_TEXT = 160
 """Characters of a criterion that are shown: the spec is at hand."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrialResult:
+class TrialResult(Struct, frozen=True):
     """What a proof shows before the feature is built: `base` as `--json` has it, `detail` in words.
 
     `changed` are the files of the tree that running it changed. They were put back; what it made of them is in `aside`.
@@ -31,8 +31,7 @@ class TrialResult:
     aside: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledCriterion:
+class CompiledCriterion(Struct, frozen=True):
     """One criterion: how it is decided now, what is proposed (None if it is annotated), and what that shows now."""
 
     criterion: Criterion
@@ -58,8 +57,7 @@ class CompiledCriterion:
         return ran and (self.proposal.confidence != "guess" or self.criterion.number in named)
 
 
-@dataclass(frozen=True, slots=True)
-class Compilation:
+class Compilation(Struct, frozen=True):
     """All that was asked for. `model` is None if no judge's model was asked."""
 
     feature: Feature

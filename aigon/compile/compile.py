@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from aigon.checks.project import ProjectOnDisk
 from aigon.compile.compilation import Compilation, CompiledCriterion, TrialResult, TrialStatus

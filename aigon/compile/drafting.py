@@ -5,8 +5,9 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import get_args
+
+from msgspec import Struct
 
 from aigon.checks.project import ProjectOnDisk
 from aigon.checks.project_checks import resolve_checks
@@ -90,8 +91,7 @@ SCHEMA: Mapping[str, object] = {
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class SpecDraft:
+class SpecDraft(Struct, frozen=True):
     """The file of a feature before (empty for a new one) and after, and the call that it cost."""
 
     feature: Feature

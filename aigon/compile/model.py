@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.compile.proposals import CONFIDENCES, Proposal, Surroundings
 from aigon.compile.safety import LONGEST, find_edit, find_flaw
@@ -67,8 +69,7 @@ SCHEMA: Mapping[str, object] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ModelProposals:
+class ModelProposals(Struct, frozen=True):
     """Who was asked, what of the answer can be used, and why the rest cannot; `answer` says what it cost."""
 
     backend: str

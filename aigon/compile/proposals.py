@@ -7,8 +7,9 @@ rule reads is left to a judge's model.
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from aigon.checks.wording import HOLDS, LONGEST, MODAL, Wording, find_running, find_tool, read_wording, says_unbroken
 from aigon.compile.safety import find_edit, find_flaw
@@ -44,8 +45,7 @@ _ROLE_OF_TOOL: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """`command` is what would follow the colon: a command, a command with a bound, or the name of a check."""
 
     kind: CriterionKind
@@ -65,8 +65,7 @@ class Proposal:
         return find_script(self.kind, self.command)
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What a project has, as far as proposals need it. Paths are relative to its root.
 
     `checks` are the roles of its checks by name, `shown` their commands; `files` everything but tools and

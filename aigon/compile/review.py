@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import yaml
+from msgspec import Struct
 
 from aigon.compile.compile import try_criteria
 from aigon.errors import AigonError
@@ -24,8 +24,7 @@ from aigon.text.quoting import code_span
 _RULES = "spec_check.yaml"
 
 
-@dataclass(frozen=True, slots=True)
-class SpecFinding:
+class SpecFinding(Struct, frozen=True):
     """Something that makes a criterion, or the spec, worth less. `line` and `column` count from 1."""
 
     rule: str
@@ -36,8 +35,7 @@ class SpecFinding:
     criterion: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SpecReview:
+class SpecReview(Struct, frozen=True):
     """What was found, by line; the numbers of the criteria that a judge or a person decides; and why none ran."""
 
     spec: Spec
@@ -137,8 +135,7 @@ def _find_in_spec(page: MarkdownPage, spec: Spec, rules: WordingRules) -> Iterat
             yield SpecFinding("warning", warning.line, 1, warning.message.rstrip("."), "")
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """A criterion in its file."""
 
     page: MarkdownPage

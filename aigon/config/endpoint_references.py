@@ -3,8 +3,9 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 _REFERENCE = re.compile(r"\$(?P<literal>\$)?\{(?P<name>[A-Za-z_]\w*)\}", re.ASCII)
 SavedValues = Mapping[str, object]
@@ -69,8 +70,7 @@ _STEP = re.compile(r"""\.(?P<name>[^.\[\]"'\s]+)|\[(?P<number>-?\d{1,9})\]|\[(?P
 PathStep = str | int
 
 
-@dataclass(frozen=True, slots=True)
-class ValueSource:
+class ValueSource(Struct, frozen=True):
     """Where a value comes from; `steps` lead to it in JSON, or are the name of a header or a cookie."""
 
     kind: Literal["json", "headers", "cookies"]

@@ -5,8 +5,10 @@ that are not named may be read and not written.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.text.documents import DocumentNode
 
@@ -15,8 +17,7 @@ Mechanism = Literal["bwrap", "namespaces", "landlock", "none"]
 Network = Literal["open", "closed"]
 
 
-@dataclass(frozen=True, slots=True)
-class Grants:
+class Grants(Struct, frozen=True):
     """Absolute paths, resolved but for the last link of one that an agent asks for by that name.
 
     `write` are folders with everything in them, and files; `read` may be read inside of what is hidden; `fixed` cannot
@@ -40,8 +41,7 @@ class Grants:
         return replace(self, write=(*self.write, *write), read=(*self.read, *read))
 
 
-@dataclass(frozen=True, slots=True)
-class SandboxPaths:
+class SandboxPaths(Struct, frozen=True):
     """The paths in `templates/sandbox.yaml`, as they are written there.
 
     `write` are caches, `read` what tools need of a home, `never` what nobody reaches, `sockets` variables that lead to

@@ -4,12 +4,13 @@
 none of them knows is asked of the package `genai-prices`, if it is installed (`pip install 'aigon[prices]'`).
 """
 
-from dataclasses import replace
 from datetime import date, datetime
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from aigon.config.prices import MILLION, Price, PriceGroup, PriceTable, find_price, merge_tables
 from aigon.errors import usage

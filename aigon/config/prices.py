@@ -7,8 +7,10 @@ provider before it (`anthropic/claude-opus-5-5`, `bedrock/us.anthropic.claude-op
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import date
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 MILLION = 1_000_000
 MAX_AGE_DAYS = 90
@@ -18,8 +20,7 @@ _TAIL = re.compile(rf"(?:[-@]{_DATE})?(?:-v\d+:\d+)?(?:\[1m\])?$")
 """A date as Anthropic, OpenAI and Vertex AI write it, Bedrock's version, Claude Code's word for the long context."""
 
 
-@dataclass(frozen=True, slots=True)
-class TokenCounts:
+class TokenCounts(Struct, frozen=True):
     """Tokens as the Anthropic API counts them: the four do not overlap."""
 
     input: int
@@ -33,8 +34,7 @@ class TokenCounts:
         return self.input + self.cache_write + self.cache_read
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Struct, frozen=True):
     """US dollars per million tokens. A prompt of more than `above` tokens has the price `long`, if there is one.
 
     `until` is the last day (ISO 8601) of a price with an announced end.
@@ -58,8 +58,7 @@ class Price:
         return (read + self.output * tokens.output) / MILLION
 
 
-@dataclass(frozen=True, slots=True)
-class PriceGroup:
+class PriceGroup(Struct, frozen=True):
     """Prices of one source. `as_of` is their day (ISO 8601), or "" if nobody said; `file` is where they were read.
 
     `prefixes` may precede the names of the provider's models; `aliases` are other names of models.
@@ -74,8 +73,7 @@ class PriceGroup:
     aliases: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class PriceTable:
+class PriceTable(Struct, frozen=True):
     """Groups; the first one that has a model counts. `as_of` is the day of the prices that ship with aigon."""
 
     as_of: str
@@ -85,8 +83,7 @@ class PriceTable:
 NO_PRICES = PriceTable("", ())
 
 
-@dataclass(frozen=True, slots=True)
-class PriceQuote:
+class PriceQuote(Struct, frozen=True):
     """The price of a model, its name in the table, and the group that has it."""
 
     model: str

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from pydantic import BaseModel
 
 from aigon.secrets import redaction
@@ -20,8 +20,7 @@ _ASSIGNMENT = re.compile(
 _ADDRESS = re.compile(r"(\w[\w+.-]*://)([^\s/@]*@)?([^\s/?#\"']+)([^\s\"']*)")
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigValue:
+class ConfigValue(Struct, frozen=True):
     """A value under its keys. `free`: the last key is a name that the person chose, such as that of a variable."""
 
     keys: KeyPath

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from aigon.control import go, javascript, python, rust
 from aigon.control.places import AlterableTest, Draw, Place
@@ -25,8 +26,7 @@ def find_tests(path: str, data: bytes, seed: str) -> tuple[Source | None, tuple[
     return source, tuple(_FINDERS[source.language](source, seed)) if source and not source.errors else ()
 
 
-@dataclass(frozen=True, slots=True)
-class Alteration:
+class Alteration(Struct, frozen=True):
     """The tests of a project's files by their ids. `chosen` are the places that were drawn, by test."""
 
     sources: Mapping[str, Source]

@@ -2,7 +2,8 @@
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from aigon.syntax import Edit, Node, Source
 
@@ -19,8 +20,7 @@ UNSURE = 1
 """Added for a place that may not run: in a branch, a loop, a function inside of the test."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """One alteration of a test. `breaking` makes the test fail right there, whatever is compared."""
 
     edits: tuple[Edit, ...]
@@ -29,8 +29,7 @@ class Place:
     line: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AlterableTest:
+class AlterableTest(Struct, frozen=True, eq=False):
     """One test of a file. `owners` are the names of classes around it; `breaking` makes it fail as it begins.
 
     `is_title`: the name is a text, of which an id may add to the front; `is_open`: and also to the end.
@@ -81,8 +80,7 @@ Alter = Callable[[Source, Node, Draw], str | None]
 """Returns what stands in place of a literal; None if it is none that can be altered."""
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(Struct, frozen=True):
     """How expected values are written in a language: `alter` by kind of a literal, `pure` kinds of nodes beside them.
 
     `wrap` is an expression with `{word}` and `{step}` that is called with a value and returns another of its type.

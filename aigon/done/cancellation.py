@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from aigon.errors import AigonError, environment, usage
 from aigon.files.atomic import make_lasting
@@ -26,8 +27,7 @@ CLOSED = "closed"
 """The folder beside aigon's records of features that keeps those of a feature that was done before it was reopened."""
 
 
-@dataclass(frozen=True, slots=True)
-class StageChange:
+class StageChange(Struct, frozen=True):
     """A feature in its new stage: `branches` of it that stay, refs under which work was `parked`."""
 
     feature: Feature

@@ -3,8 +3,10 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from aigon.errors import AigonError, environment
 from aigon.files.atomic import write_atomic
@@ -83,8 +85,7 @@ def move_branch(main: Checkout, branch: str, commit: str, old: str) -> None:
 FILE = "merging.json"
 
 
-@dataclass(frozen=True, slots=True)
-class UnfinishedMerge:
+class UnfinishedMerge(Struct, frozen=True):
     """A merge of `branch` into `target`, which stood at `onto`, while the main checkout stood on `before`.
 
     `label` is whose work it is; `tree` what git made of the merge, once it has.
@@ -100,7 +101,7 @@ class UnfinishedMerge:
 
 
 def note_merge(home: Path, unfinished: UnfinishedMerge) -> None:
-    write_atomic(home / FILE, json.dumps(asdict(unfinished)).encode() + b"\n")
+    write_atomic(home / FILE, json.dumps(to_builtins(unfinished)).encode() + b"\n")
 
 
 def note_tree(home: Path, tree: str) -> None:

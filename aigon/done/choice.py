@@ -3,8 +3,10 @@
 import shlex
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.agents.configured import build_loop_command, resolve_agents
 from aigon.compare.file import recall_proposal
@@ -26,8 +28,7 @@ from aigon.spec.features import ROOT, Feature, parse_feature_path
 from aigon.text.quoting import fold
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenWork:
+class ChosenWork(Struct, frozen=True):
     """The work that is to be merged. `name` is the feature's name for people; `candidate` is None in solo mode."""
 
     name: str
@@ -140,8 +141,7 @@ def _choose_proven(main: Checkout, home: Path, candidates: Sequence[Candidate]) 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class BranchProof:
+class BranchProof(Struct, frozen=True):
     """The `tip` of a branch, the commit that the last run `ended` on, and whether the tip is proven, else `why` not.
 
     `changed`: the run was, but the branch has other commits since. `nothing_built`: every criterion passed at the base.

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.done import checkouts
 from aigon.done.checkouts import UnfinishedMerge, move_branch, save_commit_aside
@@ -39,8 +41,7 @@ from aigon.spec import files
 MERGED_BEFORE = "merged before, by a run that was interrupted afterwards"
 
 
-@dataclass(frozen=True, slots=True)
-class Errand:
+class Errand(Struct, frozen=True):
     """What is asked for, where, and who watches; `render_report` writes the body of a pull request."""
 
     main: Checkout

@@ -3,7 +3,8 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from aigon.done.checkouts import move_branch, save_changes_aside
 from aigon.done.choice import ChosenWork
@@ -27,8 +28,7 @@ TITLE = 120
 """Characters of a title that forges show whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class Landing:
+class Landing(Struct, frozen=True):
     """The commit `tip`, whose tree is proven, on its way into `target`, which is at `onto`."""
 
     main: Checkout

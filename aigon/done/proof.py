@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.checks import dependencies
 from aigon.checks.project_checks import require_tools
@@ -32,8 +34,7 @@ from aigon.run.validate import assess_once
 from aigon.spec.features import ROOT, Feature
 
 
-@dataclass(frozen=True, slots=True)
-class ProofSubject:
+class ProofSubject(Struct, frozen=True):
     """What is assessed: the files of `place`, as the work of `chosen` on what people had at the commit `base`."""
 
     place: Checkout

@@ -3,7 +3,9 @@
 import os
 import posixpath
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.done.checkouts import detached_head, open_branch, save_commit_aside
 from aigon.done.choice import ChosenWork, resolve_agent
@@ -74,8 +76,7 @@ def fast_forward(landing: Landing, *, verify: bool) -> str:
     return landing.tip
 
 
-@dataclass(frozen=True, slots=True)
-class Adoption:
+class Adoption(Struct, frozen=True):
     """A path, and the candidate whose version of it is wanted; `tip` is the last commit of that candidate."""
 
     whose: Candidate

@@ -1,9 +1,10 @@
 """What a person asks of `feature-done`, what comes of it, and what becomes of the candidates."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from aigon.files.locks import is_locked
 from aigon.git.person import Checkout
@@ -14,8 +15,7 @@ from aigon.spec.features import Feature
 MergeMethod = Literal["merge", "squash", "rebase"]
 
 
-@dataclass(frozen=True, slots=True)
-class DoneRequest:
+class DoneRequest(Struct, frozen=True):
     """`wanted` and `agent` are as typed, `adopt` holds `AGENT:PATH`. `into` is the branch to merge into, "" for where
     the feature began. Without `verify` the person's hooks that may refuse are skipped.
     """
@@ -31,8 +31,7 @@ class DoneRequest:
     verify: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Retirement:
+class Retirement(Struct, frozen=True):
     """What became of a candidate's worktree and branch. `ref` keeps its last commit; `why` says why something stays.
 
     `removed` is also true if somebody had removed them before; `gone` names what this merge removed.
@@ -47,8 +46,7 @@ class Retirement:
     gone: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DoneResult:
+class DoneResult(Struct, frozen=True):
     """A feature that is merged, or waits for it on the forge (`url`).
 
     `proof` says what the merge rests on; `adopted` holds `LABEL:PATH`, and `notes` what a person should know.

@@ -15,8 +15,9 @@ import errno
 import json
 import os
 import uuid
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.errors import Exit, environment
 from aigon.files import atomic
@@ -138,8 +139,7 @@ def _is_id(one: Path, other: Path) -> bool:
     return ids[0].exists() and ids[0].read_bytes() == ids[1].read_bytes()
 
 
-@dataclass(frozen=True, slots=True)
-class _HomeNote:
+class _HomeNote(Struct, frozen=True):
     """Where a repository was seen last, and the state homes that know it."""
 
     git_dir: Path | None = None

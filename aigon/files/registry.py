@@ -10,18 +10,18 @@ import os
 import pkgutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, distributions
 from importlib.util import find_spec
 from typing import Any
 
+from msgspec import Struct
+
 from aigon.errors import AigonError, Exit, usage
 
 
-@dataclass(frozen=True, slots=True)
-class Plugin:
+class Plugin(Struct, frozen=True):
     """An entry point of another distribution."""
 
     name: str
@@ -29,8 +29,7 @@ class Plugin:
     entry: EntryPoint
 
 
-@dataclass(frozen=True, slots=True)
-class Registry:
+class Registry(Struct, frozen=True):
     """The modules of `package` and its subpackages, and the entry points of `group`.
 
     `noun` is what messages call one of them ("judge backend"). Nothing is imported before it is loaded.

@@ -6,8 +6,9 @@ import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from aigon.errors import AigonError, Exit, environment
 from aigon.model.resources import Volume, format_bytes

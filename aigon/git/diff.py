@@ -7,8 +7,10 @@ git is asked for the text of everything (`--text`) by plumbing in aigon's own gi
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.git.listings import SUBMODULE, RawChange, parse_raw
 from aigon.git.objects import read_objects, read_sizes
@@ -88,8 +90,7 @@ _ESCAPED = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b
 _GIT = b"diff --git "
 
 
-@dataclass(slots=True)
-class _DiffSection:
+class _DiffSection(Struct):
     """What was read about one file so far."""
 
     path: bytes = b""

@@ -9,9 +9,10 @@ import json
 import os
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from aigon.errors import environment
 from aigon.files.atomic import copy_aside, make_real_folders, move_aside, write_atomic
@@ -22,8 +23,7 @@ Opinion = Callable[[Path, bytes | None, bytes | None], str | None]
 or why."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProtectedPaths:
+class ProtectedPaths(Struct, frozen=True):
     """What to protect: `files` (existing or not), `folders` with all their content, files that only grow.
 
     All of it is below the `roots`; a root that is replaced cannot be put back. Nothing in a `passing` folder (of a
@@ -42,8 +42,7 @@ class ProtectedPaths:
 How = Literal["changed", "removed", "added"]
 
 
-@dataclass(frozen=True, slots=True)
-class FileEdit:
+class FileEdit(Struct, frozen=True):
     """A protected file that was changed. `kept` is where the new version is now."""
 
     path: Path

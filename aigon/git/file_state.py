@@ -4,10 +4,12 @@ import os
 import stat
 import time
 import zlib
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 Mark = tuple[int, ...]
 FRESH_NS = 20_000_000
@@ -32,8 +34,7 @@ def make_mark(state: os.stat_result) -> Mark:
     return (state.st_mode, state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev)
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """`size` bytes of a file, packed, and their digest."""
 
     size: int
@@ -41,8 +42,7 @@ class Piece:
     packed: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class FileState:
+class FileState(Struct, frozen=True):
     """`mode` is 0 if nothing exists; `end` holds a file's bytes or a link's target; `names` what a folder holds.
 
     If it is `fresh`, its mark proves nothing yet. Of a file that grows, what precedes `end` is in `pieces`: a journal

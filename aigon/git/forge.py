@@ -3,10 +3,11 @@
 import os
 import re
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from aigon.errors import environment
 from aigon.git.person import LOCAL_VARIABLES
@@ -30,8 +31,7 @@ _COMMIT = {"github": "commit", "gitlab": "-/commit", "bitbucket": "commits", "gi
 _FILE = {"github": "blob", "gitlab": "-/blob", "bitbucket": "src", "gitea": "src/commit"}
 
 
-@dataclass(frozen=True, slots=True)
-class Forge:
+class Forge(Struct, frozen=True):
     """A repository on a forge; `web` is the address for people, without a slash at the end."""
 
     kind: Kind

@@ -12,8 +12,9 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from aigon.git.branch_ref import TICK_NS
 from aigon.git.trusted import TrustedGit
@@ -32,8 +33,7 @@ _DERIVED = {
 """Files that git makes of its objects and believes, by the command that verifies them."""
 
 
-@dataclass(slots=True)
-class HeldObjects:
+class HeldObjects(Struct):
     """The objects of a repository, held in `folder`."""
 
     git: TrustedGit

@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 NO_FILE, SUBMODULE = "000000", "160000"
 """Modes at which git writes no file."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawChange:
+class RawChange(Struct, frozen=True):
     """A line of git's raw format: modes, objects and status of a path on both sides."""
 
     path: str

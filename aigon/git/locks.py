@@ -6,8 +6,9 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from aigon.errors import environment
 from aigon.files.atomic import move_aside
@@ -129,8 +130,7 @@ _SHARED_LOCKS = ("config.lock", "packed-refs.lock", "shallow.lock")
 LockIdentity = tuple[int, int, int]
 
 
-@dataclass(slots=True)
-class GitLocks:
+class GitLocks(Struct):
     """The locks of a checkout, in its own git directory and in the one that it shares with worktrees.
 
     Only Linux tells which files a process has open: elsewhere every lock is left.

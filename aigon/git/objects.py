@@ -4,7 +4,8 @@ import os
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from aigon.git.listings import parse_batch
 from aigon.git.trusted import TrustedGit
@@ -17,8 +18,7 @@ _CHUNK = 500
 """Paths on one command line."""
 
 
-@dataclass(frozen=True, slots=True)
-class TreeEntry:
+class TreeEntry(Struct, frozen=True):
     """A file in a tree: git's mode, the object's name, and its path."""
 
     mode: str
@@ -120,8 +120,7 @@ def write_tree_with(
         index.unlink(missing_ok=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Commit:
+class Commit(Struct, frozen=True):
     """A commit and the entries in it that none of its parents has, by path."""
 
     name: str

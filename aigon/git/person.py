@@ -8,11 +8,12 @@ import os
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from aigon.errors import AigonError, environment
 from aigon.files.system_errors import explain_git_error
@@ -50,8 +51,7 @@ def forget_inherited_repository() -> None:
         os.environ.pop(name, None)
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """Author and committer, as git would use them."""
 
     author: tuple[str, str]

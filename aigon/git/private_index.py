@@ -3,8 +3,9 @@
 import hashlib
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.files.system_errors import explain_git_error
 from aigon.git import blind_spots
@@ -18,8 +19,7 @@ from aigon.model.changes import FileChange
 _NESTED = "warning: adding embedded git repository: "
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """What a snapshot holds beyond a base commit: path -> modes, objects and status, by git's raw format."""
 
     base: str

@@ -6,9 +6,10 @@ import re
 import stat
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from aigon.git.file_state import FRESH_NS, NOTHING, FileState, Mark, make_mark, read_state
 
@@ -100,8 +101,7 @@ RefOutcome = Literal["put back", "removed", "left", "failed"]
 """left: it may be a person's work. failed: git could not put it back."""
 
 
-@dataclass(frozen=True, slots=True)
-class MovedRef:
+class MovedRef(Struct, frozen=True):
     """A ref before and after (a hash, `ref: ...` for a link, other text if git cannot read it; "" for no ref).
 
     `saved` names the ref that keeps the value after, if any; `why` ends the sentence.
@@ -134,8 +134,7 @@ _DONE = {
 _ARENA, _SAVED_ASIDE = "refs/aigon/arena/", "refs/aigon/parked/"
 
 
-@dataclass(frozen=True, slots=True)
-class Rivals:
+class Rivals(Struct, frozen=True):
     """Refs that other loops write: the `branches` of all other candidates, without `refs/heads/`.
 
     `feature` is the ID of this loop's feature if others may begin to work on it, else "".

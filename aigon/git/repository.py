@@ -3,8 +3,9 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.errors import environment
 from aigon.git.listings import parse_batch
@@ -20,8 +21,7 @@ LENT = "lent"
 """The folder in it over which the person's objects are mounted, if it is itself mounted over their git directory."""
 
 
-@dataclass(frozen=True, slots=True)
-class RepositoryFolders:
+class RepositoryFolders(Struct, frozen=True):
     """The main checkout at `root` (in a bare repository the worktree that was asked from) and the other `worktrees`.
 
     All of them share the git directory `common_dir`.

@@ -15,8 +15,9 @@ import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from aigon.files.atomic import move_aside, write_view, write_whole
 from aigon.git.foreign_objects import Confine, remove_tree, take_large_files, take_objects
@@ -63,8 +64,7 @@ def _write_link(root: Path, git_dir: Path) -> None:
     write_whole(root / ".git", text, (git_dir / "aigon", root / ".aigon" / "runs"))
 
 
-@dataclass(slots=True)
-class RunRepository:
+class RunRepository(Struct):
     """The repository in `aigon/run` of the checkout's git directory.
 
     `confine` returns the command line that runs a program in the agent's sandbox; `rivals` are branches that the agent

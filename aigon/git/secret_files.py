@@ -7,9 +7,10 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+from msgspec import Struct, field
 
 from aigon.git.listings import parse_raw
 from aigon.git.objects import read_beginnings
@@ -23,8 +24,7 @@ LARGEST = 32 << 20
 Allowed = Callable[[str], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class LeakPolicy:
+class LeakPolicy(Struct, frozen=True):
     """What decides whether something that looks like a secret may be committed.
 
     `tracked`: the base has the path; `held`: it holds the credential in any file; `allowed`: a person lets the path
@@ -119,8 +119,7 @@ _NEEDED = frozenset({"File", "StartLine", "RuleID", "Secret"})
 RULES = (".betterleaks.toml", ".gitleaks.toml")
 
 
-@dataclass(slots=True)
-class SecretScanner:
+class SecretScanner(Struct):
     """A secret scanner: gitleaks (v8.19 or later), or betterleaks by the same people.
 
     The files are copied to a folder of their own, so that neither configuration nor ignore files count that an agent

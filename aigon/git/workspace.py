@@ -10,8 +10,9 @@ import re
 import shutil
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.errors import AigonError, environment
 from aigon.files.atomic import write_atomic, write_whole
@@ -29,8 +30,7 @@ MESSAGES = 1 << 20
 """Bytes that are read of the messages of an agent's commits: people write a thousandth of that."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tip:
+class Tip(Struct, frozen=True):
     """The branch after a turn: `parent` is what the next commit descends from, `ref` what the branch holds.
 
     They differ if the agent rewrote the branch: then `ref` is saved aside and the last iteration commit is the parent.

@@ -1,9 +1,10 @@
 """Linked worktrees of the person's repository, with their own git: list, add, repair and remove them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
+
+from msgspec import Struct
 
 from aigon.errors import environment
 from aigon.git.person import NO_HOOKS, Checkout
@@ -13,8 +14,7 @@ UNFINISHED = "initializing"
 """The reason of git's lock on a worktree that it is making; a killed git leaves it."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorktreeRecord:
+class WorktreeRecord(Struct, frozen=True):
     """A worktree in git's list, which includes the main checkout.
 
     `branch` is None if HEAD is detached, `locked` the reason of a lock. `missing` says that the folder is gone; one

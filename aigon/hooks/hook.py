@@ -8,10 +8,11 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import get_args
+
+from msgspec import Struct, field
 
 from aigon.config.models import Config, HookConfig, HookPoint
 from aigon.isolation.check_sandbox import ANYTHING, CheckSandbox
@@ -47,8 +48,7 @@ _NO_HOOK = re.compile(r"\..*|.*~|.*\.(?:md|txt|sample|example|disabled|orig|rej|
 HookConfigs = Mapping[HookPoint, HookConfig]
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(Struct, frozen=True):
     """A program to run at `point`; `name` says where it comes from. With `line`, `argv` runs a line in bash.
 
     `timeout` is in seconds, `files` are the paths of the project's files that it consists of, `passed` are variables
@@ -169,8 +169,7 @@ def _guess_point(path: str) -> str:
     return near[0] + (".d" if name.endswith(".d") else "") if near else ""
 
 
-@dataclass(frozen=True, slots=True)
-class HookContext:
+class HookContext(Struct, frozen=True):
     """What all hooks of a run have in common.
 
     `root` is the main checkout, `folder` the run folder, `about` what every hook is told beside the event. Of `env` a

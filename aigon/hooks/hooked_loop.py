@@ -5,9 +5,11 @@ and adds an event for each. Nothing else runs between two events.
 """
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import groupby
 from time import monotonic
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.config.models import Config
 from aigon.errors import AigonError, Exit
@@ -48,8 +50,7 @@ FINAL_POINTS = ("needs_human", "after_loop")
 Steps = Generator[Event, State, State]
 
 
-@dataclass(slots=True)
-class HookedRun:
+class HookedRun(Struct):
     """What passed by: `begun` is the last iteration that began, `assessed` says that its assessment was complete.
 
     `withheld`: a hook vetoed the turn. `limit`: when final hooks have to be over, in monotonic seconds. `told` are the

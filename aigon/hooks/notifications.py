@@ -3,13 +3,14 @@
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from aigon.config.models import Config, NotifyConfig
 from aigon.hooks.hook import HURRIED_SECONDS, Hook, HookContext, make_command_hook, make_hook_context, run_hook
@@ -38,8 +39,7 @@ Tell = Callable[[bytes, float], str]
 """Passes a JSON document on within so many seconds; returns "", or why it could not."""
 
 
-@dataclass(frozen=True, slots=True)
-class NotifyTarget:
+class NotifyTarget(Struct, frozen=True):
     """Somebody to tell within `seconds`. `on` are the statuses that they want to know of; all if it is empty.
 
     A target that is told `aside` may be told beside others; another one has the process to itself.

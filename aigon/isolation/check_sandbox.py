@@ -11,8 +11,10 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.config.grants import Grants, Mechanism, WantedMechanism, is_inside
 from aigon.config.models import Config
@@ -50,8 +52,7 @@ _NAMED = 50
 """Paths of a failed check's output that are looked at."""
 
 
-@dataclass(slots=True)
-class CheckSandbox(Confinement):
+class CheckSandbox(Struct, Confinement):
     """`grants` are those of a check in the checkout `root`; `allowed` names more for some, by check.
 
     `folder` is where changes of private folders go. The checks in `lifted` run without a sandbox for now. With Landlock

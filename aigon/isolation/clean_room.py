@@ -7,9 +7,10 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from aigon.errors import AigonError, environment
 from aigon.files.home import state_home
@@ -38,8 +39,7 @@ REMOVAL_SECONDS = 5.0
 """How long a removal is tried while something may still be writing there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CleanRoom(Enclosure):
+class CleanRoom(Enclosure, frozen=True, kw_only=True):
     """Where commands run: an enclosure, the environment of its commands, and what was exported to its `root`."""
 
     env: Mapping[str, str]

@@ -7,9 +7,11 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.isolation.enclosure import BYTECODE, CACHES
 from aigon.job.world import Attendant
@@ -115,8 +117,7 @@ def _read_text(file: Path) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Bytecode(Attendant):
+class Bytecode(Struct, Attendant, frozen=True):
     """Python's bytecode from one room for a later one: compiling a test runner takes longer than most tests.
 
     It comes from a room in which only the base ran, before any agent had a turn, and holds nothing of the files to

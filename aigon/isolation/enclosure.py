@@ -7,9 +7,11 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.git.person import LOCAL_VARIABLES
 from aigon.isolation.mounts import Mount, list_bwrap_options, make_overlay
@@ -39,8 +41,7 @@ def confine_nothing(argv: Sequence[str], _start: CheckStart, _folders: Sequence[
     return argv
 
 
-@dataclass(frozen=True, slots=True)
-class Enclosure:
+class Enclosure(Struct, frozen=True):
     """What a command sees: `root`, an export, instead of `workspace`, none of `hidden`, and dependency folders.
 
     `root` is where the export really is and where aigon changes its files. `lent` maps relative paths in it to the

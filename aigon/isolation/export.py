@@ -7,8 +7,9 @@ the content before a file is written: an object that an agent replaced is missin
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.errors import AigonError, environment
 from aigon.files.system_errors import ResourceShortage, explain_git_error
@@ -28,8 +29,7 @@ WORKERS = ("-c", "checkout.workers=0")
 """As many processes as cores write files."""
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
+class Export(Struct, frozen=True):
     """What was written to `folder`, over an earlier export unless it is `fresh`.
 
     `missing` are submodules that are checked out in the workspace and whose commit could not be exported.
@@ -40,8 +40,7 @@ class Export:
     fresh: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(Struct, frozen=True):
     """A repository to export from, checked out at `worktree`; git reads `objects`, with `settings`."""
 
     git: TrustedGit

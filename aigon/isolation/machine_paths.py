@@ -6,9 +6,10 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from aigon.config.grants import Grants, Mechanism, SandboxPaths, is_inside, read_sandbox_paths
 from aigon.files.resources import find_resource

@@ -3,8 +3,9 @@
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.config.grants import Grants, Mechanism, WantedMechanism
 from aigon.config.models import Config
@@ -37,8 +38,7 @@ REFUSALS = re.compile(
 TEMPORARY = ("/tmp", "/var/tmp")
 
 
-@dataclass(frozen=True, slots=True)
-class RunSandbox(Attendant):
+class RunSandbox(Struct, Attendant, frozen=True):
     """How agents are started: in `box`, None for no sandbox; `wanted` is what was asked for.
 
     The variables in `gone` are removed, as they lead to sockets that nobody granted.

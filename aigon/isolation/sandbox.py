@@ -13,8 +13,9 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.config.grants import (
     Grants,
@@ -48,8 +49,7 @@ PREFIX = "aigon-agent-"
 """How the name of a sandbox's folder begins. It is among temporary files, as a socket's path has 107 bytes at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sandbox:
+class Sandbox(Struct, frozen=True):
     """A mechanism and what it grants. `folder` is where the agent's own home and temporary files really lie.
 
     What it writes in private folders goes to `changes`.

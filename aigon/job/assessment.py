@@ -3,8 +3,9 @@
 import errno
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from threading import Lock
+
+from msgspec import Struct, field
 
 from aigon.errors import environment
 from aigon.files.system_errors import ResourceShortage, explain_os_error, explain_shortage
@@ -22,8 +23,7 @@ CHANGED = "changed-by-checks"
 MAX_NAMED_PATHS = 3
 
 
-@dataclass(slots=True)
-class Snapshot:
+class Snapshot(Struct):
     """What aigon's private index holds. `complaints` are git's, about paths it could not take; `notes` go to the agent.
 
     `put_back` is what the agent may not change. `number` is the iteration it belongs to, 0 for the baseline.
@@ -74,8 +74,7 @@ def is_baseline(base: str, workspace: Workspace, tree: str) -> bool:
     return code == 0 and out.decode().strip() == tree
 
 
-@dataclass(frozen=True, slots=True)
-class Assessment:
+class Assessment(Struct, frozen=True):
     """What was found and decided on a snapshot; not `complete` if the run was stopped at once meanwhile.
 
     `ran` are its checks and commands with their whole results. `passed_at_base` and `adds_nothing` as in

@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from aigon.errors import environment
 from aigon.files.home import ensure_home
@@ -13,8 +14,7 @@ from aigon.job import branch
 from aigon.spec.features import Feature
 
 
-@dataclass(frozen=True, slots=True)
-class Committing:
+class Committing(Struct, frozen=True):
     """How a verb commits what it writes: not at all without `commit`, and without the person's hooks unless `verify`.
 
     `say` tells a person of a commit before it is made.

@@ -1,8 +1,10 @@
 """What proven means: every criterion passed, every check passed, and the tree holds more than the base."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.model.checks import OWN_ROLES, Finding
 from aigon.model.criteria import COMMAND_KINDS, HIDDEN, WAIVED, Criterion, Verdict
@@ -18,8 +20,7 @@ IN_PLACE = "proved in place, not in a clean room"
 ACCEPTED = "every criterion passed before the first turn, which --accept-passing accepted"
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(Struct, frozen=True):
     """What proven means for this job. `known_failures` are checks that may fail, by the spec's frontmatter.
 
     `in_place`: the project gave up the clean-room proof, which the outcome says. `accept_passing`: a person accepts

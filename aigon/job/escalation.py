@@ -6,8 +6,10 @@ stops the run only on the last step.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.journal.state import State
 from aigon.model.turns import Agent, Turn
@@ -22,8 +24,7 @@ DOUBLINGS = 60
 """More would not fit into a float; any first wait has reached `LONGEST_WAIT` by then."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentStep:
+class AgentStep(Struct, frozen=True):
     """Who works, for how many turns of the feature (0: all that follow), and whether with the full feedback."""
 
     agent: Agent

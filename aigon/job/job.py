@@ -1,8 +1,9 @@
 """What a run is about, decided before any agent starts and not changed while it runs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from aigon.config.prices import NO_PRICES, PriceTable
 from aigon.job.demand import Demand
@@ -20,8 +21,7 @@ from aigon.profiles.protection import Protection
 from aigon.spec.features import Feature
 
 
-@dataclass(frozen=True, slots=True)
-class ProofPlan:
+class ProofPlan(Struct, frozen=True):
     """How everything is run once more before a run may end as proven.
 
     `setups` are the ways to the project's dependencies, `caches` variables with folders of the person's home. `network`
@@ -36,8 +36,7 @@ class ProofPlan:
     caches: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """`steps` are the escalation steps of the agent; `fallback` holds those of each agent that stands in for it.
 
     `promises` are the phrases with which an agent may claim to be done; `waits` limits the waiting for agents.

@@ -8,8 +8,10 @@ import json
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from aigon.errors import AigonError, environment
 from aigon.files.atomic import keep_damaged, write_atomic
@@ -32,8 +34,7 @@ LEDGER_PATIENCE = 60.0
 """Seconds after which the holder of the lock counts as hung: it is held for one small file at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """What one agent spent and has set aside (`reserved`) for its next turn, in US dollars.
 
     `unknown` counts the turns and calls of unknown cost; `per_turn` is the mean of its last turns, None without any.
@@ -87,7 +88,7 @@ def hold_ledger(path: Path) -> Iterator[None]:
 
 def write_accounts(path: Path, accounts: Mapping[str, Account]) -> None:
     """Write the file whole."""
-    document = {"schema_version": 1, "accounts": {label: asdict(each) for label, each in accounts.items()}}
+    document = {"schema_version": 1, "accounts": {label: to_builtins(each) for label, each in accounts.items()}}
     write_atomic(path, json.dumps(document, indent=2).encode() + b"\n")
 
 
@@ -107,8 +108,7 @@ def read_accounts(path: Path) -> dict[str, Account]:
     return accounts
 
 
-@dataclass(frozen=True, slots=True)
-class Settlement:
+class Settlement(Struct, frozen=True):
     """`elsewhere` is what others spent or have set aside, the latter `set_aside`; `need` what a turn should cost."""
 
     elsewhere: float
@@ -116,8 +116,7 @@ class Settlement:
     need: float
 
 
-@dataclass(frozen=True, slots=True)
-class OtherAccounts:
+class OtherAccounts(Struct, frozen=True):
     """What else is known of the agents of an arena, by label: who they are (this one too), whether a loop of one runs.
 
     `told` returns what a journal says that was spent, and raises AigonError if it cannot be read.

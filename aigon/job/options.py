@@ -1,8 +1,9 @@
 """What a person asked for, and the limits that follow from it and from the configuration."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct, field
 
 from aigon.errors import usage
 from aigon.model.criteria import MAX_ITERATIONS
@@ -19,8 +20,7 @@ Source = Literal["environment", "run", "spec", "mode", "kind"]
 its mode or kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Struct, frozen=True):
     """The options of `feature-implement` and of the verbs that share some of them. Times in seconds, money in USD.
 
     `arena` is the folder that the loops of an arena share, "" for a loop of its own; `time_left` is what is left of
@@ -63,10 +63,10 @@ class Options:
 
     def is_flag(self, name: str) -> bool:
         """Return whether a flag of this command line gave the option its value."""
-        return name not in self.sources and getattr(self, name) != _DEFAULTS[name]
+        return name not in self.sources and getattr(self, name) != DEFAULTS[name]
 
 
-_DEFAULTS = {each.name: each.default for each in fields(Options)}
+DEFAULTS: Mapping[str, Any] = dict(zip(Options.__struct_fields__[1:], Options.__struct_defaults__, strict=True))
 
 LIMITS: Mapping[str, tuple[str, str]] = {
     "max_iterations": ("ralph", "max_iterations"),
@@ -87,8 +87,7 @@ def get_limit(config: "Config", options: Options, name: str) -> Any:
     return getattr(getattr(config, section), key) if own is None else own
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """When a run stops. Counts per invocation; seconds; bytes; US dollars. 0 turns `repeated_error` and `stall` off.
 
     With `by_history` a run also stops before a turn if too little is left for one like those of this run so far.
@@ -110,8 +109,7 @@ class Limits:
     all_used: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Waits:
+class Waits(Struct, frozen=True):
     """Seconds: `longest` for all waiting in one turn, `first` for the first wait of unknown length, then doubled."""
 
     longest: float = 21600.0

@@ -5,9 +5,11 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
+
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
 
 from aigon.files.atomic import write_atomic
 from aigon.job.world import Attendant
@@ -19,16 +21,14 @@ KEPT_OUTPUT = 100_000
 """Bytes of output kept with a result; the number of a metric is at its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
+class Measurement(Struct, frozen=True):
     """What aigon measured of a command, the best of so many `runs`, in the unit of its quantity."""
 
     value: float
     runs: int
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """A finding, and the whole (capped) output it was made from.
 
     `tests` are the results of single tests by id, from reports that nobody could print, or from what a runner prints
@@ -47,7 +47,7 @@ def encode_result(result: Result, root: Path) -> dict[str, object]:
     """Return the result, as it was found in the work tree at `root`, as JSON."""
     return {
         "root": str(root),
-        "finding": asdict(result.finding),
+        "finding": to_builtins(result.finding),
         "output": result.output[-KEPT_OUTPUT:].decode("latin-1"),
         "tests": dict(result.tests),
         "reported": result.reported,

@@ -3,9 +3,10 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from aigon.files.home import ensure_home, find_home
 from aigon.files.locks import hold_lock
@@ -16,8 +17,7 @@ from aigon.model.candidates import Candidate
 from aigon.spec.features import Feature, is_named, parse_feature_path
 
 
-@dataclass(frozen=True, slots=True)
-class Seat:
+class Seat(Struct, frozen=True):
     """`checkout` is the work tree that the agent edits; `main` is where state files and run folders are.
 
     `candidate` says whose worktree it is; in solo mode it is None, and both places are the same. `linked` are folders

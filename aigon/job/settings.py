@@ -1,9 +1,11 @@
 """The settings of a spec joined with the options of a run: flag > AIGON_* > spec > mode > kind > configuration."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.errors import usage
 from aigon.job.options import Limits, Options, Source
@@ -22,8 +24,7 @@ SPEC_SOURCES: tuple[Source, ...] = ("spec", "mode", "kind")
 """Where an option comes from if the spec gives it."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskKind:
+class TaskKind(Struct, frozen=True):
     """A kind of task: `name`, and its limits; `window` is in seconds, None for the whole task."""
 
     name: str

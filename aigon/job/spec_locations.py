@@ -3,9 +3,11 @@
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.errors import AigonError, usage
 from aigon.files import atomic
@@ -23,8 +25,7 @@ UNDER_WAY = ("inbox", "backlog", "in-progress", "in-evaluation")
 """The stages that a feature goes through, in order. In any other stage nobody works on it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpecLocation:
+class SpecLocation(Struct, frozen=True):
     """A feature and where its spec is read: in the work tree at `root`, or on `branch`, which has it as `content`."""
 
     feature: Feature

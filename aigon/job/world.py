@@ -4,10 +4,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from aigon.files.system_errors import probe_volume
 from aigon.git.secret_files import SecretScanner
@@ -51,15 +52,13 @@ class Attendant:
 A = TypeVar("A", bound=Attendant)
 
 
-@dataclass(slots=True)
-class OwnFiles(Attendant):
+class OwnFiles(Struct, Attendant):
     """What spec and log must look like in the workspace, byte for byte; None if a file must be absent."""
 
     contents: dict[str, bytes | None] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class TurnNotes(Attendant):
+class TurnNotes(Struct, Attendant):
     """What to report of the last turn: `sentences` about what was restored, and the agent's `commit_messages`."""
 
     sentences: list[str] = field(default_factory=list)
@@ -71,8 +70,7 @@ class TurnNotes(Attendant):
         return taken
 
 
-@dataclass(slots=True)
-class Availability(Attendant):
+class Availability(Struct, Attendant):
     """The agents that cannot work now: `away` until when (seconds since the epoch), for which `reasons`, how often.
 
     `waited` are the seconds since an agent worked last, `waited_in_all` those of the run; `gave_up`: nobody comes back
@@ -93,8 +91,7 @@ class Availability(Attendant):
         self.waited, self.gave_up, self.assessed = 0.0, False, False
 
 
-@dataclass(frozen=True, slots=True)
-class CheckStart:
+class CheckStart(Struct, frozen=True):
     """The name of a check that is about to run, the folder beside its tree that it may write, and what it may read."""
 
     name: str = ""
@@ -115,8 +112,7 @@ class Confinement(Attendant):
         return argv
 
 
-@dataclass(frozen=True, slots=True)
-class CheckEnvironment:
+class CheckEnvironment(Struct, frozen=True):
     """Where checks run: `root` is the folder as they see it, `env` what they get.
 
     `wrap_command(argv, cwd, start)` returns the command line that runs `argv` there; `start_in` is the folder that it
@@ -130,8 +126,7 @@ class CheckEnvironment:
     host_path: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(Struct, frozen=True):
     """Ids, paths, environments and services of a run, its workspace, and its attendants. Only attendants change.
 
     `checkout` is the main checkout, `folder` the run folder, `home` aigon's folder for this repository; `frozen` is the

@@ -6,16 +6,16 @@ They are in aigon's home, `acceptance/<feature>.json`, until they are accepted; 
 import base64
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field, to_builtins
 
 from aigon.files.atomic import make_lasting, write_atomic
 from aigon.files.checksums import damage_error, dump_with_sum, load_with_sum
 from aigon.model.criteria import Criterion, CriterionKind
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptanceTest:
+class AcceptanceTest(Struct, frozen=True):
     """What would decide one criterion, and what running showed of it.
 
     `kind` and `command` are as in an annotation; `kind` is "judge" if its author says that nothing can run. `red` says
@@ -43,8 +43,7 @@ class AcceptanceTest:
         return bool(self.command) and not self.fault
 
 
-@dataclass(frozen=True, slots=True)
-class Acceptance:
+class Acceptance(Struct, frozen=True):
     """The tests of a feature by `agent`, written at the commit `base`; `files` are theirs, by path.
 
     `accepted_by` is empty until they are accepted; NOBODY if `--yes` did that. The worker never sees those that are
@@ -99,6 +98,6 @@ def load_acceptance(home: Path | None, feature: str) -> Acceptance | None:
 def save_acceptance(home: Path, acceptance: Acceptance) -> None:
     file = locate_acceptance(home, acceptance.feature)
     make_lasting(file.parent)
-    document = asdict(acceptance)
+    document = to_builtins(acceptance)
     document["files"] = {path: base64.b64encode(data).decode() for path, data in acceptance.files.items()}
     write_atomic(file, dump_with_sum(json.loads(json.dumps(document))), lasting=True)

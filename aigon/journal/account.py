@@ -1,9 +1,10 @@
 """Everything that the runs of a feature left, under every label, as one value that reports are made from."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct, field
 
 from aigon.git.forge import Forge
 from aigon.journal.history import History, IterationRecord
@@ -15,8 +16,7 @@ from aigon.model.outcomes import Met, RunStatus, get_status
 from aigon.spec.features import Feature
 
 
-@dataclass(frozen=True, slots=True)
-class CriterionItem:
+class CriterionItem(Struct, frozen=True):
     """A criterion as people read it: its words, what decides it, and the files that this read on the base."""
 
     number: int
@@ -26,8 +26,7 @@ class CriterionItem:
     reads: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkAccount:
+class WorkAccount(Struct, frozen=True):
     """What was done on a feature under one label; "" is the solo branch.
 
     `agent` is as a person named it, `tip` the branch's last known commit, `running` whether a loop works on it now.
@@ -125,8 +124,7 @@ class WorkAccount:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Recommendation:
+class Recommendation(Struct, frozen=True):
     """Whose work (a label) the last comparison of these commits proposed, and why."""
 
     kind: Literal["winner", "tie", "nobody"]
@@ -134,8 +132,7 @@ class Recommendation:
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureAccount:
+class FeatureAccount(Struct, frozen=True):
     """A feature and every work on it, in the order of their worktrees. `written` is when, ISO 8601.
 
     `target` is the branch to merge into, `base` the commit that assessments compare with, `forge` where commits can be
@@ -181,8 +178,7 @@ def _verdict(step: IterationRecord, number: int) -> Verdict | None:
     return next((v for v in step.look.verdicts if v.criterion == number), None)
 
 
-@dataclass(frozen=True, slots=True)
-class ProgressPoint:
+class ProgressPoint(Struct, frozen=True):
     """The state at the end of an iteration: `seconds` of loop time by then, the whole `spend`, and changed `lines`."""
 
     number: int

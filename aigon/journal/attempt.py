@@ -4,8 +4,10 @@ The agent's words are left out. `Attempt.detail`, which may quote its program, i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.journal.events import IterationFinished
 from aigon.model.assessments import (
@@ -52,8 +54,7 @@ def describe_checks(results: Sequence[CheckResult]) -> str:
     return ", ".join(words)
 
 
-@dataclass(frozen=True, slots=True)
-class ReturnedFailures:
+class ReturnedFailures(Struct, frozen=True):
     """Failures of one check that had gone and came back: `number` of them, with the `names` that are known."""
 
     title: str
@@ -61,8 +62,7 @@ class ReturnedFailures:
     names: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """One iteration: the turn and the assessment after it. Number 0 is the baseline and has no turn.
 
     The turn: it began at `at` and took `tries`, since one that was rate-limited or broken off is repeated. `end`

@@ -3,8 +3,10 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import reduce
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.journal.attempt import Attempt, add_assessment
 from aigon.journal.events import (
@@ -34,8 +36,7 @@ _QUOTE_CHARS = 12
 _CERTAINTY: tuple[CostStatus, ...] = ("unknown", "estimated", "reported")
 
 
-@dataclass(frozen=True, slots=True)
-class Attempts:
+class Attempts(Struct, frozen=True):
     """The fold. `base` is the baseline, `done` are the assessed attempts, `now` is the one without an assessment.
 
     `turns` are the ended tries of `now`, `notes` the warnings since it began; the first `settled` came before the end
@@ -164,8 +165,7 @@ def _select_undo_notes(notes: Sequence[str], turns: Sequence[Turn]) -> tuple[str
     return tuple(fold(line, MAX_LINE_CHARS) for line in own[:MAX_NOTES])
 
 
-@dataclass(frozen=True, slots=True)
-class FailedAttempt:
+class FailedAttempt(Struct, frozen=True):
     """A failed attempt, the `number`th of the feature.
 
     Its failure came `times` times; this is the `nth` (0: it has no name).

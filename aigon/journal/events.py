@@ -5,7 +5,6 @@ keeps them. `at` is wall-clock time as ISO 8601 with offset, for people; nothing
 Events in DURABLE are on disk before the loop takes its next step.
 """
 
-from dataclasses import dataclass
 from typing import Literal
 
 from aigon.config.grants import WantedMechanism
@@ -13,13 +12,13 @@ from aigon.model.changes import Concern, FileChange, PutBack
 from aigon.model.checks import Finding
 from aigon.model.criteria import Promise, Verdict
 from aigon.model.outcomes import Outcome
+from aigon.model.recorded import Recorded
 from aigon.model.requests import AgentRequest
 from aigon.model.resources import ResourceUse
 from aigon.model.turns import CostStatus, Turn
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedStep:
+class RecordedStep(Recorded, frozen=True):
     """A step of an agent's escalation, for `turns` turns (0: all that follow)."""
 
     agent: str
@@ -29,8 +28,7 @@ class RecordedStep:
     full: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
+class Choices(Recorded, frozen=True):
     """Options in force for a run, under their names, in seconds and US dollars; None for those that were not set.
 
     `line_up` holds the escalation steps of the agent, then those of its stand-ins. `model` is the one named on the
@@ -58,8 +56,7 @@ class Choices:
     on_partial: Literal["keep", "rollback", "ask"] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedTask:
+class RecordedTask(Recorded, frozen=True):
     """A criterion as a task: its text, and what decides it."""
 
     criterion: int
@@ -70,8 +67,7 @@ class RecordedTask:
 HookStatus = Literal["ok", "failed", "timed_out", "not_started"]
 
 
-@dataclass(frozen=True, slots=True)
-class RunStarted:
+class RunStarted(Recorded, frozen=True):
     """A run began or, if `resumed`, goes on: the count against the iteration limit starts anew.
 
     Earlier runs of the feature spent `spent_before` US dollars; `unknown_before` turns did not report their cost.
@@ -112,8 +108,7 @@ class RunStarted:
     event: Literal["run_started"] = "run_started"
 
 
-@dataclass(frozen=True, slots=True)
-class CheckStarted:
+class CheckStarted(Recorded, frozen=True):
     """A check, or the command of a criterion, began."""
 
     at: str
@@ -123,8 +118,7 @@ class CheckStarted:
     event: Literal["check_started"] = "check_started"
 
 
-@dataclass(frozen=True, slots=True)
-class CheckFinished:
+class CheckFinished(Recorded, frozen=True):
     """A check has a finding."""
 
     at: str
@@ -133,8 +127,7 @@ class CheckFinished:
     event: Literal["check_finished"] = "check_finished"
 
 
-@dataclass(frozen=True, slots=True)
-class CriterionJudged:
+class CriterionJudged(Recorded, frozen=True):
     """A criterion has a verdict for this tree."""
 
     at: str
@@ -144,8 +137,7 @@ class CriterionJudged:
     event: Literal["criterion_judged"] = "criterion_judged"
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeAsked:
+class JudgeAsked(Recorded, frozen=True):
     """A judge is about to be asked about these criteria."""
 
     at: str
@@ -154,8 +146,7 @@ class JudgeAsked:
     event: Literal["judge_asked"] = "judge_asked"
 
 
-@dataclass(frozen=True, slots=True)
-class IterationStarted:
+class IterationStarted(Recorded, frozen=True):
     """An agent turn is about to begin: from here on it may have been paid for.
 
     The same number comes again if the turn was rate-limited and is repeated. `tasks` are the first open criteria that
@@ -174,8 +165,7 @@ class IterationStarted:
     event: Literal["iteration_started"] = "iteration_started"
 
 
-@dataclass(frozen=True, slots=True)
-class TurnEnded:
+class TurnEnded(Recorded, frozen=True):
     """The agent's turn is over and none of its processes remains. `took` is its peak use of the machine.
 
     `requests` is what the agent left in the mailbox of the turn.
@@ -188,8 +178,7 @@ class TurnEnded:
     event: Literal["turn_ended"] = "turn_ended"
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Recorded, frozen=True):
     """Nobody can work now. The run goes on at `until` (seconds since the epoch), unless a person stops it."""
 
     at: str
@@ -201,8 +190,7 @@ class Waiting:
     event: Literal["waiting"] = "waiting"
 
 
-@dataclass(frozen=True, slots=True)
-class SavedAside:
+class SavedAside(Recorded, frozen=True):
     """Work that did not go into the branch was saved under `ref` instead of destroyed."""
 
     at: str
@@ -213,8 +201,7 @@ class SavedAside:
     event: Literal["parked"] = "parked"
 
 
-@dataclass(frozen=True, slots=True)
-class IterationFinished:
+class IterationFinished(Recorded, frozen=True):
     """The assessment of one tree: what was found, decided and committed. Number 0 is the baseline.
 
     `fingerprint` names the set of failures and open criteria; `score` orders assessments by progress. `content` names
@@ -251,8 +238,7 @@ class IterationFinished:
         return (*reviews, *doubts)
 
 
-@dataclass(frozen=True, slots=True)
-class CommitIntended:
+class CommitIntended(Recorded, frozen=True):
     """`branch` is about to move from `old` to the new `commit`. After a crash, the ref says whether it did."""
 
     at: str
@@ -264,8 +250,7 @@ class CommitIntended:
     event: Literal["checkpoint_intended"] = "checkpoint_intended"
 
 
-@dataclass(frozen=True, slots=True)
-class RolledBack:
+class RolledBack(Recorded, frozen=True):
     """The branch is about to go back from `from_commit` to `commit`, where iteration `number` ended (0: the start).
 
     The later work is saved under `ref`. After a crash, the branch says whether it moved.
@@ -280,8 +265,7 @@ class RolledBack:
     event: Literal["rolled_back"] = "rolled_back"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordRepaired:
+class RecordRepaired(Recorded, frozen=True):
     """The journal was damaged and rewritten up to here; `lost` lines, of between `since` and `until`, are unreadable.
 
     `number` is the highest iteration number that the rest of the lines or the branch still names, `usd` the spending
@@ -299,8 +283,7 @@ class RecordRepaired:
     event: Literal["record_mended"] = "record_mended"
 
 
-@dataclass(frozen=True, slots=True)
-class MoneySpent:
+class MoneySpent(Recorded, frozen=True):
     """Money that went to something other than an agent turn (the judge). US dollars; None is unknown."""
 
     at: str
@@ -311,8 +294,7 @@ class MoneySpent:
     event: Literal["spent"] = "spent"
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Recorded, frozen=True):
     """A line for people that changes no decision."""
 
     at: str
@@ -321,8 +303,7 @@ class Notice:
     event: Literal["notice"] = "notice"
 
 
-@dataclass(frozen=True, slots=True)
-class HookRan:
+class HookRan(Recorded, frozen=True):
     """A hook has ended: a program told of the moment `point`; `name` says where it comes from.
 
     `output` is the end of what it printed, or why it did not start. With `veto` it stops the run.
@@ -340,8 +321,7 @@ class HookRan:
     event: Literal["hook_ran"] = "hook_ran"
 
 
-@dataclass(frozen=True, slots=True)
-class RunFinished:
+class RunFinished(Recorded, frozen=True):
     """The run ended. `commit` is the tree that the outcome is about, `iterations` counts over all resumes.
 
     `remaining_issues` are the reasons, a line each, why it is not proven.

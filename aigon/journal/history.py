@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.journal.events import (
     CheckFinished,
@@ -31,8 +33,7 @@ _ROUNDING = 1e-9
 """US dollars by which two sums of the same amounts may differ."""
 
 
-@dataclass(frozen=True, slots=True)
-class IterationRecord:
+class IterationRecord(Struct, frozen=True):
     """An iteration: its turns (several if one was rate-limited, none for the baseline) and its assessment.
 
     `invocation` is its index in `History.runs`: a resume has one of its own. `asked` are the findings on the commands
@@ -59,8 +60,7 @@ class IterationRecord:
         return sum(verdict.status == "met" for verdict in self.look.verdicts)
 
 
-@dataclass(frozen=True, slots=True)
-class RunRecord:
+class RunRecord(Struct, frozen=True):
     """One invocation of the loop. `heard` is when its last event came."""
 
     started: RunStarted
@@ -68,8 +68,7 @@ class RunRecord:
     heard: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(Struct, frozen=True):
     """All runs of a feature under one label, oldest first. A new run counts iterations from 0 again.
 
     `steps` are the iterations that count, by their last assessment; `spend` is what turns and judge cost, `statuses`
@@ -138,8 +137,7 @@ class History:
         return Usage(sum(u.input for u in usages), sum(u.output for u in usages), sum(u.cached for u in usages))
 
 
-@dataclass(slots=True)
-class _HistoryReader:
+class _HistoryReader(Struct):
     runs: list[RunRecord] = field(default_factory=list)
     steps: dict[int, IterationRecord] = field(default_factory=dict)
     turns: dict[int, list[Turn]] = field(default_factory=dict)

@@ -6,9 +6,10 @@
 """
 
 import json
-from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct, to_builtins
 
 from aigon.errors import AigonError
 from aigon.files.checksums import JournalFile, damage_error, read_documents
@@ -17,8 +18,7 @@ QueueSource = Literal["watch", "start"]
 QueueState = Literal["taken", "waiting", "ended"]
 
 
-@dataclass(frozen=True, slots=True)
-class QueueEntry:
+class QueueEntry(Struct, frozen=True):
     """The newest step of a task: `taken` up, `waiting` for a person before it can be, or `ended`.
 
     `path` is its file (a feature without one has its ID there), `sha` git's name of the content that was taken.
@@ -47,7 +47,7 @@ def read_queue(home: Path) -> dict[str, QueueEntry]:
     file = locate_queue(home)
     if not file.exists():
         return {}
-    known = {each.name for each in fields(QueueEntry)}
+    known = set(QueueEntry.__struct_fields__)
     try:
         rows = [QueueEntry(**{name: row[name] for name in known & row.keys()}) for row in read_documents(file)]  # type: ignore[arg-type]
     except (AigonError, TypeError) as error:
@@ -59,5 +59,5 @@ def read_queue(home: Path) -> dict[str, QueueEntry]:
 def append_entry(home: Path, entry: QueueEntry) -> None:
     """Record a step, durably."""
     journal = JournalFile(locate_queue(home))
-    journal.append(json.dumps(asdict(entry)), durable=True)
+    journal.append(json.dumps(to_builtins(entry)), durable=True)
     journal.close()

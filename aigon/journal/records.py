@@ -3,9 +3,10 @@
 import json
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct, to_builtins
 
 from aigon.errors import AigonError, environment
 from aigon.files.atomic import make_lasting, write_atomic
@@ -21,16 +22,14 @@ from aigon.model.candidates import Candidate
 CANDIDATE = "candidate.json"
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """Where a feature began: the branch it will be merged into, and the commit that assessments compare with."""
 
     branch: str
     commit: str
 
 
-@dataclass(frozen=True, slots=True)
-class Records:
+class Records(Struct, frozen=True):
     """The records of one feature (and one arena agent) in `folder`."""
 
     folder: Path
@@ -115,7 +114,7 @@ class Records:
 
     def set_origin(self, origin: Origin) -> None:
         make_lasting(self.folder)
-        write_atomic(self.began, dump_with_sum(asdict(origin)), lasting=True)
+        write_atomic(self.began, dump_with_sum(to_builtins(origin)), lasting=True)
 
     def candidate(self) -> Candidate | None:
         """Return the worktree that these records belong to; None in solo mode, or if that record is damaged."""
@@ -126,7 +125,7 @@ class Records:
 
     def set_candidate(self, candidate: Candidate) -> None:
         make_lasting(self.folder)
-        write_atomic(self.folder / CANDIDATE, json.dumps(asdict(candidate)).encode() + b"\n", lasting=True)
+        write_atomic(self.folder / CANDIDATE, json.dumps(to_builtins(candidate)).encode() + b"\n", lasting=True)
 
     def decisions(self) -> tuple[HumanDecision, ...]:
         """Return what people decided, oldest first. Raises AigonError (exit 7) if the record is damaged."""
@@ -144,7 +143,7 @@ class Records:
         """Add people's decisions, durably."""
         journal = JournalFile(self.decided)
         for decision in decisions:
-            journal.append(json.dumps(asdict(decision)), durable=True)
+            journal.append(json.dumps(to_builtins(decision)), durable=True)
         journal.close()
 
 

@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from aigon.errors import AigonError, Exit
 from aigon.files.checksums import damage_error, iterate_documents, parse_lines
@@ -104,8 +105,7 @@ def tail_events(path: Path, is_live: Callable[[], bool]) -> Iterator[Event | Non
         yield None
 
 
-@dataclass(slots=True)
-class EventOrder:
+class EventOrder(Struct):
     """Checks the order of events: one run, begun once, resumed only by itself. `first` is how it began."""
 
     first: RunStarted | None = None
@@ -126,8 +126,7 @@ def find_misplaced_event(events: Iterable[Event]) -> int | None:
     return next((index for index, event in enumerate(events) if not order.accepts(event)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class RunPast:
+class RunPast(Struct, frozen=True):
     """The state of a run that goes on, and what its sinks have to know of the events so far."""
 
     state: State = field(default_factory=State)

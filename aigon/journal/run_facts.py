@@ -1,7 +1,8 @@
 """What statistics need of one run: counts, folded from its journal event by event."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from aigon.journal.account import seconds_between
 from aigon.journal.events import (
@@ -30,8 +31,7 @@ Judged = tuple[int, str]
 """A criterion by number, and the content that was judged."""
 
 
-@dataclass(frozen=True, slots=True)
-class Worker:
+class Worker(Struct, frozen=True):
     """An agent with a model, on an escalation step from 1."""
 
     agent: str
@@ -39,8 +39,7 @@ class Worker:
     step: int
 
 
-@dataclass(slots=True)
-class WorkerTurns:
+class WorkerTurns(Struct):
     """The turns of a worker in a run, in which an agent worked, their cost, and their time in seconds."""
 
     turns: int = 0
@@ -48,8 +47,7 @@ class WorkerTurns:
     seconds: float = 0.0
 
 
-@dataclass(slots=True)
-class RunFacts:
+class RunFacts(Struct):
     """Counts of one run with its resumes.
 
     `iterations` are those that it finished, `proven_by` the worker of the last turn before the proof. `judge_spend` is

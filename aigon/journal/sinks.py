@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, TextIO, get_args
+
+from msgspec import Struct, field
 
 from aigon.errors import AigonError, as_document, usage
 from aigon.files.checksums import JournalFile
@@ -22,7 +23,7 @@ from aigon.model.outcomes import Refused
 
 VARIABLE = "AIGON_FAILPOINT"
 RecordingStage = Literal["before", "between", "after"]
-EVENT_NAMES = tuple(event.__dataclass_fields__["event"].default for event in get_args(Event))
+EVENT_NAMES = tuple(event.__struct_defaults__[-1] for event in get_args(Event))
 _POINT = re.compile(
     r"(?P<event>[a-z_]+)(?:\.(?P<stage>before|between))?(?:@(?P<nth>[1-9]\d*))?"
     r":(?P<action>kill|raise|sleep)(?:=(?P<seconds>\d+(?:\.\d+)?))?"
@@ -110,8 +111,7 @@ class FailPointReached(Exception):
     """Raised by the action `raise`: an error that nothing is prepared for."""
 
 
-@dataclass(frozen=True, slots=True)
-class FailPoint:
+class FailPoint(Struct, frozen=True):
     """Where a test makes a run fail: at the `nth` event of that name, at one `stage` of its recording."""
 
     event: str
@@ -121,8 +121,7 @@ class FailPoint:
     seconds: float
 
 
-@dataclass(slots=True)
-class FailPoints:
+class FailPoints(Struct):
     """A sink that fails at one `stage` of recording. `rest` waits, or returns early if the run has to end."""
 
     stage: RecordingStage

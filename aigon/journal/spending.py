@@ -1,15 +1,16 @@
 """What turns cost, what the next one is likely to cost, and what a run may."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.config.prices import Price, PriceTable, TokenCounts, find_price
 from aigon.model.turns import CostStatus, ModelUsage, Turn, Usage
 from aigon.text.amounts import format_dollars
 
 
-@dataclass(frozen=True, slots=True)
-class Spend:
+class Spend(Struct, frozen=True):
     """US dollars so far; `unknown` counts the turns and calls that did not report their cost."""
 
     usd: float = 0.0
@@ -24,8 +25,7 @@ class Spend:
         return Spend(self.usd + other.usd, self.unknown + other.unknown)
 
 
-@dataclass(frozen=True, slots=True)
-class Paid:
+class Paid(Struct, frozen=True):
     """A turn that reported its cost in US dollars, with the model that was asked for."""
 
     agent: str

@@ -1,8 +1,10 @@
 """The state of a run: the fold of its events, and nothing that is not in them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import reduce
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.journal.attempts import Attempts
 from aigon.journal.durations import Durations, add_duration
@@ -27,8 +29,7 @@ from aigon.model.resources import PeakUses, update_peak_uses
 from aigon.model.turns import Turn
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """What guards, escalation and prompt ask about the past of a run.
 
     `iteration` is the number of the last turn begun, `finished` that of the last assessed one, `used` the count against

@@ -2,9 +2,10 @@
 
 import json
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from aigon.files.home import find_other_homes
 from aigon.git.repository import RepositoryFolders, find_repository
@@ -43,8 +44,7 @@ class NewerState(ValueError):
     """A state file of a newer version, which is left as it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class StateFile:
+class StateFile(Struct, frozen=True):
     """What a state file in the checkout at `root` says of a feature, or the `problem` of one that cannot be read.
 
     `label` tells the agents of an arena apart.

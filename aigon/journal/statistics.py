@@ -3,11 +3,12 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from statistics import fmean, median
 from typing import Literal, get_args
+
+from msgspec import Struct, field
 
 from aigon.errors import AigonError
 from aigon.journal.decisions import HumanDecision
@@ -26,8 +27,7 @@ _SKIPPED = ("check_started", "check_finished", "criterion_judged", "judge_asked"
 """Events that nothing here counts, most of a journal: they are not read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """How `n` numbers are spread; `p90` is the smallest that nine in ten do not exceed."""
 
     n: int
@@ -36,8 +36,7 @@ class Spread:
     p90: float
 
 
-@dataclass(frozen=True, slots=True)
-class StepResult:
+class StepResult(Struct, frozen=True):
     """What an escalation step came to: its turns, the runs that reached it, and those that were proven on it."""
 
     turns: int = 0
@@ -45,8 +44,7 @@ class StepResult:
     proven: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RunGroup:
+class RunGroup(Struct, frozen=True):
     """Runs with something in common; `name` says what, and is "" for all.
 
     By agent, model and step a run is in the group of each that had a turn in it: `turns`, `spend`, `seconds` and
@@ -81,8 +79,7 @@ class RunGroup:
         return self.runs < FEWEST
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
+class Statistics(Struct, frozen=True):
     """All runs, and their `groups` by `by`, the largest first. `unread` says which journals could not be read."""
 
     total: RunGroup
@@ -91,8 +88,7 @@ class Statistics:
     unread: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class _Tally:
+class _Tally(Struct):
     """A group while it is counted."""
 
     features: set[str] = field(default_factory=set)
@@ -161,8 +157,7 @@ _COUNTED = ("runs", "proven", "turns", "failures", "repeated_failures", "ticks_t
             "promises_broken", "judge_decisions", "judge_overruled")  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadRun:
+class _ReadRun(Struct, frozen=True):
     """A run, how many of its judge's verdicts people decided on, and how many of these they decided otherwise."""
 
     run: RunFacts

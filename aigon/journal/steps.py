@@ -8,8 +8,9 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from aigon.files.atomic import write_view
 from aigon.journal.events import Event, IterationStarted, TurnEnded
@@ -169,8 +170,7 @@ class StepSink:
         return next((name for name in reversed(names) if (self._folder / name).exists()), "")
 
 
-@dataclass(slots=True)
-class TurnHistory:
+class TurnHistory(Struct):
     """The events of the last turn, and the first line of each turn's file."""
 
     last: list[IterationStarted | TurnEnded] = field(default_factory=list)

@@ -1,8 +1,10 @@
 """Tasks: the criteria of a feature as work to do. A fold of the journal, and nothing else changes them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from aigon.journal.events import CriterionJudged, Event, IterationFinished, IterationStarted, RunFinished, RunStarted
 from aigon.model.criteria import Verdict
@@ -16,8 +18,7 @@ MAX_NOTES = 20
 """Notes of a task: the newest are kept, the journal has all."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskNote:
+class TaskNote(Struct, frozen=True):
     """What happened to a task in an iteration: why it is still open, or open again."""
 
     iteration: int
@@ -25,8 +26,7 @@ class TaskNote:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(Struct, frozen=True):
     """The iteration since which a criterion has passed, and its commit, "" if there was none."""
 
     iteration: int
@@ -34,8 +34,7 @@ class Completion:
     commit: str
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """A criterion as a task. `manual_review`: the run ended without it, and the last note says why."""
 
     id: str
@@ -54,8 +53,7 @@ class Task:
         return replace(self, **{"status": "pending", "completed": None, "notes": notes, **changes})
 
 
-@dataclass(frozen=True, slots=True)
-class Tasks:
+class Tasks(Struct, frozen=True):
     """The tasks of a run, after iteration `iteration`."""
 
     feature: str = ""
@@ -159,7 +157,7 @@ def build_tasks_document(tasks: Tasks, statuses: Iterable[str] = ()) -> dict[str
 
 def encode_tasks(tasks: Tasks) -> dict[str, Any]:
     """Return the tasks as a snapshot keeps them."""
-    return asdict(tasks)
+    return to_builtins(tasks)
 
 
 def decode_tasks(document: Mapping[str, Any]) -> Tasks:

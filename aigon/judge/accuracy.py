@@ -1,8 +1,9 @@
 """How a judge did on changes of which the truth is known."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from aigon.model.criteria import VerdictStatus
 from aigon.model.judging import JudgeAnswer
@@ -11,8 +12,7 @@ from aigon.model.turns import CostStatus, Usage
 Truth = Literal["met", "unmet"]
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledVerdict:
+class LabelledVerdict(Struct, frozen=True):
     """What a judge said on one criterion, beside the truth."""
 
     number: int
@@ -32,8 +32,7 @@ class LabelledVerdict:
         return self.said == "unmet" and self.truth == "met"
 
 
-@dataclass(frozen=True, slots=True)
-class Calls:
+class Calls(Struct, frozen=True):
     """What some calls came to. `failures` says why some brought no answer.
 
     `cost` is in US dollars, of the calls that said it, None if none did; `unsaid` counts the others.
@@ -63,8 +62,7 @@ def sum_calls(answers: Iterable[JudgeAnswer]) -> Calls:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedCase:
+class JudgedCase(Struct, frozen=True):
     """One change, judged once; `round` counts from 1, `rejected` the quotes that were refused.
 
     `answers` are those of its calls; `seconds` is wall-clock time.
@@ -79,8 +77,7 @@ class JudgedCase:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class AccuracyReport:
+class AccuracyReport(Struct, frozen=True):
     """Every judgement. `source` is where the changes are; `complete` is False if somebody stopped it; `expected` is how
     many judgements were due."""
 

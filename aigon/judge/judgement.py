@@ -6,8 +6,9 @@ not plainly said, not shown or not confirmed is unclear.
 
 import secrets
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar
+
+from msgspec import Struct, field
 
 from aigon.judge import reply
 from aigon.judge.question import (
@@ -31,16 +32,14 @@ NOTHING_CHANGED = "nothing was changed yet, so there is nothing to judge; `aigon
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
-class NoReply:
+class NoReply(Struct, frozen=True):
     """Why nothing was heard of a criterion; not `available` if no later call can help."""
 
     why: str
     available: bool = True
 
 
-@dataclass(slots=True)
-class _Sitting:
+class _Sitting(Struct):
     """What is known of the case, and what happened so far."""
 
     case: Case

@@ -8,8 +8,9 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.errors import AigonError, environment, usage
 from aigon.git.diff import diff_trees
@@ -28,8 +29,7 @@ FILE = "case.yaml"
 TRUTHS: tuple[Truth, ...] = ("met", "unmet")
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledCase:
+class LabelledCase(Struct, frozen=True):
     """One change: `folder` holds it, `truth` says of each criterion that a judge decides whether it is met."""
 
     name: str
@@ -94,8 +94,7 @@ def _parse_check(node: DocumentNode) -> ObservedCheck:
     return ObservedCheck(Finding(title.lower(), "tests", title, "pass", summary or "ok", excerpt=output), output)
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledBench:
+class LabelledBench(Struct, frozen=True):
     """Where changes are made: `root` is the work tree of `git`."""
 
     root: Path

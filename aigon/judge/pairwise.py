@@ -6,8 +6,10 @@ answers that do not agree are a tie. The names of agents are taken out first, so
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.judge.question import (
     LONGEST_SPEC,
@@ -79,8 +81,7 @@ class PairReply(StrictModel):
     preference: PairChoice
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """What is compared, in this order. `mark` is random and goes into the delimiters; `template` is the prompt's."""
 
     spec: str
@@ -90,8 +91,7 @@ class Pair:
     template: str
 
 
-@dataclass(frozen=True, slots=True)
-class PairwiseResult:
+class PairwiseResult(Struct, frozen=True):
     """What a judge prefers, and its reasons: which change each is about, and its words with the quote."""
 
     preference: PairChoice

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from aigon.model.changes import FileDiff
 
@@ -39,8 +40,7 @@ _KEYWORDS = (
 _EMPTY_WORDS = frozenset(_KEYWORDS.split())
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """`folded` has one blank for each run of white space; `places` has the place of each of its characters."""
 
     folded: str
@@ -97,8 +97,7 @@ def _splits_word(text: str, at: int) -> bool:
     return 0 < at < len(text) and all(c.isalnum() or c == "_" for c in text[at - 1 : at + 1])
 
 
-@dataclass(frozen=True, slots=True)
-class CommentMap:
+class CommentMap(Struct, frozen=True):
     """`flags` has one byte for each character of `lines` joined by line ends: 1 for comment or docstring."""
 
     starts: tuple[int, ...]

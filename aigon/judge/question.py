@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from aigon.judge.reply import Decisions, Refutations, build_schema, truncate
 from aigon.judge.selection import ShownChange
@@ -67,16 +68,14 @@ The criteria claimed to be met:
 {criteria}"""
 
 
-@dataclass(frozen=True, slots=True)
-class ObservedCheck:
+class ObservedCheck(Struct, frozen=True):
     """A check's finding and what aigon captured of its output; "" if nothing was kept."""
 
     finding: Finding
     output: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """One assessment: the open criteria, the spec, the change from the base and what the checks found on it.
 
     `mark` is random and goes into the delimiters; `mode` is `all` for one call about all criteria, or `each`.
@@ -90,8 +89,7 @@ class Case:
     mode: Literal["all", "each"] = "all"
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """A "met" whose quotes hold, before somebody tried to refute it; `quotes` are those that count, with places."""
 
     criterion: Criterion
@@ -99,8 +97,7 @@ class Claim:
     quotes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """One call that was made: for which task and criteria, and what came back (text, failure, cost, usage)."""
 
     task: Task
@@ -108,8 +105,7 @@ class Call:
     answer: JudgeAnswer
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """One verdict per criterion, in their order. `calls` are all that were made; `rejected` counts quotes refused.
 
     The method of a verdict is `judge`, `judge:unavailable` if it cannot be asked at all, or `human` if there is

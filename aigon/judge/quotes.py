@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from aigon.judge.passages import Position, find_passages, fold_whitespace, is_trivial, make_passage, name_words
 from aigon.judge.question import ObservedCheck
@@ -20,13 +21,12 @@ MOST_QUOTES = 50
 _COPIED_SIGN = re.compile(r"^[ \t]*(?:\d+[ \t]+)?[+-]|^[ \t]*\d+[ \t]{2,}", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class QuotedEvidence:
+class QuotedEvidence(Struct, frozen=True):
     """What can be quoted: the files as far as they were shown, and what aigon captured of the checks."""
 
     files: tuple[FileDiff, ...]
     observed: tuple[ObservedCheck, ...]
-    _by_name: dict[str, FileDiff] = field(init=False, default_factory=dict)
+    _by_name: dict[str, FileDiff] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._by_name.update({name: diff for diff in self.files for name in (diff.path, diff.name)})
@@ -45,8 +45,7 @@ class QuotedEvidence:
         return strip_escapes("\n".join(texts)) if found else None
 
 
-@dataclass(frozen=True, slots=True)
-class QuoteCheck:
+class QuoteCheck(Struct, frozen=True):
     """What became of one quote. `shown` is the quote for people; `why` says why it does not count."""
 
     result: Literal["counts", "idle", "refused"]

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.model.changes import DiffLine, FileDiff, Hunk
 from aigon.model.criteria import Criterion
@@ -107,8 +109,7 @@ def explain_hidden(diff: FileDiff) -> str:
     return "generated" if _MARK.search("\n".join(top)[:_TOP]) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownChange:
+class ShownChange(Struct, frozen=True):
     """`files` hold only the hunks that are shown; `left` says of every other file or part why it is not."""
 
     files: tuple[FileDiff, ...]
@@ -116,8 +117,7 @@ class ShownChange:
     whole: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """A hunk that could be shown. `file` is the number of its file; `text` and `path` are in lower case."""
 
     file: int

@@ -1,9 +1,11 @@
 """Choose a judge and build the settings with which it is asked."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
+
+from msgspec import field, structs
+from msgspec.structs import replace
 
 from aigon.agents.adapters import adapter_for
 from aigon.agents.credentials import filter_environment
@@ -29,8 +31,7 @@ def _no_answer(_exited: ProgramExit) -> JudgeAnswer:
     return JudgeAnswer(failure=NOBODY, available=False)
 
 
-@dataclass(frozen=True, slots=True)
-class AgentJudgeSettings(JudgeSettings):
+class AgentJudgeSettings(JudgeSettings, frozen=True):
     """The settings of the judge `agent`.
 
     `launch` is the agent's command line for one question, `read` takes the answer from what the program left;
@@ -88,7 +89,7 @@ def build_settings(
         return replace(settings, model=chosen or shown, command=command, env=env)
     if name != "agent":
         return settings  # asked by this very process
-    given = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    given = structs.asdict(settings)
     if agent is None:
         return AgentJudgeSettings(**given)
     adapter = adapter_for(agent)

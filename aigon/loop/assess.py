@@ -2,8 +2,10 @@
 
 from collections.abc import Generator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.checks.passes import build_cache_key, forget_pass, save_pass
 from aigon.checks.schedule import ChooseWorld, Schedule, choose_cache_key, open_check_copy, run_checks
@@ -25,8 +27,7 @@ from aigon.proof.frozen import ProtectedFiles
 from aigon.text.fingerprints import fingerprint
 
 
-@dataclass(slots=True)
-class KnownLeftovers(Attendant):
+class KnownLeftovers(Struct, Attendant):
     """The paths that checks left and people were told of."""
 
     paths: set[str] = field(default_factory=set)

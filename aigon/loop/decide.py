@@ -5,8 +5,9 @@ If several guards apply, the documented precedence of exit codes decides: 0, 130
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from aigon.job.demand import Demand, describe_nothing_built, find_proof, is_forgiven, is_hollow, with_acceptance
 from aigon.job.job import Job

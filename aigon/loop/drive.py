@@ -2,8 +2,9 @@
 
 import contextlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+from msgspec import Struct, field
 
 from aigon.errors import AigonError
 from aigon.files.system_errors import explain_os_error
@@ -25,8 +26,7 @@ class Durable(Protocol):
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Recorder:
+class Recorder(Struct, frozen=True):
     """Where events go. All that is written passes here: `redact` takes secrets out of the texts of every event."""
 
     records: Sequence[Durable]

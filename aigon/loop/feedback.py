@@ -4,7 +4,8 @@ Grouping by fingerprint with one example each made 34 failing test runs 16 times
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from aigon.journal.events import IterationFinished
 from aigon.model.checks import Finding
@@ -18,8 +19,7 @@ MAX_REASON_CHARS = 500
 """Characters of the reason for which a criterion failed: it may name some failing tests."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Level:
+class _Level(Struct, frozen=True):
     """How much is shown: lines of an example, groups of a check, names of a group, notes."""
 
     lines: int

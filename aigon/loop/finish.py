@@ -2,9 +2,11 @@
 
 import shlex
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
 from textwrap import wrap
 from unicodedata import east_asian_width
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.job.job import Job
 from aigon.job.world import Availability, World
@@ -44,8 +46,7 @@ MAX_CONCERNS = 4
 """Integrity findings that the summary names; the log has all of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunSummary:
+class RunSummary(Struct, frozen=True):
     """What a person reads at the end of a run.
 
     `commits` are pairs of hash and subject, oldest first; `log` is the path of the iteration log; `turn` is the agent's

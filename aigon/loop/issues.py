@@ -2,7 +2,8 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from aigon.journal.state import State
 from aigon.model.checks import OWN_ROLES, Finding
@@ -19,8 +20,7 @@ MAX_STEPS = 10
 """Steps of a plan before the last one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Issue:
+class Issue(Struct, frozen=True):
     """One point. `about` names the check or criterion; `complaint` is what a tool said, `reason` is aigon's own word.
 
     `rule`, `test` and `place` (file and line) say where the complaint is, which came `times`. A `warning` fails no

@@ -5,9 +5,10 @@ import stat
 import threading
 from collections.abc import Generator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
+
+from msgspec.structs import replace
 
 from aigon.errors import environment
 from aigon.git.diff import diff_trees

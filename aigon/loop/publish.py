@@ -1,8 +1,9 @@
 """Write down what the assessment found: ticks, log, one commit; save the work aside if it is incomplete."""
 
 from collections.abc import Generator
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from aigon.job.assessment import Assessment, Snapshot, require_room
 from aigon.job.demand import is_forgiven

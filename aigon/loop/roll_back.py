@@ -5,8 +5,9 @@ The steps, and what a crash between them leaves: the tip and what no commit hold
 """
 
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from aigon.errors import Exit, usage
 from aigon.git.workspace import Workspace
@@ -19,8 +20,7 @@ from aigon.model.outcomes import Outcome, Stopped
 from aigon.proof.watch import Watch
 
 
-@dataclass(slots=True)
-class RollbackPolicy(Attendant):
+class RollbackPolicy(Struct, Attendant):
     """`keep` leaves the branch as it is, `rollback` goes back to the best iteration commit, `ask` asks by `confirm`.
 
     If nobody can be asked, `confirm` says no, and the branch stays as it is.

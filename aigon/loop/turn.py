@@ -5,8 +5,9 @@ import os
 import stat
 import time
 from collections.abc import Callable, Generator
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from aigon.agents.activity import SUFFIX, ActivityLog, choose_log
 from aigon.agents.adapters import adapter_for

@@ -1,8 +1,9 @@
 """The repositories that a server was started for, and which of their features a client means."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.api import AigonError, Project, open_project
 from aigon.errors import environment, usage
@@ -11,8 +12,7 @@ SEPARATOR = ":"
 """Between project and task in the ID of a task, where several projects are served."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServedProjects:
+class ServedProjects(Struct, frozen=True):
     """Repositories by the folders that they were named by. They are opened anew for each call: they may be gone."""
 
     folders: tuple[Path, ...]

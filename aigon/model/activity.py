@@ -1,14 +1,14 @@
 """What an agent does during its turn, as its program prints it: for people to watch, never evidence."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 ActivityKind = Literal["says", "reads", "edits", "runs", "searches", "uses", "fails", "prints", "spends"]
 """`uses` is a tool of any other kind, `fails` what came of the tool before it, `prints` a line of plain output."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Struct, frozen=True):
     """What a program says it used: tokens in and out, cached ones too, and US dollars, 0 if it does not say."""
 
     tokens: int = 0
@@ -18,8 +18,7 @@ class Spent:
         return Spent(self.tokens + other.tokens, self.usd + other.usd)
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
+class Activity(Struct, frozen=True):
     """One step. `text` is what is said, or what a tool is used on; with `goes_on` the next piece belongs to it.
 
     If it `spends`, `spent` is what the model's reply used that `text` names; "" is a reply of its own.
@@ -31,8 +30,7 @@ class Activity:
     spent: Spent | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """An activity on record: when it was heard of (seconds since the epoch), and in which iteration.
 
     `spent` is what the turn had used by then.

@@ -7,8 +7,10 @@ The adapter module that `reads` names reads what the program prints.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.text.documents import parse_yaml
 
@@ -19,8 +21,7 @@ PLACEHOLDERS = ("prompt", "prompt_file", "output", "workspace", "model", "effort
 CostReporting = Literal["reported", "tokens", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
+class Credentials(Struct, frozen=True):
     """Where a login or a key may be: variables, and files (`~/` is the person's home). Contents are never read.
 
     Of the variables that look like credentials or belong to a provider, the agent sees those in `env`, those that
@@ -33,8 +34,7 @@ class Credentials:
     when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class EscalationStep:
+class EscalationStep(Struct, frozen=True):
     """One escalation step: for how many turns (0: all that follow), model, effort, length of the feedback."""
 
     turns: int = 0
@@ -43,8 +43,7 @@ class EscalationStep:
     digest: Literal["short", "full"] = "short"
 
 
-@dataclass(frozen=True, slots=True)
-class CommandFiles:
+class CommandFiles(Struct, frozen=True):
     """Where this agent reads commands of a person's own.
 
     `path` begins with `~/` for the person's home, else it is relative to the repository; `{name}` is the command's.
@@ -58,8 +57,7 @@ class CommandFiles:
     invoked: str = "/{name}"
 
 
-@dataclass(frozen=True, slots=True)
-class ServerFile:
+class ServerFile(Struct, frozen=True):
     """Where this agent reads its MCP servers: a path as in `CommandFiles`, the key of them, and aigon's entry as JSON.
 
     In TOML an entry with a `name` is one of an array of tables.
@@ -76,8 +74,7 @@ class ServerFile:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeCommand:
+class JudgeCommand(Struct, frozen=True):
     """How the program answers one question on standard input, without tools that change anything.
 
     `argv` follows `program`, `env` comes over the type's. `alone`: no file in the person's home, which an agent may
@@ -89,8 +86,7 @@ class JudgeCommand:
     alone: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class AgentType:
+class AgentType(Struct, frozen=True):
     """One type of agent. `argv` follows `program`; a word that is exactly `{approval}`, `{model}`, ... is that group.
 
     `env` are variables that are set unless the person sets them, `unset` are removed; `home` is what a sandbox lets it
@@ -166,8 +162,7 @@ CommandFileState = Literal["new", "updated", "unchanged", "edited", "foreign", "
 """`edited`: a person changed the file; `foreign`: it is not aigon's; both are left. `refused`: it cannot be written."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommandFileResult:
+class CommandFileResult(Struct, frozen=True):
     """One file: `path` as people know it, `beside` a newer version next to it, `why` it could not be written.
 
     `usage` is what a person types in the agent.

@@ -1,8 +1,9 @@
 """What is remembered of an assessment: every check with the first lines of its complaints, and what remains."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from sys import intern
+
+from msgspec import Struct
 
 from aigon.model.checks import CheckStatus, Finding, TestCounts
 from aigon.model.criteria import Verdict, VerdictStatus
@@ -16,8 +17,7 @@ _MAX_GROUPED_PROBLEMS = 20
 _MAX_NAMES = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Complaint:
+class Complaint(Struct, frozen=True):
     """One kind of failure: the first line of its example, its test or location, how many were like it."""
 
     text: str
@@ -25,8 +25,7 @@ class Complaint:
     times: int
 
 
-@dataclass(frozen=True, slots=True)
-class CheckSummary:
+class CheckSummary(Struct, frozen=True):
     """The result of one check; `duration` is in seconds. `complaints` of a failed one begin with the weightiest.
 
     `fingerprints` identify its failures; `names` are the same for people, in the same order, or empty.
@@ -49,8 +48,7 @@ class CheckSummary:
         return self.status in ("fail", "error")
 
 
-@dataclass(frozen=True, slots=True)
-class RemainingCriterion:
+class RemainingCriterion(Struct, frozen=True):
     """A criterion that has not passed, and why."""
 
     criterion: int

@@ -3,8 +3,10 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.errors import usage
 
@@ -12,8 +14,7 @@ MAX_LABEL_CHARS = 40
 """A label is a part of branch, folder and project names, of which Docker Compose allows 63 characters."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestedAgent:
+class RequestedAgent(Struct, frozen=True):
     """An agent as a person named it (`claude:opus`): the agent, the model asked for ("" for its own), the label."""
 
     name: str
@@ -22,8 +23,7 @@ class RequestedAgent:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A worktree of a feature and the agent that works there; `path` is absolute.
 
     `feature` is the ID, `agent` as a person named it (`claude:opus`), `label` unique within the feature (`cc-opus`),

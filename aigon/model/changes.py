@@ -2,15 +2,17 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
+
+from aigon.model.recorded import Recorded
 
 FileStatus = Literal["A", "M", "D", "T"]
 LineSign = Literal["+", "-", " "]
 
 
-@dataclass(frozen=True, slots=True)
-class DiffLine:
+class DiffLine(Struct, frozen=True):
     """One line of a hunk, without its end. `old` and `new` are line numbers from 1; 0 if a side lacks the line."""
 
     sign: LineSign
@@ -19,8 +21,7 @@ class DiffLine:
     new: int
 
 
-@dataclass(frozen=True, slots=True)
-class Hunk:
+class Hunk(Struct, frozen=True):
     """Lines of a diff that belong together; `heading` is the `@@` line."""
 
     heading: str
@@ -32,8 +33,7 @@ class Hunk:
         return "\n".join([self.heading, *(f"{line.sign}{line.text}" for line in self.lines)])
 
 
-@dataclass(frozen=True, slots=True)
-class FileDiff:
+class FileDiff(Struct, frozen=True):
     """One file that differs; `path` has surrogates for bytes that are not UTF-8.
 
     `status` is git's: added, modified, deleted, another type. A file that is `binary`, `large`, `listed` (its text was
@@ -68,8 +68,7 @@ FilePart = Literal["product", "tests", "config", "other"]
 """What a file is for, by the protection rules; `other` is prose, data, lock files."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """One file that differs between base and tree.
 
     `before` and `after` are None if the file does not exist there, "" if it is no text or too large. `mode` is git's:
@@ -84,8 +83,7 @@ class Edit:
     base_mode: str = "100644"
 
 
-@dataclass(frozen=True, slots=True)
-class Edits:
+class Edits(Struct, frozen=True):
     """All edits that the spec does not allow; `tests` are the test files of the base by path, changed or not.
 
     `messages` are those of the agent's own commits.
@@ -100,8 +98,7 @@ ConcernLevel = Literal["restore", "review", "note"]
 """restore: it was put back. review: no run is proven before a person approves it. note: it is only shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Concern:
+class Concern(Recorded, frozen=True):
     """One integrity finding. `rule` is its class (`special-cases`), `what` explains it to people and the agent.
 
     `key` identifies the change, so that an approval holds for this change and for no later one. `mendable`: an agent
@@ -116,8 +113,7 @@ class Concern:
     mendable: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class PutBack:
+class PutBack(Recorded, frozen=True):
     """A file that was put back after a turn; `asked`: the words of the spec ask for its change."""
 
     path: str
@@ -129,8 +125,7 @@ def hash_change(parts: Iterable[str]) -> str:
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Recorded, frozen=True):
     """One changed file between two trees; -1 lines where git counts none (binary)."""
 
     path: str

@@ -1,8 +1,11 @@
 """Checks of a project, what a parser reads in their output, and what they found."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal, Protocol
+
+from msgspec import Struct, field
+
+from aigon.model.recorded import Recorded
 
 Role = Literal["tests", "build", "lint", "types", "endpoints", "script", "git", "proof", "integrity"]
 CheckStatus = Literal["pass", "fail", "error", "skipped"]
@@ -25,8 +28,7 @@ ROLE_TITLES: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One validation command, resolved for this project on this machine.
 
     `{report}` in `argv` is the path of a report file that does not exist before the run; `reports` are patterns,
@@ -69,8 +71,7 @@ class Check:
         return title if self.name == self.role else f"{title} ({self.name.removeprefix(f'{self.role}-')})"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Recorded, frozen=True):
     """One complaint of a tool. `file` is relative to the workspace if the tool says so."""
 
     message: str
@@ -81,8 +82,7 @@ class Problem:
     test: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class TestCounts:
+class TestCounts(Recorded, frozen=True):
     """The counts of a test runner. `errors` are tests that could not run (collection, fixtures)."""
 
     __test__ = False  # no class of tests, whatever its name says to pytest
@@ -94,8 +94,7 @@ class TestCounts:
     errors: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedOutput:
+class ParsedOutput(Struct, frozen=True):
     """What a parser read in a tool's output: a description, never a verdict.
 
     `counts` is None unless the output is a test report; `summary` is a short phrase such as `15/15 passed`;
@@ -109,8 +108,7 @@ class ParsedOutput:
     tests: Mapping[str, TestResult] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Recorded, frozen=True):
     """The result of one check on one tree. `duration` is in seconds; `log` is the file with its whole output."""
 
     check: str

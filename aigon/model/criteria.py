@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.errors import usage
 from aigon.model.checks import ROLES, Finding, Role
+from aigon.model.recorded import Recorded
 from aigon.text.amounts import list_criteria
 
 CriterionKind = Literal["verify", "prints", "metric", "seconds", "checklist", "check", "judge", "human", "hidden"]
@@ -21,8 +24,7 @@ VERDICT_WORDS: Mapping[str, str] = {"met": "passed", "unmet": "failed", "unclear
 """What people and agents read for a verdict."""
 
 
-@dataclass(frozen=True, slots=True)
-class Criterion:
+class Criterion(Struct, frozen=True):
     """One task-list item of the acceptance criteria.
 
     `number` and `line` count from 1; `command` is what follows the colon of the annotation (a command, a command with a
@@ -38,8 +40,7 @@ class Criterion:
     box: int
 
 
-@dataclass(frozen=True, slots=True)
-class SpecWarning:
+class SpecWarning(Struct, frozen=True):
     """Something odd in a spec that does not stop a run; `line` counts from 1."""
 
     line: int
@@ -52,16 +53,14 @@ SpecMode = Literal["ralph"]
 Priority = Literal["high", "medium", "low"]
 
 
-@dataclass(frozen=True, slots=True)
-class SpecStage:
+class SpecStage(Struct, frozen=True):
     """A part of the way: the criteria to work on until all are proven, and the phrase that claims them, "" for none."""
 
     criteria: tuple[int, ...]
     promise: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SpecSettings:
+class SpecSettings(Struct, frozen=True):
     """What a spec says about its own runs; None and empty if it does not. Seconds; `lines` has the line of each key."""
 
     mode: SpecMode | None = None
@@ -75,8 +74,7 @@ class SpecSettings:
     lines: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Spec:
+class Spec(Struct, frozen=True):
     """A parsed feature spec: `raw` is the file, `validation` the script of `## Validation`."""
 
     raw: bytes
@@ -88,8 +86,7 @@ class Spec:
     settings: SpecSettings = SpecSettings()
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Recorded, frozen=True):
     """The decision on one criterion. `method` names what decided.
 
     That is one of `COMMAND_KINDS`, check:NAME, judge, approval (a person did), human (one has to), judge:unavailable or
@@ -129,8 +126,7 @@ _ROLE_WORDS: dict[str, Role] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
+class Promise(Recorded, frozen=True):
     """A phrase with which the agent claimed success, and whether the assessment confirms it; `why` says why not."""
 
     text: str

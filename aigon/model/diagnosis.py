@@ -1,16 +1,16 @@
 """Results of `aigon doctor` and `aigon doctor --repair`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from aigon.errors import Exit
 
 AgentState = Literal["ready", "not ready", "not installed"]
 
 
-@dataclass(frozen=True, slots=True)
-class AgentHealth:
+class AgentHealth(Struct, frozen=True):
     """One agent. `kind` is the name of its agent type; `configured`: the project's configuration has it.
 
     `path` is where its program is, `version` what that said, `tested` the version that aigon was tried with and
@@ -36,8 +36,7 @@ class AgentHealth:
     as_root: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class MachineFact:
+class MachineFact(Struct, frozen=True):
     """One fact about the machine: in words, as data, and what is wrong with it (`code` is its exit code)."""
 
     name: str
@@ -49,8 +48,7 @@ class MachineFact:
     code: Exit = Exit.ENVIRONMENT
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """All of it. `taken` is the agent that a run would use, `choice` says why, `note` how to add one."""
 
     agents: tuple[AgentHealth, ...]
@@ -69,8 +67,7 @@ class Diagnosis:
         return Exit.MET if any(agent.state == "ready" for agent in self.agents) else Exit.UNAVAILABLE
 
 
-@dataclass(frozen=True, slots=True)
-class RepairedRecord:
+class RepairedRecord(Struct, frozen=True):
     """A record or view that was rebuilt or set aside; `kept_as` is where the damaged one is, "" if it was not kept."""
 
     what: str
@@ -79,8 +76,7 @@ class RepairedRecord:
     how: str
 
 
-@dataclass(frozen=True, slots=True)
-class UnrepairedRecord:
+class UnrepairedRecord(Struct, frozen=True):
     """What could not be repaired, `why`, and what a person can `do`. `hinders`: no run begins before that is done."""
 
     what: str
@@ -90,8 +86,7 @@ class UnrepairedRecord:
     hinders: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class RepairReport:
+class RepairReport(Struct, frozen=True):
     """All repairs; `ended` counts processes that killed loops had left."""
 
     repaired: tuple[RepairedRecord, ...] = ()

@@ -1,7 +1,8 @@
 """Problems of failed checks: grouped by cause, compared with earlier assessments, and in words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from aigon.model.checks import Finding, Problem
 from aigon.text.fingerprints import fingerprint, normalise, strip_escapes
@@ -15,8 +16,7 @@ _MESSAGE_CHARS_COMPARED = 2000
 """Characters of a message that decide which group it belongs to."""
 
 
-@dataclass(frozen=True, slots=True)
-class FailureGroup:
+class FailureGroup(Struct, frozen=True):
     """Problems that say the same; the first is the example."""
 
     problems: tuple[Problem, ...]
@@ -80,8 +80,7 @@ def describe_first_problems(finding: Finding, most: int) -> list[str]:
     return [*(describe_problem(each) for each in ordered[:most]), *([f"and {more} more"] if more > 0 else [])]
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """One group of problems: what it is about, the lines of its example, how many more are like it, and their names.
 
     `from_end`: the last lines matter most, as in the raw output of a tool that no parser reads.
@@ -94,8 +93,7 @@ class Failure:
     from_end: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FailedCheck:
+class FailedCheck(Struct, frozen=True):
     """`heading` is Markdown; new `failures` come first; `unread` counts problems that are in no group."""
 
     heading: str

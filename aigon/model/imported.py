@@ -1,11 +1,11 @@
 """A spec that another tool wrote, as an importer reads it. Every text in it is a stranger's."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedCriterion:
+class ImportedCriterion(Struct, frozen=True):
     """One criterion: the heading that it belongs under, and what its author would run (`verify: make`), if anything."""
 
     text: str
@@ -13,8 +13,7 @@ class ImportedCriterion:
     annotation: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedSpec:
+class ImportedSpec(Struct, frozen=True):
     """One feature. `original` has the texts that it was read from, by name.
 
     `questions` are those that the text itself leaves open, `left` counts by name what became no criterion. `source` is

@@ -10,8 +10,9 @@ is the same for all of them: `aigon.loop.judging`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from aigon.model.turns import CostStatus, Usage
 from aigon.text.amounts import list_criteria
@@ -32,8 +33,7 @@ def describe_no_judge(numbers: Sequence[int], feature: str) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeSettings:
+class JudgeSettings(Struct, frozen=True):
     """`timeout` is in seconds, for one call with its retries; `max_tokens` bounds a reply.
 
     `mode` is `all` for all open criteria in one call, `each` for one call each. `command` is the command line of the
@@ -52,8 +52,7 @@ class JudgeSettings:
     env: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeQuestion:
+class JudgeQuestion(Struct, frozen=True):
     """One call.
 
     `rules` is what holds throughout (the system text), `shared` the data that every call of one assessment begins with
@@ -68,8 +67,7 @@ class JudgeQuestion:
     document: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeAnswer:
+class JudgeAnswer(Struct, frozen=True):
     """What came back: `text` is the JSON that was asked for, or `failure` says why there is none.
 
     `cost` is in US dollars, None if unknown. `available` is False if no later call can help: no key, no money.

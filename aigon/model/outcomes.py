@@ -1,9 +1,9 @@
 """How a run ends: a sum type, its status word and its exit code."""
 
-from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, cast
 
 from aigon.errors import Exit
+from aigon.model.recorded import Recorded
 
 RunStatus = Literal["running", "met", "needs_human", "stopped", "interrupted", "unavailable", "refused"]
 
@@ -11,19 +11,17 @@ VALIDATION_SKIPPED = "validation skipped"
 """The caveat of a run in which no check ran."""
 
 
-@dataclass(frozen=True, slots=True)
-class Met:
+class Met(Recorded, frozen=True, tag_field="kind", tag="met"):
     """Every criterion and check passed. `caveats` are printed with it (known failures, skips).
 
     `iteration` is the one that proved it, 0 if no agent had to work.
     """
 
     caveats: tuple[str, ...] = ()
-    iteration: int = field(default=0, compare=False)
+    iteration: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class NeedsHuman:
+class NeedsHuman(Recorded, frozen=True, tag_field="kind", tag="needs_human"):
     """Only a person can decide what remains: criteria by number, with a reason.
 
     `nothing_built`: everything passed before anything was built, so it proves nothing. `allow` are files that the
@@ -36,8 +34,7 @@ class NeedsHuman:
     allow: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
+class Stopped(Recorded, frozen=True, tag_field="kind", tag="stopped"):
     """A guard stopped the run. `code` is 3, 5 or 7 by the kind of guard."""
 
     guard: str
@@ -45,38 +42,31 @@ class Stopped:
     code: Exit = Exit.STOPPED
 
 
-@dataclass(frozen=True, slots=True)
-class Interrupted:
+class Interrupted(Recorded, frozen=True, tag_field="kind", tag="interrupted"):
     """A person or the system asked for the end; the state is saved."""
 
     signal: Literal["SIGINT", "SIGTERM", "SIGHUP"]
 
 
-@dataclass(frozen=True, slots=True)
-class Unavailable:
+class Unavailable(Recorded, frozen=True, tag_field="kind", tag="unavailable"):
     """The agent or the judge cannot run: missing, bad key, usage limit."""
 
     who: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(Recorded, frozen=True, tag_field="kind", tag="refused"):
     """The state of the repository did not allow the run to start or to go on."""
 
     reason: str
 
 
 Outcome = Met | NeedsHuman | Stopped | Interrupted | Unavailable | Refused
-_STATUSES: dict[type[Outcome], RunStatus] = {
-    Met: "met", NeedsHuman: "needs_human", Stopped: "stopped", Interrupted: "interrupted",
-    Unavailable: "unavailable", Refused: "refused",
-}  # fmt: skip
 
 
 def get_status(outcome: Outcome) -> RunStatus:
     """Return the word that state files and `--json` use."""
-    return _STATUSES[type(outcome)]
+    return cast("RunStatus", outcome.__struct_config__.tag)
 
 
 def describe_status(status: str) -> str:

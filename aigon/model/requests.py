@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from aigon.model.criteria import Criterion, Promise, Verdict
+from aigon.model.recorded import Recorded
 
 RequestKind = Literal["done", "skip", "reset", "enqueue"]
 MAX_PROPOSALS = 10
@@ -14,8 +17,7 @@ _ID = re.compile(r"([A-Za-z]+-?\d+):\s")
 """An ID that the text of a criterion begins with, as `T001: ` does."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentRequest:
+class AgentRequest(Recorded, frozen=True):
     """One request. `done`, `skip` and `reset` are about a criterion; `text` is the reason or the proposed title."""
 
     kind: RequestKind
@@ -24,8 +26,7 @@ class AgentRequest:
     priority: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Requests:
+class Requests(Struct, frozen=True):
     """The requests in force: criteria claimed since the last assessment, those left to a person and why, proposals."""
 
     claims: tuple[int, ...] = ()

@@ -1,8 +1,12 @@
 """What a run needs of disk and memory, and what its iterations took so far."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from aigon.model.recorded import Recorded
 
 Resource = Literal["disk", "files", "memory"]
 
@@ -17,8 +21,7 @@ REQUIRED_FILE_BYTES = 16 * 1024 * 1024
 """The size that one file must be allowed to have: the journal of a thousand iterations takes about as much."""
 
 
-@dataclass(frozen=True, slots=True)
-class Volume:
+class Volume(Struct, frozen=True):
     """A file system that a run writes to.
 
     `place` is the folder by which the run knows it, `holds` says what of the run is there, `mounted` is where people
@@ -41,8 +44,7 @@ class Volume:
         return bool(self.problem) or few_files or (self.free is not None and self.free < FULL_DISK_BYTES)
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceUse:
+class ResourceUse(Recorded, frozen=True):
     """The peak of what something took: bytes of disk or new files on the file system of `place`, bytes of memory."""
 
     what: Resource
@@ -50,8 +52,7 @@ class ResourceUse:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PeakUse:
+class PeakUse(Struct, frozen=True):
     """The most that an iteration took so far, and its number."""
 
     amount: int
@@ -165,8 +166,7 @@ def format_bytes(count: int) -> str:
     return f"{count} bytes"
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Struct, frozen=True):
     """What guards decide on. Seconds are monotonic, money is in US dollars, None is unknown.
 
     `volumes` are the file systems that the run writes to; `memory_limit` names what bounds the memory, if less than the

@@ -21,10 +21,12 @@ anything, and `agent.args` are left out, since they could give it one. It runs i
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
+from msgspec import Struct, field
+
 from aigon.model.agent_types import AgentType
+from aigon.model.recorded import Recorded
 
 TurnEnd = Literal[
     "finished", "failed", "refused", "timed_out", "not_started", "killed",
@@ -35,8 +37,7 @@ TEMPORARY_ENDS: tuple[TurnEnd, ...] = ("usage_limit", "overloaded", "unavailable
 CostStatus = Literal["reported", "estimated", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Recorded, frozen=True):
     """Tokens of one turn. `input` excludes what was read from a cache; `cached` is what was read from it."""
 
     input: int = 0
@@ -55,16 +56,14 @@ class Usage:
         return cls(sum(u.input for u in usages), sum(u.output for u in usages), sum(u.cached for u in usages))
 
 
-@dataclass(frozen=True, slots=True)
-class ModelUsage:
+class ModelUsage(Recorded, frozen=True):
     """The usage of one of several models in a turn."""
 
     model: str
     usage: Usage
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Recorded, frozen=True):
     """One agent turn, as it ended. `cost` is in US dollars, None if unknown; `duration` in seconds.
 
     `said` is the agent's last text: a claim, shown to people, never evidence; `tools` are the tools it used, a short
@@ -105,8 +104,7 @@ FindProgram = Callable[[str], str | None]
 """Returns the absolute path of a program, or None."""
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(Struct, frozen=True):
     """A configured agent. `command` is for the command adapter, `recording` a folder for the replay adapter.
 
     `kind` is its agent type as the run began; None is the one that ships with aigon under the adapter's name. `home` is
@@ -127,8 +125,7 @@ class Agent:
     passed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TurnRequest:
+class TurnRequest(Struct, frozen=True):
     """One turn's question. Paths are absolute; `checkout` is the main checkout, `workspace` where the agent works.
 
     `output_file` is where a program writes that reports by file; `budget` is what the turn may cost in US dollars,
@@ -152,8 +149,7 @@ class TurnRequest:
     promises: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Struct, frozen=True):
     """A command line. `stdin` says what the program reads: the prompt's text, or nothing at all.
 
     `env` comes over the person's environment, without the variables in `unset`. `reads` are absolute paths of files
@@ -167,8 +163,7 @@ class Launch:
     reads: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramExit:
+class ProgramExit(Struct, frozen=True):
     """How a program ended. `exit_code` is negative for a signal, None if it never started.
 
     `report` is what it wrote into its output file; `ended` is when it exited, in seconds since the epoch; `silent` is
@@ -187,8 +182,7 @@ class ProgramExit:
     silent: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class TurnReport:
+class TurnReport(Struct, frozen=True):
     """What a program's output says of its turn. A program that aigon ended, or that exited badly, is judged by that.
 
     `end` is how the turn ended according to the output; None if it does not say: a program that exits without one has

@@ -8,15 +8,15 @@ mounted with noatime, which a trial shows.
 import contextlib
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 _BEFORE = 1
 """Seconds that an access time is set back before the modification."""
 
 
-@dataclass(slots=True)
-class AccessTimes:
+class AccessTimes(Struct):
     """The paths of an export whose access times are watched, with the nanoseconds that they were set back to."""
 
     root: Path

@@ -2,8 +2,10 @@
 
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.job.world import CheckEnvironment, CheckStart
 from aigon.observation import strace
@@ -14,8 +16,7 @@ MOST = 20_000
 """Tracked files that are kept of what one command read."""
 
 
-@dataclass(slots=True)
-class Observer:
+class Observer(Struct):
     """Tells what commands read of the tracked files and their folders.
 
     `control` is a tracked file that no test has a reason to read: what reads it, and most of the others, walks through

@@ -1,8 +1,9 @@
 """What one command read, as the record of a feature keeps it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field, to_builtins
 
 Means = Literal["access times", "strace", ""]
 """How it is told what a command reads; empty where nothing here tells it."""
@@ -11,8 +12,7 @@ SHOWN = 8
 """Files that a line names; the rest is counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reads:
+class Reads(Struct, frozen=True):
     """The tracked files that a command read, and the folders that it listed, relative to the project.
 
     `walks`: it reads the project as its subject, as a linter does, so that nothing of it decides. `unknown` says why
@@ -25,8 +25,7 @@ class Reads:
     unknown: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(Struct, frozen=True):
     """What each deciding command read on the base, by the name that the record gives it, and how that was told.
 
     They are `apart` if each came to the same in a room without a network, where nothing is shared with other rooms.
@@ -55,7 +54,8 @@ class Observation:
 
     def as_document(self) -> dict[str, Any]:
         """Return it as data."""
-        return asdict(self)
+        document: dict[str, Any] = to_builtins(self)
+        return document
 
 
 def read_observation(document: Mapping[str, Any]) -> Observation:

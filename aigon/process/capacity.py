@@ -6,9 +6,10 @@ import select
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.process.stop import Stop
 
@@ -27,8 +28,7 @@ def measure_free_disk(path: Path) -> int | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """Bytes that may still be taken; `limit` names what bounds them, "" for the machine itself."""
 
     free: int

@@ -6,8 +6,9 @@ import resource
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from aigon.files.system_errors import measure_volume
 from aigon.model.resources import ResourceUse, Volume, keep_lowest, measure_disk_use
@@ -22,8 +23,7 @@ SHARE = 50
 PAGE = resource.getpagesize()
 
 
-@dataclass(slots=True)
-class Meter:
+class Meter(Struct):
     """The least that was free on each of `volumes`, and the most memory that descendants had, since `begin`.
 
     Memory is sampled as the sum of proportional shares (PSS) of all descendants. If the system counted more for the
@@ -125,8 +125,7 @@ LONGEST_LOOK_SECONDS = 30.0
 """Between two of these looks, at most."""
 
 
-@dataclass(slots=True)
-class IdleClock:
+class IdleClock(Struct):
     """The silence of one program: it hangs after `seconds` in which it neither prints nor computes.
 
     Only for a program beside which aigon runs no other: then every descendant is the program's, even one that left its

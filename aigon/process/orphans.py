@@ -12,8 +12,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from aigon.files.locks import read_start
 from aigon.process.running import Invocation, StartedProcess, is_alive, read_parent
@@ -250,8 +251,7 @@ def read_command_line(pid: int) -> str:
         return ""
 
 
-@dataclass(slots=True)
-class DescendantTracker:
+class DescendantTracker(Struct):
     """Everything that was seen to descend from the program `pid`, for systems that give orphans only to init.
 
     What forks twice between two looks is missed; if it keeps its environment, its mark still shows it.

@@ -9,8 +9,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from aigon.model.turns import ProgramExit
 from aigon.process import orphans
@@ -29,8 +30,7 @@ RunningProgram = subprocess.Popen[bytes]
 """A program that was started and is not waited for yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A program to run, for at most `deadline` seconds, and at most `idle` in which it neither prints nor computes.
 
     `ladder` is what it gets then. `stdin` is a file to read, None for nothing. With `merge` standard error goes into
@@ -54,8 +54,7 @@ class Command:
     slowed: float = 0.0
 
 
-@dataclass(slots=True)
-class _Deadline:
+class _Deadline(Struct):
     """The signals that a running group still gets, and when the next one is due (monotonic)."""
 
     steps: EndingSteps

@@ -14,11 +14,13 @@ import re
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
+
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
 
 from aigon.files.locks import identify_machine, is_locked, read_start
 
@@ -30,16 +32,14 @@ StopRequest = Literal["finish", "now"]
 SCHEMA_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class StartedProcess:
+class StartedProcess(Struct, frozen=True):
     """A process by its number and its start, as the system counts it."""
 
     pid: int
     start: str
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(Struct, frozen=True):
     """One aigon that works on a feature, and the leaders of the sessions that it has not ended.
 
     `machine` tells this boot of this machine or container from any other. `since` is for people.
@@ -56,8 +56,7 @@ class Invocation:
     sessions: tuple[StartedProcess, ...] = ()
 
 
-@dataclass(slots=True)
-class RunningNote:
+class RunningNote(Struct):
     """The note of this process; without `path` and `about` nothing is written. Errors of the disk are ignored."""
 
     path: Path | None = None
@@ -133,7 +132,7 @@ def write_note(path: Path, about: Invocation) -> None:
     temporary = path.with_name(f"{path.name}.tmp")
     with contextlib.suppress(OSError):
         path.parent.mkdir(exist_ok=True)
-        temporary.write_text(json.dumps({"schema_version": SCHEMA_VERSION, **asdict(about)}))
+        temporary.write_text(json.dumps({"schema_version": SCHEMA_VERSION, **to_builtins(about)}))
         temporary.replace(path)
 
 

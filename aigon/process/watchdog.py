@@ -13,7 +13,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from aigon.process.running import RunningNote
 
@@ -59,8 +60,7 @@ while time.monotonic() < limit and (found := list(left())):
 """
 
 
-@dataclass(slots=True)
-class Watchdog:
+class Watchdog(Struct):
     """The end of the pipe that aigon holds, None without a watchdog. What it is told is noted in `running`, too."""
 
     pipe: int | None = None

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.errors import usage
 from aigon.model.checks import ROLES, ProjectReader, Role
@@ -18,8 +20,7 @@ OWN = ("python", "report", "scratch")
 """Placeholders without a colon that every ecosystem has; `report` and `scratch` are left to whoever runs the check."""
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(Struct, frozen=True):
     """What has to be installed for a command to work; `name` is said when it is not, with `hint`."""
 
     name: str
@@ -27,8 +28,7 @@ class Need:
     hint: str
 
 
-@dataclass(frozen=True, slots=True)
-class CommandCandidate:
+class CommandCandidate(Struct, frozen=True):
     """One command for a role. `condition` says that the project has it configured, `needs` that it can run.
 
     `settings` are fields of a Check by name.
@@ -41,8 +41,7 @@ class CommandCandidate:
     settings: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class RoleChoice:
+class RoleChoice(Struct, frozen=True):
     """The candidates for a check, the first that fits is taken; `absent` says why there is none.
 
     `name` is that of its role, or of one more check with that role (`lint-format`), which may be absent silently.
@@ -54,8 +53,7 @@ class RoleChoice:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(Struct, frozen=True):
     """How dependencies get into a fresh checkout with the file `lock`: `argv`, run in `cwd`, leaves the folder `makes`.
 
     `lock` and `makes` are relative to the checkout.
@@ -67,8 +65,7 @@ class Setup:
     cwd: str = "."
 
 
-@dataclass(frozen=True, slots=True)
-class Ecosystem:
+class Ecosystem(Struct, frozen=True):
     """`variables` are placeholders of its own, each with values under conditions; the first that holds is taken.
 
     `protect` are rules on what an agent may change, `setup` the ways to its dependencies, `caches` variables and the

@@ -1,9 +1,11 @@
 """A profile: which checks a kind of project has, how it is detected. Data in YAML, resolved for one project."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.errors import usage
 from aigon.model.checks import ROLES, Check, ProjectReader, Role
@@ -26,8 +28,7 @@ EVERY = "*"
 """Under `ecosystems`: each one that the profile does not name."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileDocuments:
+class ProfileDocuments(Struct, frozen=True):
     """Documents by their path without suffix (`library`, `ecosystems/python`): those shipped and a project's own.
 
     What a document does not say is taken from the one that its `extends:` names.
@@ -69,16 +70,14 @@ def _merge(base: DocumentNode, node: DocumentNode) -> dict[str, Any]:
     return {**below, **own, **{key: {**below[key], **own[key]} for key in mappings}}
 
 
-@dataclass(frozen=True, slots=True)
-class ProfilePart:
+class ProfilePart(Struct, frozen=True):
     """An ecosystem and the roles that a profile takes from it."""
 
     ecosystem: Ecosystem
     roles: tuple[Role, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """`detect` is None for a profile that is only ever asked for by name; `timeouts` are in seconds, as is `turn`, the
     longest that a turn of an agent takes unless the configuration says otherwise."""
 

@@ -2,7 +2,9 @@
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from aigon.model.changes import ConcernLevel, FilePart
 from aigon.text.documents import DocumentNode
@@ -25,8 +27,7 @@ _RUNNER_MODULES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """Files by glob; with `keys` only those keys of them (dotted; sections in an INI file) are meant.
 
     `tests` and `config` at level `review` need no person where the deciding run is green with the base's versions of
@@ -49,8 +50,7 @@ class Rule:
         return self.level == "review" and self.part in ("tests", "config")
 
 
-@dataclass(frozen=True, slots=True)
-class Protection:
+class Protection(Struct, frozen=True):
     """All rules, the project's own first: the first that means a file counts. `allow` are the spec's exceptions.
 
     `secrets` are files that may be committed whatever they look like (`secrets.allow` in the configuration). `asked`
@@ -167,4 +167,4 @@ _RULE: Mapping[str, Callable[[DocumentNode], object]] = {
 
 def describe_rules(rules: Sequence[Rule]) -> list[dict[str, object]]:
     """Return the rules as data for people and scripts."""
-    return [{**asdict(rule), "paths": list(rule.paths), "keys": list(rule.keys)} for rule in rules]
+    return [{**to_builtins(rule), "paths": list(rule.paths), "keys": list(rule.keys)} for rule in rules]

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.errors import usage
 from aigon.model.checks import ROLES, Check, ProjectReader, Role
@@ -15,8 +17,7 @@ TIMEOUT = 600.0
 _CHECK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Absent:
+class Absent(Struct, frozen=True):
     """A check that this project does not have, and why: said by `init` and `--dry-run`. Absent is not skipped."""
 
     role: Role
@@ -29,8 +30,7 @@ class Absent:
         return f"no {self.role}{f' ({self.ecosystem})' if self.ecosystem else ''}: {self.why}"
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(Struct, frozen=True):
     """The checks of a project under a profile, by role, and what it does not have.
 
     `outputs` are lines for .gitignore about what the tools of its ecosystems leave, whoever runs them.

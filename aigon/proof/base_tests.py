@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from aigon.checks.test_names import list_beginnings
 from aigon.git import objects
@@ -28,8 +29,7 @@ _REASONS: Mapping[TestResult, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class BaseVersions:
+class BaseVersions(Struct, frozen=True):
     """`paths` are the tests and checker configuration that the agent touched, `configuration` those that are no tests,
     `inputs` the other files of the base that decide, or hold tests.
 

@@ -1,7 +1,8 @@
 """The baseline of a feature: the commit where its branch left the target branch, and what passed there already."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.files.home import is_runtime
 from aigon.git.trusted import TrustedGit

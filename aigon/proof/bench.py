@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.checks.execution import make_skipped
 from aigon.checks.measurement import HOPELESS, LONGEST, RUNS
@@ -32,8 +34,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 
-@dataclass(frozen=True, slots=True)
-class ProofBench:
+class ProofBench(Struct, frozen=True):
     """What every run of one proof has in common. `durations` are the last ones in seconds, by check.
 
     The tests in `theirs` need not pass as on the base: the spec allows to change them, or people did. `lacking` are

@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field, to_builtins
 
 from aigon.checks.reports import ADDOPTS
 from aigon.files.atomic import write_atomic
@@ -43,8 +44,7 @@ TIMES = 3
 """How often a check is run in all on one tree before it is called broken and not flaky."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProofResult:
+class ProofResult(Struct, frozen=True):
     """`against` is what failed on the clean export, by check; `with_base` what failed with the base's tests laid over
     it, which `touched` describes. `failed` says why it could not be carried out; `ran` what was run.
     """
@@ -146,7 +146,7 @@ def _weigh_change(
     options = bench.world.check_env.get(ADDOPTS, "")
     worth = weigh_new_tests(tree, bench.run, checks, results, bench.record.tested, files, options)
     if worth.seed:
-        write_atomic(bench.folder / "worth.json", json.dumps(asdict(worth), indent=1).encode())
+        write_atomic(bench.folder / "worth.json", json.dumps(to_builtins(worth), indent=1).encode())
     without: dict[str, Trouble] = {}
     if worth.worthless and (left := remove_tests(tree, worth)):
         counting = list_counting(checks, results)

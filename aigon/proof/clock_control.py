@@ -7,8 +7,9 @@ can recognise the program that measures, by its name or its lines: a copy with o
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from aigon.checks.execution import CRITERION
 from aigon.control.commands import find_scripts

@@ -4,8 +4,9 @@ import hashlib
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from aigon.checks import dependencies
 from aigon.errors import AigonError, environment

@@ -1,7 +1,9 @@
 """What the tree holds beyond the base, read as text for the integrity rules. Only when everything else is proven."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.git import objects
 from aigon.git.objects import TreeEntry
@@ -29,8 +31,7 @@ EMPTY = (
 _PART_ORDER = {"product": 0, "config": 1, "tests": 2, "other": 3}
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Struct, frozen=True):
     """One path that differs: its entry in the version that counts as the base's, and in the tree."""
 
     path: str

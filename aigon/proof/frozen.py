@@ -9,9 +9,11 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
 
 from aigon.errors import environment
 from aigon.files.atomic import make_lasting, write_atomic
@@ -30,8 +32,7 @@ LINK, LEFT = 0o120000, -1
 """Modes of what is no ordinary file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Guarded:
+class Guarded(Struct, frozen=True):
     """A file that is put back: its bytes and mode bits.
 
     Of a link (mode LINK) `data` is where it leads; what is no file or too large (mode LEFT) is known to be there.
@@ -46,23 +47,20 @@ class Guarded:
         return self.mode not in (LINK, LEFT)
 
 
-@dataclass(frozen=True, slots=True)
-class Tested:
+class Tested(Struct, frozen=True):
     """Which tests a check ran on the base, by id, and whether a report said so."""
 
     tests: Mapping[str, TestResult]
     reported: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ProtectedFiles(Attendant):
+class ProtectedFiles(Struct, Attendant, frozen=True):
     """The files that decide, by path, as people left them: they are put back after each turn."""
 
     files: Mapping[str, Guarded] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Frozen:
+class Frozen(Struct, frozen=True):
     """`inputs` names what a person chose (configuration, flags); `theirs` are files that people changed since the base,
     with the commit that has their version; `tested` is by check name; `guarded` by path, `folders` are fingerprints of
     dependency folders by path; `passed` says by a criterion's key whether it passed at the base; `observed` says what
@@ -111,7 +109,7 @@ def copy_of(file: Path) -> Path:
 
 def save(file: Path, frozen: Frozen) -> None:
     """Write the record whole, twice: the copy first, so that it is never the older one."""
-    document: dict[str, Any] = {"schema_version": VERSION, **asdict(frozen)}
+    document: dict[str, Any] = {"schema_version": VERSION, **to_builtins(frozen)}
     document["guarded"] = {
         path: {"data": base64.b64encode(each.data).decode(), "mode": each.mode} for path, each in frozen.guarded.items()
     }

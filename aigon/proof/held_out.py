@@ -7,8 +7,9 @@ import re
 import secrets
 import shutil
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import PurePosixPath
+
+from msgspec.structs import replace
 
 from aigon.config.grants import is_inside
 from aigon.control.alteration import alter, write_files

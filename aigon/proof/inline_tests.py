@@ -7,7 +7,8 @@ functions and cases, and what `if __name__ == "__main__"` asserts. JavaScript an
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from aigon.syntax import Node, Source, language_of, parse
 
@@ -28,8 +29,7 @@ _EXAMPLE = " example"
 """How keys of examples in documentation end."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Test:
+class _Test(Struct, frozen=True):
     """One inline test from byte `start` to `end`. `may_be_new`: it changes no other test."""
 
     start: int
@@ -37,8 +37,7 @@ class _Test:
     may_be_new: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Tests:
+class _Tests(Struct, frozen=True):
     """The tests of a file by key, and by key where a lost one goes: before that byte."""
 
     data: bytes

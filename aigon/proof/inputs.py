@@ -9,8 +9,9 @@ import posixpath
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct, field
 
 from aigon.git import objects
 from aigon.git.trusted import TrustedGit
@@ -38,8 +39,7 @@ _ENTRIES = ("main", "bin", "module", "exports", "types", "browser")
 """Keys of package.json that name what others use."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(Struct, frozen=True):
     """By path a rule on each changed input that no other rule is about, and the text with which a program decides."""
 
     rules: Mapping[str, Rule] = field(default_factory=dict)

@@ -7,7 +7,8 @@ JavaScript, TypeScript, Rust and Go a test is the same if it is word for word, c
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from aigon.model.checks import TestResult
 from aigon.proof.analysis.assertions import AssertingTest, read_tests
@@ -15,8 +16,7 @@ from aigon.proof.analysis.cases import list_cases
 from aigon.proof.analysis.languages import is_python
 
 
-@dataclass(frozen=True, slots=True)
-class TestFiles:
+class TestFiles(Struct, frozen=True):
     """The text of test files by path, before the change and after it."""
 
     __test__ = False  # no class of tests, whatever its name says to pytest

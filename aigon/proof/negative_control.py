@@ -4,9 +4,11 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Literal
+
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
 
 from aigon.checks.execution import CRITERION
 from aigon.checks.reports import ADDOPTS, add_pytest_options
@@ -42,8 +44,7 @@ Doubt = Literal["holds", "never runs", "unsure"]
 comparison holds for any value; it passes even if it is broken where it begins; or nothing more is known of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
+class Control(Struct, frozen=True):
     """What the control came to. `altered` and `commands` had to fail; `survived` did not, by id, with what is known.
 
     `plain` are tests that nothing could be altered in, `unaltered` their ids; `excused` are those whose altered line
@@ -106,12 +107,11 @@ def run_control(
     control = _Run(bench, tree, with_base, seed, results).control(checks)
     if control.summary:
         bench.folder.mkdir(parents=True, exist_ok=True)  # where nothing ran, nothing made it
-        write_atomic(bench.folder / "control.json", json.dumps(asdict(control), indent=1).encode())
+        write_atomic(bench.folder / "control.json", json.dumps(to_builtins(control), indent=1).encode())
     return control
 
 
-@dataclass(frozen=True, slots=True)
-class _Survivor:
+class _Survivor(Struct, frozen=True):
     """A test that passed with another expected value: in which check, and what its id can mean."""
 
     check: str
@@ -119,8 +119,7 @@ class _Survivor:
     passed_at_base: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(Struct, frozen=True):
     """One control. Every run in a room is of all checks that are concerned, with files written over the tree."""
 
     bench: ProofBench

@@ -8,8 +8,9 @@ any sentence that says that they change.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.checks.wording import Wording, read_wording
 from aigon.model.criteria import Spec
@@ -59,16 +60,14 @@ _FILE = re.compile(r"(?!\.\./)[\w.-]+(?:/[\w-][\w.-]*)+\.\w+")
 _PACKAGE_SCRIPT = re.compile(r"(?:npm|pnpm|yarn|bun)(?: run(?:-script)?)? ([\w:-]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class AllowProposal:
+class AllowProposal(Struct, frozen=True):
     """A file or folder that the spec should allow, and why."""
 
     path: str
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Sentence:
+class _Sentence(Struct, frozen=True):
     """A sentence of a spec: its line, and its words with `§N` for the Nth of `literals`."""
 
     line: int

@@ -6,7 +6,8 @@ checks, on the tree with the base's versions of them as well. A dry run on the b
 
 import time
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.checks import dependencies
 from aigon.errors import AigonError

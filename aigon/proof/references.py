@@ -5,8 +5,9 @@ import posixpath
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from aigon.syntax import language_of, parse
 
@@ -62,8 +63,7 @@ def _is_assertion(node: ast.AST) -> bool:
     return isinstance(node, ast.Assert) or (isinstance(node, ast.Name) and node.id == "AssertionError")
 
 
-@dataclass(frozen=True, slots=True)
-class Uses:
+class Uses(Struct, frozen=True):
     """How a test uses what it imports from a file.
 
     `looks_at`: at a value that it returns, but for whether that is true; `asks`: whether it is true; `hands`: it gets

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from aigon.files.atomic import make_real_folders, move_aside, write_atomic
 from aigon.files.home import is_runtime
@@ -118,8 +119,7 @@ def _decode(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-@dataclass(slots=True)
-class MainsOwn:
+class MainsOwn(Struct):
     """A watch over the files in the `.aigon/` of the checkout at `main`; edits go to the folder `displaced`.
 
     Only what is as `right`, the worktree's own copy from before any agent, says at the beginning of a turn is put back

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.checks.dependencies import Dependencies, choose_dependencies, keep_folder, locate_kept, run_setup
 from aigon.git import objects
@@ -17,8 +19,7 @@ from aigon.job.job import Job
 from aigon.job.world import CheckEnvironment, CheckStart, World
 
 
-@dataclass(frozen=True, slots=True)
-class Rooms:
+class Rooms(Struct, frozen=True):
     """How rooms are made for one proof: by which mechanism, with which dependencies, logging where.
 
     `hidden` are folders that no command in one reaches, except for what is `shown`. If they are `apart` they have no

@@ -1,7 +1,8 @@
 """What speaks against a check in a clean room, in words."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from aigon.checks.execution import CRITERION
 from aigon.job.assessment import Assessment
@@ -12,8 +13,7 @@ from aigon.proof import criteria
 from aigon.proof.base_tests import find_lost_tests
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(Struct, frozen=True):
     """What speaks against one check or command."""
 
     summary: str

@@ -5,8 +5,9 @@ Looked at after the agent's turn and again after the checks, which run its code.
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from aigon.files.atomic import write_view
 from aigon.git.file_protection import FileProtection, ProtectedPaths
@@ -25,8 +26,7 @@ Park = Callable[[str, str], str]
 """Keeps an object under a ref made of the name given; the ref."""
 
 
-@dataclass(slots=True)
-class Watch(Attendant):
+class Watch(Struct, Attendant):
     """`git` are git's own files, `records` aigon's, `refs` branches and tags, `mains` what people keep in `.aigon/`
     beside a worktree, `locks` those of git; `lost` is what could not be put back. The file `note` says what `git` was,
     while an agent works: if it is there when a run is opened, the last turn was killed, and nobody has looked at what

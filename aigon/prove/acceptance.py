@@ -1,8 +1,9 @@
 """A person accepts tests: they are committed before the work begins, or held in aigon's records, out of its sight."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.errors import usage

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.errors import AigonError
 from aigon.model.criteria import COMMAND_KINDS, Criterion, Spec
@@ -18,8 +20,7 @@ _LINE = re.compile(r"\s*(?:[-*]\s+)?(\d+)\s*[.:)]\s*(?:<!--)?\s*(.+?)\s*(?:-->)?
 _UNDECIDED = re.compile(r"(?:judge|human|none)\b[:\s]*(.*)", re.I)
 
 
-@dataclass(slots=True)
-class Deciders:
+class Deciders(Struct):
     """By criterion: those that something `decided` would decide, what is wrong with them, and which nothing can run."""
 
     decided: dict[int, Criterion] = field(default_factory=dict)

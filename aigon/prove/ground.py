@@ -3,8 +3,9 @@
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.checks.interpreters import find_editable_installs
 from aigon.config.loading import build_tool_path, load_configuration, open_work_tree
@@ -27,8 +28,7 @@ BASE = "aigon-base"
 SETTINGS = ".aigon"
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
+class Ground(Struct, frozen=True):
     """Where the tests of one feature are written: `tests` is a repository, `witness` one for what turns them green."""
 
     place: Path

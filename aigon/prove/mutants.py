@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+from msgspec import Struct
 
 from aigon.syntax import Edit, Node, Source, apply_edits, parse
 
@@ -23,8 +24,7 @@ _NOTHING = {"Return": "None", "return_statement": "null"}
 """What is returned instead of a value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mutant:
+class Mutant(Struct, frozen=True):
     """One file with one place altered."""
 
     name: str

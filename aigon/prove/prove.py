@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.errors import usage
@@ -48,8 +50,7 @@ LABEL, WITNESS = "prove", "witness"
 """What the runs are called beside those that build the feature."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proving:
+class Proving(Struct, frozen=True):
     """How the writing of tests ended; `acceptance` is what a person decides on, None if no test is worth anything."""
 
     feature: Feature
@@ -57,8 +58,7 @@ class Proving:
     acceptance: Acceptance | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Errand:
+class _Errand(Struct, frozen=True):
     """What one call is about. `spec` is as the person has it, `base` the commit that the work will begin at."""
 
     main: Checkout

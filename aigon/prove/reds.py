@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal
+
+from msgspec import Struct
 
 from aigon.checks.evidence import has_run
 from aigon.files.resources import find_resource
@@ -32,8 +33,7 @@ LONGEST = 300
 """Characters of a message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Red:
+class Red(Struct, frozen=True):
     """How a test came out before the work, and what it said."""
 
     kind: RedKind

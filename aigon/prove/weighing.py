@@ -4,7 +4,9 @@ With a throwaway implementation it also has to turn green, and to notice when th
 """
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.git import objects
 from aigon.isolation.dependencies import Bytecode
@@ -36,8 +38,7 @@ LONGEST = 60.0
 """Seconds that a test may take."""
 
 
-@dataclass(slots=True)
-class Weighing:
+class Weighing(Struct):
     """What tests in `folder` are worth. `tests` and `files` are those of the last assessment, `agent` wrote them."""
 
     folder: str
@@ -112,8 +113,7 @@ def describe_worth(test: AcceptanceTest) -> str:
     return said
 
 
-@dataclass(slots=True)
-class _Scale:
+class _Scale(Struct):
     """The runs of one assessment: `asked` are criteria with the commands that would decide them."""
 
     bench: ProofBench

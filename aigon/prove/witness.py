@@ -2,8 +2,9 @@
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.files.atomic import write_atomic
 from aigon.files.checksums import damage_error, dump_with_sum, load_with_sum
@@ -16,8 +17,7 @@ from aigon.prove.ground import BASE
 FILE = "witness.json"
 
 
-@dataclass(frozen=True, slots=True)
-class WitnessFile:
+class WitnessFile(Struct, frozen=True):
     """One file that an implementation changed: its mode and content, None if it is gone, and what was there before."""
 
     mode: str
@@ -25,8 +25,7 @@ class WitnessFile:
     before: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Witness:
+class Witness(Struct, frozen=True):
     """What an implementation changed, by path. `stamp` names the tests it was made for; `cost` is in US dollars."""
 
     files: Mapping[str, WitnessFile]

@@ -2,7 +2,8 @@
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from aigon.errors import AigonError, usage
 from aigon.git.person import Checkout
@@ -14,8 +15,7 @@ from aigon.spec.features import Feature, is_named
 _RANKS = {"high": 0, "medium": 1, "low": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedFeature:
+class PlannedFeature(Struct, frozen=True):
     """A feature of the backlog with its spec, and the features that it depends on and that are not done."""
 
     feature: Feature

@@ -4,8 +4,9 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from aigon.errors import environment, usage
 from aigon.git import objects
@@ -20,8 +21,7 @@ TRAILERS = ("Aigon-Run", "Aigon-Feature")
 """What every commit of aigon's own has that holds an agent's work."""
 
 
-@dataclass(frozen=True, slots=True)
-class TaskFile:
+class TaskFile(Struct, frozen=True):
     """A Markdown file in a watched folder. `sha` is git's name of its content; `problem` says why it cannot be read."""
 
     path: str

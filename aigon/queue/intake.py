@@ -1,8 +1,9 @@
 """Make a feature of a task file: an ID, a branch with its spec, and a record. No checkout of a person is touched."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
+
+from msgspec.structs import replace
 
 from aigon.files.home import ensure_home
 from aigon.git import objects

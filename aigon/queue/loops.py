@@ -3,10 +3,11 @@
 import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from aigon.arena.command_line import build_command_line
 from aigon.arena.entrant import Entrant, list_entrants

@@ -1,8 +1,10 @@
 """Work through the backlog: what an earlier start left unfinished, then the rest in order, one loop at a time."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.agents.configured import resolve_agents
 from aigon.arena.lane import LaneEnd
@@ -28,8 +30,7 @@ _UNFINISHED = ("stopped", "interrupted", "unavailable", "broken_off", "refused")
 """How a run ended that the next start resumes."""
 
 
-@dataclass(frozen=True, slots=True)
-class StartOptions:
+class StartOptions(Struct, frozen=True):
     """What a person asked for: turns over all features of this invocation, US dollars, the agent."""
 
     max_iterations: int = 20

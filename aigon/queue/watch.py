@@ -5,8 +5,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.agents.configured import resolve_agents
 from aigon.arena.lane import LaneEnd, choose_parallelism
@@ -55,8 +57,7 @@ NO_CRITERIA = "it has no acceptance criteria: say what has to be true"
 _BY_AN_AGENT = "the work of an agent brought it; read it, change it and commit it yourself if it is to be built"
 
 
-@dataclass(frozen=True, slots=True)
-class WatchOptions:
+class WatchOptions(Struct, frozen=True):
     """What a person asked for. `folders` are relative to the main checkout; `interval` is in seconds."""
 
     folders: tuple[str, ...]
@@ -67,8 +68,7 @@ class WatchOptions:
     once: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DueTask:
+class DueTask(Struct, frozen=True):
     """A task file that is to be built. `is_new` says that its content was not taken up before."""
 
     task: TaskFile

@@ -3,9 +3,10 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from aigon.agents.adapters import adapter_for
 from aigon.agents.choice import describe_choice, explain_none_ready, list_candidates

@@ -4,8 +4,10 @@ A page decides nothing by itself: only a person who runs `aigon approvals --appl
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.errors import AigonError, usage
@@ -29,8 +31,7 @@ _PROPOSED = 5
 """Lines of a task without criteria that are proposed as criteria."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenItem:
+class OpenItem(Struct, frozen=True):
     """An open criterion (`name` is its number) or rule, its text and why it is open; `decides`: approval can."""
 
     name: str
@@ -39,8 +40,7 @@ class OpenItem:
     decides: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalCase:
+class ApprovalCase(Struct, frozen=True):
     """What waits for a person on one feature, or one task that could not be taken up (without `run`).
 
     `commands` are the ways to go on. `original_file` is the spec or the task file.
@@ -209,8 +209,7 @@ def list_changes(main: Checkout, case: ApprovalCase) -> list[str]:
     return [fold(line) for line in (stat or "").splitlines()] or ["nothing"]
 
 
-@dataclass(frozen=True, slots=True)
-class MovedPage:
+class MovedPage(Struct, frozen=True):
     """A page that somebody moved: its case as it is now, and the decision that its place says."""
 
     file: Path
@@ -272,6 +271,6 @@ def describe_case(case: ApprovalCase) -> str:
 
 
 def build_case_document(case: ApprovalCase) -> dict[str, object]:
-    from dataclasses import asdict
+    from msgspec import to_builtins
 
-    return {**asdict(replace(case)), "decidable": list(case.decidable)}
+    return {**to_builtins(replace(case)), "decidable": list(case.decidable)}

@@ -1,9 +1,10 @@
 """What is in force for a run: recorded when it starts, and continued by the run that resumes it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from aigon.agents.configured import find_agent
 from aigon.config.loading import ReadFile, load_configuration, open_work_tree

@@ -1,9 +1,9 @@
 """Every value of the configuration as it holds for a repository, and where it comes from."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from pydantic.alias_generators import to_camel
 
 from aigon.checks.execution import render_command
@@ -41,8 +41,7 @@ DECIDED = ("command", "role", "parser", "timeout")
 """What a profile decides of each check, even if it equals the default."""
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A value under its dotted key. `origin`: a variable's name, a file, `detected` or `default`."""
 
     key: str
@@ -50,16 +49,14 @@ class Value:
     origin: str
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """What a variable says, as the option understands it, and the variable's name."""
 
     value: object
     variable: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(Struct, frozen=True):
     """The configuration as it holds, the project's and the person's by themselves, and what variables say."""
 
     root: Path

@@ -1,8 +1,9 @@
 """A table of tasks as one spec: a criterion for each task, in the order of what they depend on."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.errors import usage
 from aigon.files import atomic
@@ -18,8 +19,7 @@ from aigon.text.quoting import fold, list_item
 MAX_TITLE_CHARS, MAX_DESCRIPTION_CHARS = 300, 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class ConvertedTable:
+class ConvertedTable(Struct, frozen=True):
     """The feature that was written: how many `criteria`, of which `claimed` are said to be done, and `skipped` tasks.
 
     `proposed` annotations came with the table and run nothing until a person accepts them.

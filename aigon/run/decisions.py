@@ -1,8 +1,9 @@
 """A person's decision on criteria and integrity findings, recorded for the code that it was taken on."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.agents.configured import build_loop_command
 from aigon.errors import usage
@@ -31,8 +32,7 @@ NOT_AIGONS = (f":(top,exclude){ROOT}", ":(top,exclude).aigon")
 """Pathspecs that leave out what aigon itself commits."""
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionItem:
+class DecisionItem(Struct, frozen=True):
     """A criterion (`number`) or an integrity finding (`number` 0, `rule`) that a person decides.
 
     `text` is what it says, `key` the content or change that a decision holds for, `known` what aigon knows about it.
@@ -50,8 +50,7 @@ class DecisionItem:
         return str(self.number or self.rule)
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionCase:
+class DecisionCase(Struct, frozen=True):
     """What a person is about to decide: the items, the state of the run they are about, and the records it is in.
 
     `again` is the command that continues the run afterwards, `criteria` are all those of the spec.

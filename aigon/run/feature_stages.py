@@ -3,8 +3,9 @@
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from aigon.agents.configured import build_loop_command
 from aigon.errors import AigonError, environment, usage

@@ -4,10 +4,12 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.git.person import Checkout
 from aigon.hooks.hooked_loop import add_hooks
@@ -55,8 +57,7 @@ from aigon.text.amounts import estimate_tokens, format_count
 Observers = Callable[[Session], Sequence[Observer]]
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """What a run is for, if not for building its feature: `adapt` shapes the job, `assess_tree` decides on a snapshot.
 
     In the file `request` another aigon asks for its end, as well as in the run's own; `again` continues it.

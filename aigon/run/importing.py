@@ -3,8 +3,10 @@
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.errors import AigonError, Exit, usage
 from aigon.files import atomic
@@ -30,8 +32,7 @@ _BESIDE = 3
 """How deep below a file's folder the files may lie that belong to it."""
 
 
-@dataclass(frozen=True, slots=True)
-class ImportRequest:
+class ImportRequest(Struct, frozen=True):
     """`source` is an issue, or a path seen from `start`; `title` and `slug` name the one feature that it brings."""
 
     source: str
@@ -41,8 +42,7 @@ class ImportRequest:
     priority: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundSpec:
+class FoundSpec(Struct, frozen=True):
     """A spec of another tool: the name of the format, its address, and what was read."""
 
     format: str
@@ -50,8 +50,7 @@ class FoundSpec:
     spec: ImportedSpec
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedFeature:
+class ImportedFeature(Struct, frozen=True):
     """A feature that was written; `proposals` counts the annotations that a person may accept."""
 
     feature: Feature
@@ -59,8 +58,7 @@ class ImportedFeature:
     proposals: int
 
 
-@dataclass(frozen=True, slots=True)
-class ImportResult:
+class ImportResult(Struct, frozen=True):
     """What was written, and by source why something was not."""
 
     features: tuple[ImportedFeature, ...]

@@ -3,9 +3,10 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from aigon.agents.install_commands import InstallTarget, find_types_here, install_commands
 from aigon.checks.project_checks import ProjectChecks, find_unchecked_folders, resolve_checks
@@ -26,8 +27,7 @@ HEADING = "# aigon's runtime files"
 UNCOMMITTED_HINT = "Not committed yet. Features start from a commit with these files: aigon init --commit"
 
 
-@dataclass(frozen=True, slots=True)
-class InitialisedProject:
+class InitialisedProject(Struct, frozen=True):
     """What `aigon init` found and did. `elsewhere` are agents whose commands would go into the person's home.
 
     `others` are folders that look like projects of their own and that no check covers; `kept_profile` is the profile
@@ -46,8 +46,7 @@ class InitialisedProject:
     unignored: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class UncommittedSetup:
+class UncommittedSetup(Struct, frozen=True):
     """Files of aigon's set-up that are in no commit yet. `why_not` says why they cannot be committed here, if so."""
 
     paths: tuple[str, ...]

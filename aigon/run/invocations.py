@@ -4,8 +4,9 @@ A loop's guardian ends its processes within a moment; leftovers exist only if th
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.errors import environment
 from aigon.files.home import find_home
@@ -20,8 +21,7 @@ _MAX_COMMAND = 60
 """Characters of a command line that are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class LeftProcess:
+class LeftProcess(Struct, frozen=True):
     """One process that an aigon left: its number, what it is (its command line, shortened), and whose it was.
 
     `since` is when that aigon began (ISO 8601); `note` the file about it.

@@ -7,9 +7,10 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
+
+from msgspec import Struct
 
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.config.models import JudgeConfig
@@ -30,8 +31,7 @@ from aigon.run.actors import find_judge
 Progress = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeEvalRequest:
+class JudgeEvalRequest(Struct, frozen=True):
     """What a person asked for; None for an option that was not given. `set` is a folder, None for the shipped one."""
 
     set: str | None = None

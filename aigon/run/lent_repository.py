@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from aigon.config.grants import Grants
 from aigon.files.home import state_home

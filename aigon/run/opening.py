@@ -1,8 +1,10 @@
 """Open a run: what is asked for, what is found, and the beginning of a new run on the feature's branch."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.errors import AigonError, environment
 from aigon.files.home import own_git_directory
@@ -34,8 +36,7 @@ Confirm = Callable[[str], bool]
 """Asks a person; False if nobody can be asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(Struct, frozen=True):
     """What is to be opened: which feature, in which checkout. `current` is the branch that is checked out."""
 
     seat: Seat
@@ -68,8 +69,7 @@ class Opening:
         return Workspace(self.checkout, self.own_git, branch)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedRun:
+class OpenedRun(Struct, frozen=True):
     """What was found: the workspace on its branch at `head`, the run's past, and the events that opening it made.
 
     `options` are those of the command line, completed by the choices of a run that is resumed. What differs between the

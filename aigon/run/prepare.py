@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.agents.configured import build_loop_command
 from aigon.checks.execution import render_command
@@ -46,8 +48,7 @@ from aigon.spec.document import can_annotate
 from aigon.spec.features import Feature
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """Everything decided before a run. `agent` is None for verbs that need none (`feature-validate`).
 
     `options` are those of the command line, completed by the spec, `kind` is the kind of task that it names. `fallback`

@@ -7,9 +7,11 @@ import os
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.checks.schedule import Schedule, run_checks
 from aigon.files.atomic import move_aside
@@ -69,8 +71,7 @@ def run_to_end(steps: Generator[Event, State, T], state: State, show: Callable[[
         return result
 
 
-@dataclass(frozen=True, slots=True)
-class TreeResults:
+class TreeResults(Struct, frozen=True):
     """The results of checks by name, and the files of the tree that each check changed.
 
     Those files are restored; what the checks made of them is in the folder `aside`.

@@ -7,7 +7,8 @@ saved aside, people's commits are kept.
 import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.config.loading import ReadFile, open_work_tree
 from aigon.errors import AigonError, Exit

@@ -5,8 +5,9 @@ import shlex
 import shutil
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from aigon.config.models import Config
 from aigon.files.system_errors import find_volumes

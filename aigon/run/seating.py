@@ -3,8 +3,9 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from aigon.agents.configured import resolve_agents
 from aigon.config.loading import load_configuration, open_work_tree

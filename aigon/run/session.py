@@ -6,9 +6,11 @@ import socket
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.agents.configured import build_loop_command
 from aigon.errors import AigonError, usage
@@ -50,8 +52,7 @@ MAX_SUBJECT_CHARS = 300
 """Characters of a criterion's text that a task keeps."""
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """A run that is ready to be driven; `opening` are the events to deliver before the loop's own."""
 
     prepared: Prepared

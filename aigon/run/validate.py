@@ -2,8 +2,10 @@
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.checks.project_checks import require_tools
 from aigon.errors import Exit
@@ -37,16 +39,14 @@ from aigon.run.prepare import Prepared, build_job, prepare
 from aigon.run.present_tree import make_world, run_to_end
 
 
-@dataclass(frozen=True, slots=True)
-class ValidationPlan:
+class ValidationPlan(Struct, frozen=True):
     """What a validation will run."""
 
     prepared: Prepared
     checks: tuple[Check, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ValidationReport:
+class ValidationReport(Struct, frozen=True):
     """What a validation found. `observed` is what a run saw deciding commands read on the base."""
 
     plan: ValidationPlan

@@ -7,9 +7,10 @@ search for. What is kept out of a commit stays in the work tree; a spec can allo
 import fnmatch
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
+
+from msgspec import Struct
 
 from aigon.secrets.shapes import FoundSecret, find_tokens, is_stand_in
 
@@ -33,8 +34,7 @@ SECRET_AFTER_ALL = (".env*.local",)
 HOW_TO_ALLOW = "a person can allow its path (`allow` in the spec, `secrets.allow` in .aigon/config.json)"
 
 
-@dataclass(frozen=True, slots=True)
-class Leak:
+class Leak(Struct, frozen=True):
     """A file that was kept out, why, and on which line (from 1; 0 for the whole file)."""
 
     path: str

@@ -8,9 +8,11 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.secrets.shapes import SHAPES, is_stand_in, select_long_words, spell, spell_in_base64
 
@@ -190,7 +192,7 @@ an agent, a check or a judge said."""
 
 
 def redact_value(value: T, redact: Redact) -> T:
-    """Return a value (a dataclass of dataclasses, texts, numbers) with all its texts redacted; usually itself."""
+    """Return a value (a struct of structs, texts, numbers) with all its texts redacted; usually itself."""
     together = "\n".join(_list_texts(value)).encode("utf-8", "replace")
     return value if redact(together) == together else _redact_deeply(value, redact)
 
@@ -205,10 +207,10 @@ def _list_texts(value: Any) -> Iterator[str]:
     elif isinstance(value, tuple | list):
         for item in value:
             yield from _list_texts(item)
-    elif is_dataclass(value):
-        for field in fields(value):
-            if field.name not in UNREDACTED_FIELDS:
-                yield from _list_texts(getattr(value, field.name))
+    elif isinstance(value, Struct):
+        for name in value.__struct_fields__:
+            if name not in UNREDACTED_FIELDS:
+                yield from _list_texts(getattr(value, name))
 
 
 def _redact_deeply(value: Any, redact: Redact) -> Any:
@@ -218,8 +220,8 @@ def _redact_deeply(value: Any, redact: Redact) -> Any:
         return {_redact_deeply(name, redact): _redact_deeply(item, redact) for name, item in value.items()}
     if isinstance(value, tuple | list):
         return type(value)(_redact_deeply(item, redact) for item in value)
-    if is_dataclass(value) and not isinstance(value, type):
-        names = (field.name for field in fields(value) if field.name not in UNREDACTED_FIELDS)
+    if isinstance(value, Struct):
+        names = (name for name in value.__struct_fields__ if name not in UNREDACTED_FIELDS)
         old = {name: getattr(value, name) for name in names}
         changed = {name: new for name in old if (new := _redact_deeply(old[name], redact)) != old[name]}
         return replace(value, **changed)

@@ -7,11 +7,11 @@ in a repository are samples, and the others expire.
 import re
 from binascii import b2a_base64
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """`pattern` is tried only on a text that holds one of the `hints`.
 
     If the shape stands `alone`, its hint is part of the token and only long words are searched; otherwise the hint is
@@ -106,13 +106,16 @@ SHAPES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FoundSecret:
+class FoundSecret(Struct, frozen=True):
     """A credential in a file, the line (from 1) that it begins on, and its value, which is never printed."""
 
     kind: str
     line: int
-    value: bytes = field(repr=False)
+    value: bytes
+
+    def __repr__(self) -> str:
+        """Leave the value out: what is printed or logged must not hold it."""
+        return f"FoundSecret(kind={self.kind!r}, line={self.line})"
 
 
 _STAND_IN = re.compile(

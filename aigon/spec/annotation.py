@@ -6,9 +6,10 @@ not go to a judge because of a typing error.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
+
+from msgspec import Struct
 
 from aigon.errors import usage
 from aigon.model.criteria import COMMAND_KINDS, CriterionKind
@@ -32,16 +33,14 @@ _MEANT = re.compile(rf"-*\s*(?:(?:{'|'.join(EXAMPLES)})\s*:|(?:judge|human)\s*(?
 _NO_COLON = re.compile(r"-*\s*(?:verify|metric)\s+[^\s:]", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(Struct, frozen=True):
     """How a criterion is decided; `command` follows the colon."""
 
     kind: CriterionKind
     command: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class HtmlComment:
+class HtmlComment(Struct, frozen=True):
     """An HTML comment: `start` and `end` (exclusive) in its text; `closed`: `-->` ends it."""
 
     start: int

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
 from aigon.spec.criteria import TEMPLATE, is_criteria_heading
@@ -73,8 +74,7 @@ def _render_original(spec: ImportedSpec) -> Iterator[str]:
         yield from (f"{code_span(name)}:", "", code_block(text), "")
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
+class _Section(Struct, frozen=True):
     """A part of a file below a heading of the second level: its title, and the offsets of heading, body and end."""
 
     title: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from aigon.errors import AigonError, usage
 from aigon.model.checks import Role
@@ -180,8 +181,7 @@ EXAMPLE = f"Write a section like this one:\n\n## Acceptance Criteria\n\n{BOXES}"
 TEMPLATE = re.compile(rb"<!-- Your criteria go here")
 
 
-@dataclass(slots=True)
-class _SpecSection:
+class _SpecSection(Struct):
     """What is below a top-level heading: `items` and `boxes` are list items without and with a box, by line."""
 
     title: str

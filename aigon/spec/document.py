@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from aigon.errors import AigonError, usage
 from aigon.model.criteria import Criterion, Spec, SpecWarning

@@ -8,7 +8,8 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from aigon.model.checks import Quantity
 from aigon.model.criteria import CriterionKind
@@ -23,8 +24,7 @@ _PLAIN = re.compile(r"(?P<script>.*\S)\s+==\s+(?P<wanted>\S.*)", re.DOTALL)
 _BELOW = re.compile(r"\S.*\s==", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(Struct, frozen=True):
     """`script` is what bash runs. `symbol` compares what comes of it with `wanted`, a text or a number as written."""
 
     script: str
@@ -98,8 +98,7 @@ def append_block(argument: str, block: str) -> str:
     return write_text(argument.removesuffix("==").rstrip(), block.removesuffix("\n"))
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionRule:
+class DecisionRule(Struct, frozen=True):
     """A kind of criterion that a command decides.
 
     `read` takes what follows the colon and raises ValueError with what is wrong about it; `verb` is what the criterion

@@ -5,8 +5,9 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from aigon.errors import AigonError, usage
 from aigon.text.amounts import MIB
@@ -35,8 +36,7 @@ TOO_MUCH = "Keep what has to be true, and link to the rest; a file of another ki
 """What to do about a larger one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Feature:
+class Feature(Struct, frozen=True):
     """A feature: `id` as in the file name ("" in the inbox), `path` of its spec."""
 
     id: str

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from aigon.errors import AigonError, usage
 from aigon.model.criteria import Spec
@@ -28,8 +29,7 @@ _COMMENT = re.compile(rf"\s*{PROPOSED}:\s*(.*?)\s*", re.DOTALL)
 HEADING = b"## Acceptance Criteria\n\n"
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignAnnotation:
+class ForeignAnnotation(Struct, frozen=True):
     """A proposal in a spec: `number` counts them, `text` is the item that it decides, `annotation` as `verify: make`.
 
     A validation script has no `text`. In a spec without criteria each box is proposed as one: with its annotation, or
@@ -42,8 +42,7 @@ class ForeignAnnotation:
     annotation: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Edit:
+class _Edit(Struct, frozen=True):
     """In the text of `line` each `old` becomes `new`."""
 
     line: int

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from aigon.errors import AigonError, usage
 from aigon.model.criteria import SpecWarning
@@ -26,8 +27,7 @@ _BOM = b"\xef\xbb\xbf"
 _NEWLINE = re.compile(rb"\r\n|\r|\n")  # never str.splitlines(), which knows eight more
 
 
-@dataclass(frozen=True, slots=True)
-class MarkdownPage:
+class MarkdownPage(Struct, frozen=True):
     """The tokens of a file, and the byte offsets of its lines."""
 
     raw: bytes

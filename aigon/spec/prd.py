@@ -6,8 +6,9 @@ says of the state of a task is a claim.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
+
+from msgspec import Struct, to_builtins
 
 from aigon.errors import usage
 from aigon.installation import require_extra
@@ -26,8 +27,7 @@ _LABELLED = re.compile(rf"\**\[?({_ID})\]?\**\s*(?:[:.)–—]|(?=\s))\**\s*(\S.
 _NEEDS = re.compile(rf"\(depends on:?\s+({_ID}(?:\s*(?:,|and)\s*{_ID})*)\)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class PrdTask:
+class PrdTask(Struct, frozen=True):
     """A row. The fields are the columns, in their order; lists are joined with `|` in a cell."""
 
     id: str
@@ -46,8 +46,7 @@ class PrdTask:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Prd:
+class Prd(Struct, frozen=True):
     """A table of tasks and the project that they are of."""
 
     project: str
@@ -61,7 +60,7 @@ def render_prd(prd: Prd) -> str:
 
     done = sum(task.status == "done" for task in prd.tasks)
     rows = [
-        {key: _SEPARATOR.join(value) if isinstance(value, tuple) else value for key, value in asdict(task).items()}
+        {key: _SEPARATOR.join(value) if isinstance(value, tuple) else value for key, value in to_builtins(task).items()}
         for task in prd.tasks
     ]
     head = {"version": 1, "project": prd.project, "progress": {"total": len(rows), "done": done}}
@@ -136,7 +135,7 @@ def _decode(raw: bytes, name: str) -> str:
 
 def _read_row(row: Mapping[str, Any], number: int, problems: list[str]) -> PrdTask:
     """Return a row as a task. What is wrong with single values is added to the `problems`."""
-    values = {field.name: _READERS.get(field.name, _read_text)(row.get(field.name)) for field in fields(PrdTask)}
+    values = {name: _READERS.get(name, _read_text)(row.get(name)) for name in PrdTask.__struct_fields__}
     which = f"task {fold(values['id'], 40)}" if values["id"] else f"row {number}"
     problems += [f"{which} has no {key}" for key in ("id", "title") if not values[key]]
     if values["status"] not in get_args(PrdStatus):

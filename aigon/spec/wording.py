@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 _LEFT_OUT = re.compile(r"`+[^`]*`+|\"[^\"]*\"|“[^”]*”|\[[^\]]*\]\([^)]*\)|https?://\S+|(?<!\w)'[^']*'")
 _LABEL = re.compile(r"\W*(?:[A-Z]{1,5}-?\d[\w.-]*|\d+(?:\.\d+)*)[\])*:.]*\s")
@@ -13,8 +14,7 @@ _BEGINNING = 8
 """Words of a clause in which its verb has to be."""
 
 
-@dataclass(frozen=True, slots=True)
-class WordingRules:
+class WordingRules(Struct, frozen=True):
     """The patterns of templates/spec_check.yaml; each of `vague` has the word as its group, and what to write."""
 
     vague: tuple[tuple[re.Pattern[str], str], ...]
@@ -26,8 +26,7 @@ class WordingRules:
     most_criteria: int
 
 
-@dataclass(frozen=True, slots=True)
-class VagueWord:
+class VagueWord(Struct, frozen=True):
     """A word that nobody can decide, where it is in the text, and what to write instead."""
 
     offset: int

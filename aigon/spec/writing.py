@@ -3,8 +3,9 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
+
+from msgspec import Struct
 
 from aigon.errors import AigonError, usage
 from aigon.model.criteria import parse_promises
@@ -23,8 +24,7 @@ SettingValues = Mapping[str, str | int | None]
 """Keys of the frontmatter with their values; None takes a key out."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpecParts:
+class SpecParts(Struct, frozen=True):
     """The texts that make up a spec: what is above the heading, the heading with its `title`, and what is below."""
 
     head: str

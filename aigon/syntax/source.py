@@ -6,9 +6,10 @@ that language is parsed first.
 
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
+
+from msgspec import Struct
 
 Language = Literal["python", "javascript", "typescript", "tsx", "rust", "go"]
 LONGEST = 1_000_000
@@ -29,8 +30,7 @@ Edit = tuple[int, int, str]
 """First byte, the byte after the last, and the text that replaces them."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Node:
+class Node(Struct, frozen=True, eq=False):
     """One node with its span in bytes and the line it begins on, from 1. `field` is its role in the parent.
 
     `kind` is the class of Python's `ast` (`Compare`) or the grammar's name (`binary_expression`). A leaf that is a
@@ -61,8 +61,7 @@ class Node:
         return tuple(child for child in self.children if child.field == field)
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A parsed file. `errors` says what could not be read of it, with lines; the rest of the tree holds all the same,
     but for Python, which is read as a whole or not at all."""
 

@@ -6,10 +6,11 @@ that absurd documents (nested without end, aliases of aliases) are refused befor
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
 from functools import cache, lru_cache
 from types import UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
 
 from aigon.errors import AigonError, usage
 from aigon.text import amounts
@@ -30,8 +31,7 @@ def suggest(word: str, known: Iterable[str]) -> str:
     return (f"Did you mean {close[0]!r}? " if close else "") + f"Known: {', '.join(words) or 'none'}"
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentNode:
+class DocumentNode(Struct, frozen=True):
     """A value in a document: `file` as people know it, `path` the keys that lead to it, joined with dots.
 
     Every method raises AigonError (usage) if the value is not what the method's name says.
@@ -132,10 +132,10 @@ class DocumentNode:
         raise self.wrong(f"cannot be {self.value!r:.60}", suggest(str(self.value), known))
 
     def build(self, kind: type[T], **given: object) -> T:
-        """A mapping as a dataclass: its fields are the keys, its types say what each may be, `given` are no keys."""
-        shape: Any = kind  # of a dataclass, which no type variable can be bound to
+        """A mapping as a struct: its fields are the keys, its types say what each may be, `given` are no keys."""
+        shape: Any = kind  # of a struct, which no type variable can be bound to
         types = {name: hint for name, hint in _read_types(shape).items() if name not in given}
-        optional = {f.name for f in fields(shape) if f.default is not MISSING or f.default_factory is not MISSING}
+        optional = shape.__struct_fields__[len(shape.__struct_fields__) - len(shape.__struct_defaults__) :]
         nodes = self.fields(types, [name for name in types if name not in optional])
         return kind(**given, **{name: node._convert(types[name]) for name, node in nodes.items()})
 

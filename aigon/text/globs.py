@@ -1,9 +1,10 @@
 """Patterns of paths: `*`, `**`, `?` and `{a,b}`, as profiles and rules write them."""
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
+
+from msgspec import Struct
 
 _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\{[^{}]*\}|.", re.DOTALL)
 _GLOB = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
@@ -20,8 +21,7 @@ def is_match(pattern: str, path: str) -> bool:
     return _needed(pattern).there(path) and compile_glob(pattern).fullmatch(path) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class _Needed:
+class _Needed(Struct, frozen=True):
     """Text that every matching path contains. Most patterns match no file of a project, and to compile them all would
     take longer than all that a run does with them.
     """

@@ -5,7 +5,8 @@ certainty is marked or refused.
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _TOKEN = re.compile(
     r"""(?P<gap>[ \t]+|\\\n)
@@ -19,8 +20,7 @@ _BEFORE = ("!", "{", "if", "then", "elif", "else", "while", "until", "do", "time
 """Words that a command follows."""
 
 
-@dataclass(frozen=True, slots=True)
-class SimpleCommand:
+class SimpleCommand(Struct, frozen=True):
     """A simple command: its assignments, its words (the program first) and the files that it writes.
 
     `piped`: it reads what another command prints; `inner`: another command computes a part of it.
@@ -114,8 +114,7 @@ BRANCHING = frozenset(
 """First words after which nobody can say by reading which commands run, or whose exit code is the script's."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListedCommand:
+class ListedCommand(Struct, frozen=True):
     """A command: its words without redirections, and the operators before and after it ("" at either end)."""
 
     words: tuple[str, ...]

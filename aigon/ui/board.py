@@ -1,7 +1,8 @@
 """The board as a page shows it: a status for each card, what waits for a person, and which verb each move is."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from aigon.ui.feed import Feed
 from aigon.ui.lane import Lane
@@ -29,8 +30,7 @@ URGENT = ("needs_human", "problem", "broken_off", "refused", "unavailable", "sto
 """Ends of a run that a person has to know of, the most urgent first."""
 
 
-@dataclass(frozen=True, slots=True)
-class CardView:
+class CardView(Struct, frozen=True):
     """A card and the runs on it that go on now. `status` is that of its run, or the most urgent one of several."""
 
     card: Card

@@ -5,9 +5,10 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from aigon.api import AigonError, Project
 from aigon.files.home import find_home
@@ -30,8 +31,7 @@ WATCHERS = 400
 """Streams at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fragment:
+class Fragment(Struct, frozen=True):
     """An element of a page, by its id. It is sent again if its `html` changed or, if it has one, its `key`."""
 
     name: str
@@ -42,8 +42,7 @@ class Fragment:
 Render = Callable[["Feed"], Iterable[Fragment]]
 
 
-@dataclass(slots=True)
-class Topic:
+class Topic(Struct):
     """A page that changes: what makes its fragments, each with the version at which it changed last, and who waits."""
 
     render: Render

@@ -1,8 +1,9 @@
 """What the forms of the pages do: each runs a verb of aigon as a process of its own."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from aigon.api import AigonError, Project
 from aigon.errors import Exit, usage
@@ -16,8 +17,7 @@ PATIENCE = 600.0
 """Seconds that a verb may take: a merge runs the proof anew."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verb:
+class Verb(Struct, frozen=True):
     """A command of aigon. `says` is what happened, for people; `decides`: it takes a person at a terminal."""
 
     command: str

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from aigon.api import AigonError
 from aigon.errors import explained
@@ -25,8 +26,7 @@ _HEADING = re.compile(r"(?im)^#{1,6}[ \t]+(?:\W*)acceptance criteria\b.*$")
 _TITLE = re.compile(r"\A(?:---\n.*?\n---\n)?\s*#[^\n]*\n", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class SpecView:
+class SpecView(Struct, frozen=True):
     """A spec as a page shows it; `problem` says why it cannot be read. `summary` is its Markdown above the criteria."""
 
     title: str
@@ -37,8 +37,7 @@ class SpecView:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CriterionView:
+class CriterionView(Struct, frozen=True):
     """A criterion, what decides it, and what the last assessment says about it."""
 
     number: int
@@ -54,8 +53,7 @@ class CriterionView:
         return self.verdict is not None and self.verdict.status == "met"
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """What one run leaves to a person: criteria that only a person decides, and integrity findings by rule."""
 
     feature: str

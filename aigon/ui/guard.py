@@ -2,13 +2,13 @@
 
 import secrets
 from collections.abc import MutableMapping
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+from msgspec import Struct, field
 from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -32,8 +32,7 @@ _SAFE = ("GET", "HEAD")
 _LOST = "Open the address that `aigon ui` printed in its terminal: it has the token that this page needs.\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """What a server may do. `host` and `port` are where it listens.
 
     `decides`: a person started it from a terminal. `tickets` admit once, for an address that others can see.

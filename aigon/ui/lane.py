@@ -2,9 +2,11 @@
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.api.runs import is_running
 from aigon.api.watch import tail_run
@@ -40,8 +42,7 @@ FILES = 30
 _GONE = (0, 0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckCell:
+class CheckCell(Struct, frozen=True):
     """A check after one iteration."""
 
     title: str
@@ -50,8 +51,7 @@ class CheckCell:
     counts: TestCounts | None
 
 
-@dataclass(frozen=True, slots=True)
-class IterationRow:
+class IterationRow(Struct, frozen=True):
     """An iteration in short. `before` is the commit that it began at; `undone`: the branch went back."""
 
     number: int
@@ -76,8 +76,7 @@ class IterationRow:
     undone: bool = False
 
 
-@dataclass(slots=True)
-class Lane:
+class Lane(Struct):
     """The newest run of a feature under one label; "" is the solo branch. `problem` says why it cannot be read.
 
     `changes` counts what was taken in. `answers` are the findings on the commands of criteria, by number.

@@ -2,8 +2,10 @@
 
 import socket
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from aigon.errors import AigonError, explained
 from aigon.files.home import find_home
@@ -20,8 +22,7 @@ STAGES = tuple(FOLDERS)
 """The columns, in the order of a feature's way. A folder that is no stage comes after them."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunningLoop:
+class RunningLoop(Struct, frozen=True):
     """A loop whose process is there. `since` is when this invocation began, ISO 8601; `iteration` 0 looks at the base.
 
     `waiting_for` names an agent that is held up, `waiting_until` is in seconds since the epoch.
@@ -38,8 +39,7 @@ class RunningLoop:
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RunEnd:
+class RunEnd(Struct, frozen=True):
     """How the last run ended: its status, or `broken_off` where its process is gone without having said so, or
     `elsewhere` where it runs, or did, on another machine; `at` is the last it was heard of."""
 
@@ -50,8 +50,7 @@ class RunEnd:
     iteration: int
 
 
-@dataclass(frozen=True, slots=True)
-class CardLane:
+class CardLane(Struct, frozen=True):
     """An agent of several, by its `label`: what its last look proved, and its loop or how that ended."""
 
     label: str
@@ -62,8 +61,7 @@ class CardLane:
     ended: RunEnd | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(Struct, frozen=True):
     """One feature. `proven` of `total` is what the last look at it proved; None where no run has looked at it yet.
 
     `ticked` of `boxes` is what the spec itself says: claims. `problem` says what could not be read. Where agents have
@@ -82,8 +80,7 @@ class Card:
     lanes: tuple[CardLane, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A stage and its cards; `left_out` are those that there was no room for."""
 
     stage: str
@@ -114,9 +111,9 @@ def _build_card_document(card: Card) -> dict[str, object]:
             "ticked": card.ticked,
         },
         "running": bool(card.working),
-        "loops": [asdict(loop) for loop in card.working],
-        "last": asdict(card.ended) if card.ended else None,
-        "candidates": [asdict(lane) for lane in card.lanes],
+        "loops": [to_builtins(loop) for loop in card.working],
+        "last": to_builtins(card.ended) if card.ended else None,
+        "candidates": [to_builtins(lane) for lane in card.lanes],
         "problem": card.problem or None,
     }
 

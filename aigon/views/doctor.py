@@ -3,8 +3,9 @@
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
 from pathlib import Path
+
+from msgspec import structs, to_builtins
 
 from aigon import __version__
 from aigon.model.diagnosis import AgentHealth, Diagnosis, MachineFact, RepairReport
@@ -28,7 +29,7 @@ def build_diagnosis_document(found: Diagnosis) -> dict[str, object]:
 
 
 def _agent(agent: AgentHealth) -> dict[str, object]:
-    told = {field.name: getattr(agent, field.name) for field in fields(agent)}
+    told = structs.asdict(agent)
     lists = {key: list(value) for key, value in told.items() if isinstance(value, tuple)}
     absent = {key: told[key] or None for key in ("path", "version", "tested", "program")}
     found = {**told, **lists, **absent, "state": agent.state.replace(" ", "_")}
@@ -118,8 +119,8 @@ def _clean(words: str, *, blanks: bool = False) -> str:
 def build_repair_document(done: RepairReport) -> dict[str, object]:
     return {
         "exit_code": int(done.exit_code),
-        "repaired": [{**asdict(each), "kept_as": each.kept_as or None} for each in done.repaired],
-        "unmended": [asdict(each) for each in done.unmended],
+        "repaired": [{**to_builtins(each), "kept_as": each.kept_as or None} for each in done.repaired],
+        "unmended": [to_builtins(each) for each in done.unmended],
         "ended_processes": done.ended,
     }
 

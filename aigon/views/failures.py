@@ -1,8 +1,9 @@
 """The failure log of a feature, read from its journals. Costs the loop nothing."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.errors import AigonError
 from aigon.journal.attempt import Attempt
@@ -22,8 +23,7 @@ FILES = 5
 """Changed files of an attempt that are named to people."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failures:
+class Failures(Struct, frozen=True):
     """What failed of a feature, oldest first, of how many `attempts`; `unread` says which journals told nothing."""
 
     feature: Feature

@@ -1,7 +1,8 @@
 """Statistics as a table for a terminal, as a document, and as a page."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+
+from msgspec import to_builtins
 
 from aigon.files.resources import find_resource
 from aigon.journal.spending import format_spend
@@ -24,7 +25,7 @@ def build_stats_document(stats: Statistics, since: str) -> Mapping[str, object]:
 
 
 def _build_group(group: RunGroup) -> Mapping[str, object]:
-    return {**asdict(group), "is_small": group.is_small, "share_proven": find_share(group)}
+    return {**to_builtins(group), "is_small": group.is_small, "share_proven": find_share(group)}
 
 
 def find_share(group: RunGroup) -> float | None:

@@ -1,9 +1,10 @@
 """How far each feature is, as data and as text, read from what its runs left. No loop notices."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from aigon.errors import environment
 from aigon.journal.state_document import NewerState, parse_state
@@ -20,8 +21,7 @@ SHOWN = ("status", "branch", "iteration", "criteria_met", "criteria_total", "che
 State = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class RunStatus:
+class RunStatus(Struct, frozen=True):
     """A run as its state file tells it: `state` is None before the first, `running` whether its process is there."""
 
     state: State | None
@@ -42,8 +42,7 @@ class RunStatus:
         return found if isinstance(found, dict) and not found.get("latest", True) else None
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateStatus:
+class CandidateStatus(Struct, frozen=True):
     """An agent with a worktree of its own. `there` says whether that folder exists.
 
     If the feature is `done`, it is merged, and the branch may be gone.
@@ -65,8 +64,7 @@ class CandidateStatus:
         return format_run_command(who.feature, who.label)
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureStatus:
+class FeatureStatus(Struct, frozen=True):
     """A feature, its run in the checkout itself, and the agents that have worktrees for it."""
 
     feature: Feature

@@ -2,7 +2,8 @@
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+
+from msgspec import Struct, to_builtins
 
 from aigon.checks.execution import render_command
 from aigon.model.checks import Check, Finding, Problem
@@ -29,8 +30,7 @@ _REST = len("remembered") + 8
 """Columns of the last cell and of the blanks between all of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class ValidationRow:
+class ValidationRow(Struct, frozen=True):
     """A check, its command as a person would type it, and its finding.
 
     `finding` is None if it has not run; `check` is None for what aigon itself checked; `reads` names what it read on
@@ -90,7 +90,7 @@ def build_check_document(row: ValidationRow) -> dict[str, object]:
         "cached": bool(found and found.cached),
         "reads": row.reads,
         "cache": {"state": how.replace(" ", "_"), "why": why},
-        "counts": asdict(found.counts) if found and found.counts else None,
+        "counts": to_builtins(found.counts) if found and found.counts else None,
         "problems": [_problem(each) for each in problems[:PROBLEMS]],
         "problems_total": len(problems),
     }

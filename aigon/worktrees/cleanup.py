@@ -3,9 +3,10 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from msgspec import Struct
 
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.errors import AigonError, usage
@@ -30,8 +31,7 @@ MAX_NAMED_FILES = 3
 """Files that a reason names."""
 
 
-@dataclass(frozen=True, slots=True)
-class CleanupResult:
+class CleanupResult(Struct, frozen=True):
     """The worktrees that were removed, those that stay with the reason, and the refs of work that was saved aside."""
 
     removed: tuple[Candidate, ...]
@@ -131,8 +131,7 @@ def _hold_locks(home: Path, candidate: Candidate, path: Path) -> Iterator[None]:
         yield
 
 
-@dataclass(frozen=True, slots=True)
-class _Removal:
+class _Removal(Struct, frozen=True):
     """A worktree to remove, and whether work that is in no commit may be saved aside first.
 
     Its methods return "", or why the worktree has to stay.

@@ -3,9 +3,10 @@
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.files.home import is_runtime
 from aigon.git.listings import split_paths
@@ -31,8 +32,7 @@ _COMMITTED = re.compile(r"^[^\t]*\t(commit|cherry-pick|rebase|am)\b", re.MULTILI
 """A reflog line about a commit that was made there. A clone or a checkout writes no such line."""
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoredFiles:
+class IgnoredFiles(Struct, frozen=True):
     """The paths to save in a commit, or the reason why the worktree has to stay."""
 
     paths: tuple[str, ...] = ()

@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Literal
+
+from msgspec import Struct
 
 from aigon.config.models import WorktreeConfig
 from aigon.errors import AigonError, environment, usage
@@ -141,8 +142,7 @@ def is_in_use(main: Checkout, candidate: Candidate) -> bool:
 WorktreeState = Literal["there", "uncommitted", "gone", "broken"]
 
 
-@dataclass(frozen=True, slots=True)
-class WorktreeStatus:
+class WorktreeStatus(Struct, frozen=True):
     """A worktree and its state: there, with uncommitted work, gone, or unreadable to git."""
 
     candidate: Candidate

@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+
+from msgspec.structs import replace
 
 from aigon.agents.configured import build_loop_command, resolve_agents
 from aigon.checks.interpreters import find_editable_installs

@@ -9,9 +9,10 @@ import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from shlex import quote
+
+from msgspec.structs import replace
 
 from aigon.config.loading import build_tool_path
 from aigon.config.models import Config

@@ -3,8 +3,10 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from aigon.agents.adapters import Adapter, find_adapter
 from aigon.model.turns import Agent, Launch, ProgramExit, Turn, TurnRequest

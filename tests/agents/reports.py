@@ -1,8 +1,10 @@
 """Programs that leave a file beside what they print: captured ones, and stand-ins that leave it again."""
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from aigon.agents.adapters import find_adapter
 from aigon.model.turns import Agent, Launch, ProgramExit, Turn, TurnReport, TurnRequest, Usage

@@ -1,8 +1,7 @@
 """What an agent sees of the person's environment."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from aigon.agents.adapters import find_type, load_types
 from aigon.agents.credentials import filter_environment, join_names, list_withheld

@@ -3,10 +3,10 @@
 import json
 import os
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.agents.adapters import find_adapter
 from aigon.model.turns import Agent, ProgramExit, Turn, Usage

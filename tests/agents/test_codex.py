@@ -1,11 +1,11 @@
 """Codex CLI's adapter: captured outputs of version 0.169.0, and a stand-in program that prints them."""
 
 import os
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.agents.adapters import codex, find_adapter
 from aigon.model.turns import Agent, ProgramExit, Turn, TurnRequest, Usage

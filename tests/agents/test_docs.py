@@ -2,10 +2,10 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.agents.adapters import adapter_for, find_type, load_types
 from aigon.config import loading

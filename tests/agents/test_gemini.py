@@ -1,9 +1,9 @@
 """Gemini CLI's adapter: captured outputs of version 0.61.0, and a stand-in program that prints them."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.agents.adapters import gemini
 from aigon.config.price_tables import load_shipped_prices

@@ -3,11 +3,11 @@
 import json
 import os
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
+from msgspec.structs import replace
 
 from aigon.agents.adapters import find_type, load_types
 from aigon.agents.choice import describe_choice, explain_none_ready, list_candidates

@@ -1,11 +1,11 @@
 """Commands as files: in each agent's own form, brought up to date, and never over what a person wrote."""
 
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from aigon.agents.adapters import find_type
 from aigon.agents.install_commands import (

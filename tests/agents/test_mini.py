@@ -1,10 +1,10 @@
 """mini-swe-agent's adapter: captured trajectories of version 2.4.6, and a stand-in program that leaves them."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.agents.adapters import find_adapter, mini
 from aigon.model.turns import Agent, ProgramExit, TurnRequest

@@ -1,10 +1,10 @@
 """pi's adapter: captured sessions of version 0.73.1, as its file and as its stream, and a stand-in that leaves them."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.agents.adapters import pi
 from aigon.model.turns import Agent, ProgramExit

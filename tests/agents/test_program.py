@@ -1,10 +1,10 @@
 """A program that has nothing of its own to say is started and judged by what its kind says."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.agents.adapters import _launch, _program
 from aigon.model.agent_types import AgentType

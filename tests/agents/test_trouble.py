@@ -2,10 +2,10 @@
 
 import json
 import re
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.agents.adapters._errors import (
     classify_error,

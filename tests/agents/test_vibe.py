@@ -2,10 +2,10 @@
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.agents.adapters import find_adapter, vibe
 from aigon.model.turns import Agent, ProgramExit

@@ -1,8 +1,7 @@
 """A criterion's command that is the one of a check is not run beside it."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from aigon.checks.schedule import find_answering
 from aigon.model.checks import Check

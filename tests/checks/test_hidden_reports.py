@@ -2,9 +2,9 @@
 
 import sys
 import textwrap
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.checks.execution import CRITERION
 from aigon.job.results import Result

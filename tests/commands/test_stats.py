@@ -1,10 +1,10 @@
 """`aigon stats`: text, JSON and a page of the same numbers."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.journal.statistics import Statistics, gather_statistics
 from aigon.views.stats import render_stats_page, render_stats_table

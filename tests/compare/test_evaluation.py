@@ -1,8 +1,9 @@
 """An evaluation as a page, on a terminal and as data."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from aigon.compare.file import render_page
 from aigon.compare.rules.evaluation import ComparedFeature, Evaluation, build_evaluation

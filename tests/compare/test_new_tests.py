@@ -1,9 +1,9 @@
 """The tests that a candidate added: found in its report, and run on the base without its work."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.checks import execution
 from aigon.compare.bench import compile_bytecode

@@ -7,11 +7,12 @@ import tempfile
 import zlib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any
+
+from msgspec import to_builtins
 
 from aigon.compare import stand
 from aigon.compare.file import recall_proposal
@@ -225,8 +226,8 @@ def _frozen() -> Sequence[bytes]:
     return ((place() / "frozen.json").read_bytes(),)
 
 
-_CANDIDATE = asdict(Candidate("42", "a", "cc", "claude", "arena", 1, "feature-42-cc-a", "/w"))
-_DECISION = asdict(HumanDecision(1, "a", "approve", "", "c", "d" * 40, "Ada", "2026-11-20T10:00:00+00:00"))
+_CANDIDATE = to_builtins(Candidate("42", "a", "cc", "claude", "arena", 1, "feature-42-cc-a", "/w"))
+_DECISION = to_builtins(HumanDecision(1, "a", "approve", "", "c", "d" * 40, "Ada", "2026-11-20T10:00:00+00:00"))
 _LEDGER = {"schema_version": 1, "accounts": {"other": {"spent": 1.0, "reserved": 0.5, "unknown": 0, "per_turn": None}}}
 _SEEN = [
     {"check": "tests", "status": "pass", "summary": "", "tests": {"a": "passed"}, "reported": True, "problems": []}

@@ -4,11 +4,11 @@ import json
 import os
 import time
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.agents.adapters import find_adapter
 from aigon.config.loading import parse_configuration

@@ -6,13 +6,13 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event as Flag
 from threading import Thread
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.hooks.notifications import (
     MAX_TEXT_CHARS,

@@ -7,10 +7,10 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.config.grants import Grants, Mechanism, Network
 from aigon.errors import AigonError

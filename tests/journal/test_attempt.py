@@ -1,12 +1,12 @@
 """What each iteration tried is the fold of the events, and holds what aigon saw only."""
 
-from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from aigon.git.file_protection import FileEdit
 from aigon.git.refs import MovedRef

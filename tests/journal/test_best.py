@@ -1,9 +1,9 @@
 """The best iteration commit is found by evidence, and a branch that went back to it has the state of that iteration."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.errors import Exit
 from aigon.journal.attempts import fold_attempts

@@ -4,7 +4,6 @@ import json
 import math
 import subprocess
 import sys
-from dataclasses import fields, is_dataclass
 from timeit import repeat
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -12,6 +11,8 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import fields
 
 from aigon.errors import Exit
 from aigon.journal import codec
@@ -33,7 +34,7 @@ def of(hint: Any) -> st.SearchStrategy[Any]:
     """Every value that a field annotated with `hint` can hold."""
     if hint in LEAVES:
         return LEAVES[hint]
-    if is_dataclass(hint):
+    if isinstance(hint, type) and issubclass(hint, Struct):
         hints = get_type_hints(hint)
         return st.builds(hint, **{field.name: of(hints[field.name]) for field in fields(hint)})  # type: ignore[arg-type]
     return composed(get_origin(hint), get_args(hint))
@@ -89,11 +90,10 @@ def test_numbers_that_json_cannot_hold_are_kept_as_text(cost: float) -> None:
 
 
 def test_an_outcome_is_tagged_with_its_status_word() -> None:
-    for kind, outcome in codec.OUTCOMES.items():
-        event = RunFinished("", some(outcome), kind, 0, "", "")
+    for kind in get_args(Outcome):
+        event = RunFinished("", some(kind), "", 0, "", "")
         document = codec.encode(event)["outcome"]
-        assert isinstance(document, dict) and document["kind"] == kind == get_status(event.outcome)
-    assert set(codec.OUTCOMES.values()) == set(get_args(Outcome))
+        assert isinstance(document, dict) and document["kind"] == get_status(event.outcome)
 
 
 def some(kind: type[Outcome]) -> Outcome:

@@ -1,8 +1,7 @@
 """What a person decided, and for how long it holds."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from aigon.journal.decisions import HumanDecision, decision_verdict, find_decision
 from aigon.model.criteria import Criterion

@@ -1,8 +1,7 @@
 """How long checks take: a fold of what they came to."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from aigon.journal.durations import add_duration
 from aigon.journal.events import CheckFinished, CheckStarted, Event

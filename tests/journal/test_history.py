@@ -1,6 +1,6 @@
 """What journals tell of a feature: resumes, turns that were held up or broken off, a new run over an old one."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from aigon.journal.events import (
     CheckFinished,

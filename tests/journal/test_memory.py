@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import reduce
 from itertools import pairwise
 
@@ -10,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from msgspec.structs import replace
 
 from aigon.journal.attempts import Attempts, fold_attempts
 from aigon.journal.build_log import render_build_log

@@ -1,8 +1,7 @@
 """What a turn cost, what the next is likely to, and what a run may."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from aigon.config.prices import Price, PriceGroup, PriceTable
 from aigon.journal.spending import SESSION, Paid, estimate_cost_range, estimate_turn_cost, price_turn

@@ -1,11 +1,11 @@
 """Where a run stands is the fold of its events, and nothing else."""
 
 import json
-from dataclasses import replace
 from functools import reduce
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from aigon.errors import Exit
 from aigon.journal import codec

@@ -1,11 +1,11 @@
 """Statistics against numbers counted by hand, on the journals of twelve features."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.files.checksums import format_line
 from aigon.journal.codec import dumps

@@ -1,12 +1,12 @@
 """step_01.md and its like: each turn in short, with what the agent said as a quotation only."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 
 from aigon.journal.events import Event
 from aigon.journal.steps import StepSink, extract_headings

@@ -1,10 +1,10 @@
 """Tasks are a fold of the journal, and a snapshot of it answers only for the bytes that it was made of."""
 
-from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.errors import AigonError
 from aigon.journal.events import CriterionJudged, Event, IterationStarted, RecordedTask, RolledBack, RunFinished

@@ -1,6 +1,6 @@
 """Iterations by hand: what an agent changed, what was red, what was open."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from aigon.journal.events import Event, IterationFinished, IterationStarted, Notice, TurnEnded
 from aigon.model.changes import FileChange

@@ -3,8 +3,9 @@
 import difflib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from aigon.git.diff import parse_diff
 from aigon.judge.judgement import judge_case

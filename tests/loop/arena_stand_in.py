@@ -12,9 +12,10 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from aigon.job.options import Options
 from aigon.journal.events import IterationFinished, IterationStarted, RunFinished, TurnEnded

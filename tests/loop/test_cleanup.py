@@ -2,10 +2,10 @@
 
 import os
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.config.models import Config
 from aigon.files.home import ensure_home

@@ -1,8 +1,7 @@
 """A verdict for every criterion, with what decided it, on what evidence, and why."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from aigon.journal.decisions import HumanDecision
 from aigon.journal.state import State

@@ -1,10 +1,9 @@
 """The only place where a run may end: what is a proof, which guard speaks first, and who waits for whom."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from aigon.errors import Exit
 from aigon.job.demand import ACCEPTED, IN_PLACE, Demand, find_proof, require_support

@@ -1,9 +1,9 @@
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 
 from aigon.journal.events import IterationFinished
 from aigon.loop.feedback import render_feedback

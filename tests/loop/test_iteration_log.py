@@ -1,9 +1,9 @@
 import re
-from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 
 from aigon.journal.events import IterationFinished
 from aigon.loop.issues import list_issues, list_remaining, plan_next_steps

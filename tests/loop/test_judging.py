@@ -3,10 +3,10 @@
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.journal.events import MoneySpent
 from aigon.journal.state import State

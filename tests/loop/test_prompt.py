@@ -1,10 +1,10 @@
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from msgspec.structs import replace
 
 from aigon.errors import AigonError, Exit
 from aigon.job.demand import Demand

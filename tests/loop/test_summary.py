@@ -1,9 +1,9 @@
-from dataclasses import replace
 from unicodedata import east_asian_width
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from aigon.journal.spending import Spend
 from aigon.loop.finish import RunSummary

@@ -1,8 +1,7 @@
 """How much room a turn needs, by what those before it took."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from aigon.errors import Exit
 from aigon.job.demand import Demand

@@ -2,9 +2,9 @@
 
 import sys
 from contextlib import nullcontext
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.job.results import Result
 from aigon.model.checks import Finding, TestResult

@@ -6,10 +6,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.files.locks import hold_lock, read_start
 from aigon.process.orphans import SUBREAPER, adopt_orphans

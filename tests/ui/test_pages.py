@@ -2,9 +2,9 @@
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.journal.events import Event, IterationFinished, RunStarted, TurnEnded
 from aigon.model.changes import Concern

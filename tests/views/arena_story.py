@@ -7,8 +7,9 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd, Parallelism
 from aigon.journal.codec import to_ndjson

@@ -9,7 +9,8 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.journal.events import (
     CheckFinished,

@@ -3,11 +3,11 @@
 import io
 import json
 import re
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.text import Text
 
 from aigon.arena.entrant import decode_event, parse_event_line

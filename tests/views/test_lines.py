@@ -5,12 +5,12 @@ import json
 import os
 import pty
 import re
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from aigon.journal.events import (
     CheckFinished,

@@ -5,13 +5,13 @@ import os
 import pty
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from rich.text import Text
 
 from aigon.journal.events import (

@@ -1,8 +1,7 @@
 """The table of `feature-validate --verbose`, and what `--json` says of each check."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from aigon.model.checks import Check, Finding, Problem, TestCounts
 from aigon.views.validation import PROBLEMS, ValidationRow, build_check_document, render_check_table

@@ -1,10 +1,10 @@
 """The worktree of a candidate: where it is, that it is used again, and that it is found again."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.errors import AigonError, Exit
 from aigon.files.home import ensure_home

@@ -7,11 +7,12 @@ one of their name. `aigon.model.turns` lists what an adapter module may have.
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+
+from msgspec import Struct
 
 from aigon.agents.adapters import _launch, _program
 from aigon.errors import AigonError, usage
@@ -25,8 +26,7 @@ from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, Turn, Tur
 READERS = Registry("aigon.agents", __name__, "reader of an agent's output")
 
 
-@dataclass(frozen=True, slots=True)
-class Adapter:
+class Adapter(Struct, frozen=True):
     """An agent type and the module that reads its output. What the module does not have follows from the type."""
 
     kind: AgentType

@@ -2,7 +2,8 @@
 
 import re
 import sys
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.agents.adapters._launch import NO_TURN
 from aigon.model.agent_types import AgentType

@@ -11,7 +11,8 @@ such marks: only what stands after the last line of tokens is surely not the mod
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.agents.adapters._errors import LITELLM_ERROR, TURNED_AWAY, read_exception
 from aigon.agents.adapters._program import LONGEST_DETAIL, get_cost_status

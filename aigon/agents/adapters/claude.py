@@ -5,7 +5,9 @@ Written against version 2.1.330. How a turn ended is read from the result record
 """
 
 import re
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.agents.adapters._activity import read_blocks
 from aigon.agents.adapters._errors import read_error
@@ -30,8 +32,7 @@ ACTIVITY_MARKS = (b'"assistant"', b'"is_error":true', b'"is_error": true')
 _LIMIT = re.compile(r"[^\n]*(?:hit your [^\n]{0,40}\blimit\b|usage limit reached)[^\n]*", re.I)
 
 
-@dataclass(slots=True)
-class ClaudeRecords:
+class ClaudeRecords(Struct):
     """What the records say, a later one over an earlier one.
 
     `retrying` is the last record if it says that a request is tried again. `any` is False if the output holds no record

@@ -9,8 +9,9 @@ import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from aigon.agents.adapters import _program
 from aigon.agents.adapters._activity import fail, say, use

@@ -7,7 +7,8 @@ credits, which are no dollars.
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.agents.adapters._activity import fail, say, use
 from aigon.agents.adapters._errors import read_error, read_stderr

@@ -6,7 +6,8 @@ It tells neither tokens nor cost.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.agents.adapters._activity import say, use
 from aigon.agents.adapters._errors import read_error, read_stderr

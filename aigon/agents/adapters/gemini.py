@@ -7,7 +7,8 @@ it. An error of the API exits with its HTTP status modulo 256. `input_tokens` ho
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.agents.adapters._activity import fail, say, use
 from aigon.agents.adapters._errors import find_status, read_error

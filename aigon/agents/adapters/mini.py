@@ -7,7 +7,8 @@ tells how it ended and what it cost: each message under a heading, the last of t
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.agents.adapters._errors import LITELLM_ERROR, TURNED_AWAY, read_exception, read_stderr
 from aigon.agents.adapters._program import drop_free_cost, get_cost_status, parse_dollars

@@ -8,8 +8,9 @@ only in its log, on standard error.
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from aigon.agents.adapters._activity import fail, say, spend, use
 from aigon.agents.adapters._errors import read_error, read_stderr

@@ -7,7 +7,8 @@ is the `stopReason` of the model's last message. Its `input` is without what was
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.agents.adapters._activity import fail, say, spend, use
 from aigon.agents.adapters._errors import read_error, read_stderr

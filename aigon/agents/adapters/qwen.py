@@ -5,8 +5,9 @@ the agent's words in an `assistant` record and as `error` in the result: only th
 """
 
 import os
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from aigon.agents.adapters import _launch
 from aigon.agents.adapters._activity import read_blocks

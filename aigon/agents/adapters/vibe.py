@@ -7,8 +7,9 @@ exit code and standard error tell how it ended. Cached tokens are among its inpu
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from aigon.agents.adapters import _program
 from aigon.agents.adapters._activity import fail, say, use

@@ -11,9 +11,10 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from aigon.agents.api_agent import inside
 from aigon.agents.api_agent.settings import Settings
@@ -61,8 +62,7 @@ def list_git_directories(workspace: Path) -> Iterator[Path]:
             yield own / common.read_text(errors="replace").strip()
 
 
-@dataclass(frozen=True, slots=True)
-class Shell:
+class Shell(Struct, frozen=True):
     """`writable` are the places a command is confined to, None if it cannot be; `scratch` is a folder of its own."""
 
     workspace: Path
@@ -83,7 +83,7 @@ class Shell:
             raise ToolFailure("A command cannot hold a NUL character")
         script = self._write_script(command)
         plan = json.dumps({"writable": None if self.writable is None else [str(path) for path in self.writable]})
-        argv = [sys.executable, "-I", "-S", inside.__file__, plan, shutil.which("bash") or "bash", str(script)]
+        argv = [sys.executable, "-I", inside.__file__, plan, shutil.which("bash") or "bash", str(script)]
         ran = run.run(
             run.Command(
                 argv, self.workspace, self._env(), deadline=self.timeout, redact=self.redact, ladder=_ENDING_STEPS

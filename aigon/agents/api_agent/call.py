@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import anthropic
 import tenacity
 from anthropic.lib.tools import BetaStreamingToolRunner
 from anthropic.types.beta import BetaMessage, BetaOutputConfigParam, BetaToolUseBlock, BetaUsage
+from msgspec import Struct
 
 from aigon.agents.anthropic_api import BrokenReply, build_retries
 from aigon.agents.api_agent.reply import PER_TOKEN, estimate_usage, read_stream
@@ -93,8 +93,7 @@ def mark_cached(conversation: Sequence[Message]) -> list[Any]:
     return [*conversation[:-1], {**last, "content": content}]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionContext:
+class SessionContext(Struct, frozen=True):
     """What stays the same through a session. `explain` says of a tool that is not there why not."""
 
     client: anthropic.Anthropic

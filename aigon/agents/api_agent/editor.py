@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from aigon.agents.api_agent.tool import LONGEST_SHOWN, ToolFailure, ToolOutput, clip_text, require_text
 
@@ -16,8 +17,7 @@ _AROUND = 4
 """Lines shown before and after a change."""
 
 
-@dataclass(frozen=True, slots=True)
-class Editor:
+class Editor(Struct, frozen=True):
     """The editor of one workspace."""
 
     workspace: Path

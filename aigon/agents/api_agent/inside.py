@@ -1,7 +1,7 @@
-"""The program around a command of the model: `python -I -S inside.py <plan> <argv...>`.
+"""The program around a command of the model: `python -I inside.py <plan> <argv...>`.
 
 It confines the command, and ends whatever the command leaves, also what left its process group: as the reaper of its
-descendants it can, without touching anything else that the agent runs. Nothing but the standard library.
+descendants it can, without touching anything else that the agent runs.
 """
 
 import json

@@ -4,13 +4,13 @@ import json
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import anthropic
 import httpx2
 from anthropic.lib.streaming import BetaMessageStream
 from anthropic.types.beta import BetaMessage, BetaToolUseBlock, BetaUsage
+from msgspec import Struct
 
 from aigon.agents.adapters._errors import END_WORDS, classify_error
 from aigon.agents.adapters._program import LONGEST_REASON, ending_from_action
@@ -91,8 +91,7 @@ def estimate_usage(message: BetaMessage) -> BetaUsage:
     return usage.model_copy(update={"output_tokens": max(usage.output_tokens or 0, int(written / PER_TOKEN))})
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """The last record. `said` is what people see; `action` what the model claims, if it said so."""
 
     end: TurnEnd

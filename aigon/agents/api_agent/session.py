@@ -7,13 +7,14 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import anthropic
 import httpx2
 from anthropic.types.beta import BetaMessage
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
 
 from aigon.agents.anthropic_api import BrokenReply, find_status, load_prices, open_client
 from aigon.agents.api_agent import bash, editor, endpoints, mcp, reply
@@ -43,8 +44,7 @@ _CONFINED = "It can write to the workspace and to $TMPDIR, and to nothing else o
 _OPEN = "Write to nothing outside of the workspace but $TMPDIR."
 
 
-@dataclass(frozen=True, slots=True)
-class SessionState:
+class SessionState(Struct, frozen=True):
     """The state of a session: what was said, the form of replies, and how many replies in a row were cut off."""
 
     conversation: Conversation
@@ -62,11 +62,11 @@ def run_agent(settings: Settings, prompt: str) -> int:
     try:
         ending = _run_guarded(settings, prompt, log, scratch)
     except KeyboardInterrupt:
-        log.write("result", **asdict(Ending("killed", "stopped by a signal")))
+        log.write("result", **to_builtins(Ending("killed", "stopped by a signal")))
         raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    log.write("result", **asdict(ending))
+    log.write("result", **to_builtins(ending))
     return 0 if ending.end == "finished" else 1
 
 

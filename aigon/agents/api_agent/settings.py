@@ -2,11 +2,12 @@
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from anthropic.types.beta import BetaUsage
+from msgspec import Struct
+from msgspec.structs import fields
 
 from aigon.agents.anthropic_api import split_usage
 from aigon.config.prices import PriceTable, TokenCounts, estimate_cost
@@ -16,8 +17,7 @@ SMALLEST_REPLY = 1_000
 """Tokens of a reply below which it is not worth asking."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """Seconds, tokens, US dollars. `max_tokens` of the session (0 and None: no limit) count what was not read from a
     cache; `context` is how many tokens a request may have, 0 for the model's own; `reply` how many a reply.
 
@@ -79,8 +79,7 @@ def _parse_amount(text: str) -> float:
     return number
 
 
-@dataclass(slots=True)
-class SessionMeter:
+class SessionMeter(Struct):
     """Caps of 0 tokens and of None dollars are none. `context` are the tokens of the last exchange together."""
 
     model: str
@@ -92,7 +91,7 @@ class SessionMeter:
     context: int = 0
     used: int = 0
     spent: float = 0.0
-    unpriced: bool = field(init=False)
+    unpriced: bool = False
 
     def __post_init__(self) -> None:
         self.unpriced = self.price(TokenCounts(0, 0)) is None

@@ -4,12 +4,12 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from anthropic.lib.tools import BetaBuiltinFunctionTool, ToolError
 from anthropic.types.beta import BetaToolUnionParam
+from msgspec import Struct
 
 from aigon.agents.adapters._records import describe_use
 from aigon.secrets.redaction import make_redactor
@@ -90,8 +90,7 @@ class ToolFailure(Exception):
     """What a tool says to the model instead of an output."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutput:
+class ToolOutput(Struct, frozen=True):
     """What a tool said; `code` is the exit code of one that runs a program."""
 
     text: str

@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import NoReturn
+
+from msgspec import Struct
 
 from aigon.config.endpoint_references import (
     PathStep,
@@ -35,8 +36,7 @@ SchemaCheck = Callable[[object], list[str]]
 """Returns what of a value does not fit the schema that the request names."""
 
 
-@dataclass(frozen=True, slots=True)
-class HttpAnswer:
+class HttpAnswer(Struct, frozen=True):
     """`cut` says that the body is longer than what was read of it; `seconds` is how long all of it took."""
 
     status: int

@@ -5,11 +5,11 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 import httpx2
+from msgspec import Struct
 
 from aigon.checks.endpoints.answer import LARGEST_BODY, HttpAnswer
 from aigon.config.endpoint_references import (
@@ -36,8 +36,7 @@ class LateAnswer(NoAnswer):
     """No whole answer came in time: the server may well be there."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedRequest:
+class PreparedRequest(Struct, frozen=True):
     """A request as it is sent."""
 
     method: str

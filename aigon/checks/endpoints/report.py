@@ -1,6 +1,6 @@
 """What came of asking a server: the report of the program, read by aigon's parser of the same version."""
 
-from dataclasses import asdict, dataclass, field
+from msgspec import Struct, field, to_builtins
 
 from aigon.model.checks import TestResult
 
@@ -10,8 +10,7 @@ PASSED, FAILED, BROKEN = 0, 1, 2
 """Exit codes: all as expected; something was not; the server did not come up, or ended. 3 is a fault of aigon."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequestOutcome:
+class RequestOutcome(Struct, frozen=True):
     """One request. `error`: it could not be asked at all. `said` is what was not as expected; `broke` says that the
     connection broke."""
 
@@ -23,16 +22,14 @@ class RequestOutcome:
     broke: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SchemathesisRun:
+class SchemathesisRun(Struct, frozen=True):
     """What schemathesis did: its exit code, and its report in JUnit's format."""
 
     exit_code: int | None
     junit: str = ""
 
 
-@dataclass(slots=True)
-class EndpointReport:
+class EndpointReport(Struct):
     """Everything that was tried; `broken` says what kept the rest from being asked."""
 
     requests: list[RequestOutcome] = field(default_factory=list)
@@ -48,4 +45,4 @@ class EndpointReport:
 
     def encode(self) -> dict[str, object]:
         """Return the report as JSON data."""
-        return {"aigon": MARK, **asdict(self)}
+        return {"aigon": MARK, **to_builtins(self)}

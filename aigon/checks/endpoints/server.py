@@ -5,8 +5,9 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.checks.endpoints.answer import fits_status
 from aigon.checks.endpoints.exchange import NoAnswer, fetch
@@ -37,8 +38,7 @@ class ServerFailure(Exception):
     """The server is of no use, or no longer; the text says why, for people."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProgramOrder:
+class ProgramOrder(Struct, frozen=True):
     """What this program was started to do: `server` is the command line with `{port}` in it, `scratch` an empty folder.
 
     `env` is without the plan; `port_base` is the first of the ports that are this agent's own, None if it has none.

@@ -29,7 +29,7 @@ _SHARED = (
 """Files without a parser of their name."""
 
 
-class _ParserRegistry(Registry):
+class _ParserRegistry(Registry, frozen=True):
     """Lists parsers that share a file, and matchers, beside those with a file of their own."""
 
     def builtins(self) -> dict[str, str]:

@@ -3,9 +3,10 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from itertools import islice
 from xml.parsers import expat
+
+from msgspec.structs import replace
 
 from aigon.checks.parsers.output import LARGEST_REPORT, decode
 from aigon.model.checks import ParsedOutput

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Literal
 
+from msgspec.structs import replace
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from aigon.checks.parsers.documents import Row, as_line, as_row, as_rows, as_string, find_json, load_json, load_row

@@ -4,9 +4,10 @@ import hashlib
 import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Literal
+
+from msgspec.structs import replace
 
 from aigon.checks.parsers.output import READ_MATCHES, clean, count_noun, find_matches, name_groups, parse_number
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import islice
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.checks.parsers.output import clean, find_matches, join_lines, parse_number, shorten_lines
 from aigon.checks.parsers.readings import make_problem
@@ -121,8 +123,7 @@ def find_thresholds(lines: str) -> Iterator[Problem]:
         yield make_problem(match["jest"] or match["v8"] or match["node"], rule="coverage")
 
 
-@dataclass(frozen=True, slots=True)
-class Crash:
+class Crash(Struct, frozen=True):
     """An uncaught error that ended Node.js; `named` are the files that the output connects it with."""
 
     message: str

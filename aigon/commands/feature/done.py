@@ -1,10 +1,10 @@
 """`aigon feature-done`: merge a proven feature."""
 
 import sys
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import to_builtins
 
 from aigon.commands.common import answer, here, json_option, verify_option
 from aigon.commands.completers import complete_agents, complete_branches, complete_open_features
@@ -89,8 +89,8 @@ def _document(done: "DoneResult") -> dict[str, object]:
         "how": done.how,
         "proof": done.proof,
         "adopted": list(done.adopted),
-        "worktree": asdict(done.winner) if done.winner else None,
-        "others": [asdict(each) for each in done.losers],
+        "worktree": to_builtins(done.winner) if done.winner else None,
+        "others": [to_builtins(each) for each in done.losers],
         "pull_request": done.url,
     }
 

@@ -57,7 +57,7 @@ def _branch(feature: str, how: "Committing", as_json: bool) -> int:
 
 
 def _worktrees(feature: str, agents: tuple[str, ...], how: "Committing", as_json: bool) -> int:
-    from dataclasses import asdict
+    from msgspec import to_builtins
 
     from aigon.job.seat import open_main_checkout
     from aigon.worktrees.setup import set_up_feature
@@ -67,5 +67,5 @@ def _worktrees(feature: str, agents: tuple[str, ...], how: "Committing", as_json
     width = max(len(each.label) for each in made)
     lines = [f"{each.label:<{width}}  {each.path} (branch {each.branch})" for each in made]
     text = "\n".join([*lines, f"Next: aigon feature-implement {made[0].feature} --loop"])
-    answer({"id": made[0].feature, "candidates": [asdict(each) for each in made]}, text, as_json)
+    answer({"id": made[0].feature, "candidates": [to_builtins(each) for each in made]}, text, as_json)
     return 0

@@ -1,9 +1,9 @@
 """`aigon run convert`: make a spec of a table of tasks."""
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
+from msgspec import to_builtins
 
 from aigon.commands.common import answer, commit_option, committing, here, json_option, verify_option
 from aigon.text.amounts import format_count
@@ -40,6 +40,6 @@ def command(file: Path, title: str, slug: str, commit: bool, verify: bool, as_js
     proposed = f"{format_count(made.proposed, 'annotation')} came with it and runs nothing until you accept it"
     lines += [f"{proposed}: aigon spec-compile {feature.slug} --accept"] * (made.proposed > 0)
     lines.append(f"Next: aigon spec-compile {feature.slug} finds something to run that decides each criterion")
-    document = {**asdict(made), "slug": feature.slug, "path": feature.path, "stage": feature.stage}
+    document = {**to_builtins(made), "slug": feature.slug, "path": feature.path, "stage": feature.stage}
     answer({key: value for key, value in document.items() if key != "feature"}, "\n".join(lines), as_json)
     return 0

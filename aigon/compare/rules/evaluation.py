@@ -1,8 +1,10 @@
 """The whole of a comparison: the facts, the order, strengths and weaknesses, and a proposal with reasons."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.compare.rules.facts import CandidateFacts, CrossCheck, Preference
 from aigon.compare.rules.gates import combine_gates, judge_gates
@@ -17,8 +19,7 @@ TITLES: Mapping[str, str] = {
 """What the keys at which a candidate can fall are called."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProposedWinner:
+class ProposedWinner(Struct, frozen=True):
     """`winner` and `tied` are labels. `decided_by` names what left one: a measure's key, `gates`, `judge`, `alone`, "".
 
     `so_far`: somebody still runs, and may change it. `reasons` are sentences without their full stop; they may hold
@@ -105,8 +106,7 @@ def _quote_judge(preference: Preference) -> str:
     return f"{sentence}: {preference.reasons[0]}" if preference.reasons else sentence
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateStrengths:
+class CandidateStrengths(Struct, frozen=True):
     """Of one candidate, in words, the weightiest first. They may hold text of others."""
 
     label: str
@@ -147,8 +147,7 @@ FOLDER = "docs/specs/features/evaluations"
 """Where evaluations are kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedFeature:
+class ComparedFeature(Struct, frozen=True):
     """The feature as people call it, its title, and globs of where changes are expected."""
 
     feature: str
@@ -161,8 +160,7 @@ class ComparedFeature:
         return f"{FOLDER}/feature-{self.feature}-eval.md"
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(Struct, frozen=True):
     """`entries` stand in the order of their places. `notes` are what could not be known, and why."""
 
     subject: ComparedFeature

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from aigon.journal.events import IterationFinished
 from aigon.model.changes import Concern, Edit, Edits, FileDiff
@@ -15,8 +16,7 @@ from aigon.proof.analysis.text import bare
 from aigon.text.globs import is_covered
 
 
-@dataclass(frozen=True, slots=True)
-class LineCount:
+class LineCount(Struct, frozen=True):
     """Lines that were added and removed, as git counts them."""
 
     added: int = 0
@@ -58,8 +58,7 @@ _SHARED = ("conftest.py", "__init__.py")
 """Files among the tests that the tests beside them run with."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeMeasures:
+class ChangeMeasures(Struct, frozen=True):
     """`source`, `tests` and `other` (prose, data, configuration) are None if a file of theirs was too large to read.
 
     `outside` are files outside the expected area, None if none is declared; test files are never outside.
@@ -122,8 +121,7 @@ def _count_lines(diffs: Iterable[FileDiff]) -> LineCount | None:
 Preferred = Literal["one", "other", "tie", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
-class NewTests:
+class NewTests(Struct, frozen=True):
     """The tests that a candidate added, by name, and what they do on the base without its work.
 
     A test is in exactly one of `red_on_base`, `green_on_base` and `unknown` (it could not be run there). `why` explains
@@ -137,8 +135,7 @@ class NewTests:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class CrossCheck:
+class CrossCheck(Struct, frozen=True):
     """The new tests of one candidate on the work of another; both are labels. Advisory: names and places may differ.
 
     `failed` names tests that ran and failed, `errors` what could not run (an import that is missing there). `why`
@@ -157,8 +154,7 @@ class CrossCheck:
         return not self.why and bool(self.passed or self.failed or self.errors)
 
 
-@dataclass(frozen=True, slots=True)
-class Preference:
+class Preference(Struct, frozen=True):
     """Which of two a judge prefers, asked in both orders without names; answers that do not agree are a tie.
 
     `one` and `other` are labels, `reasons` the judge's words. `cost` is in US dollars, of both calls together.
@@ -172,8 +168,7 @@ class Preference:
     cost_status: CostStatus = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class CandidateFacts:
+class CandidateFacts(Struct, frozen=True):
     """`tip` is the commit of the branch now, `looked` that of the last assessment, `at` when the newest fact was seen.
 
     `look` is the last assessment of its current run, `first` the baseline. `outcome` is that of its last run, `judged`

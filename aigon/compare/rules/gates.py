@@ -1,8 +1,9 @@
 """The gates: what a candidate has to show before anything else of it counts. What is not known does not pass."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from aigon.compare.rules.facts import CandidateFacts
 from aigon.job.demand import IN_PLACE
@@ -16,8 +17,7 @@ BASE_TESTS = "base-tests"
 """The rule about what fails with the base's versions of what an agent touched."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """One gate of one candidate. `key` is for scripts, `title` for people; `why` may hold text of others."""
 
     key: str

@@ -1,17 +1,17 @@
 """The measures after the gates, the order of the candidates, and who dominates whom."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import permutations
 from typing import Literal
+
+from msgspec import Struct
 
 from aigon.compare.rules.facts import CandidateFacts
 from aigon.compare.rules.gates import GateResult, combine_gates
 from aigon.text import amounts
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """One number of a candidate, None if it is not known. `best` and `worst` are said of extreme values.
 
     Values that differ by at most `slack`, or by the `share` of the better one, are equal: what varies from one run to
@@ -92,8 +92,7 @@ RANKS: Mapping[GateResult, int] = {"pass": 0, "unknown": 1, "fail": 2}
 """How far the gates go before any measure: a candidate that fails one never beats one that passes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fall:
+class Fall(Struct, frozen=True):
     """Where a candidate fell behind those that it was compared with: `key` is a measure's, or `gates`, `criteria`.
 
     `better` are the labels of the best there; `mine` and `theirs` the two values as people read them.
@@ -106,8 +105,7 @@ class Fall:
     theirs: str
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True):
     """`places` are labels, the best first; several on one place are tied. `falls` say at what each fell, in order."""
 
     places: tuple[tuple[str, ...], ...]
@@ -160,8 +158,7 @@ def _find_best(entries: Sequence[CandidateFacts]) -> tuple[list[CandidateFacts],
     return remaining, falls
 
 
-@dataclass(frozen=True, slots=True)
-class Dominance:
+class Dominance(Struct, frozen=True):
     """`one` dominates `other` (labels): better in `better`, by the keys of measures, or `gates`.
 
     `unknown` are measures that could not be compared.

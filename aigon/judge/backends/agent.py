@@ -6,7 +6,8 @@ work that it judges. How it is started and read is its adapter's (`consult` in `
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.judge.backends._program import ask_program, describe_failure, parse_answered_object
 from aigon.judge.reply import MALFORMED

@@ -7,9 +7,10 @@ one assertion. One under an `if` or in a loop that cannot be unrolled counts wit
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, product
+
+from msgspec import Struct
 
 from aigon.proof.analysis.python import parse_python
 
@@ -22,8 +23,7 @@ Names = Mapping[str, ast.expr]
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True, slots=True)
-class AssertingTest:
+class AssertingTest(Struct, frozen=True):
     """A test function: the classes around it, its name, what it asserts, and its body word for word.
 
     `rows` is how often its parameters let it run; `asserts` is None if nobody can say.

@@ -3,8 +3,9 @@
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from aigon.proof.analysis.languages import is_python
 from aigon.proof.analysis.python import read_module
@@ -14,8 +15,7 @@ _GO_TEST = re.compile(r"(?:Test|Benchmark|Fuzz|Example)\w*")
 _RUST_TEST = re.compile(r"#\[(?:\w+::)*test\b")
 
 
-@dataclass(frozen=True, slots=True)
-class SingleTest:
+class SingleTest(Struct, frozen=True):
     """One test: its name (classes before it, dotted, in Python), first and last line, and its text.
 
     The text is that of the file in Python; in other languages it is its words, without comments.

@@ -3,9 +3,10 @@
 import ast
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from itertools import islice, pairwise
+
+from msgspec.structs import replace
 
 from aigon.proof.analysis.assertions import read_tests
 from aigon.proof.analysis.cases import list_cases

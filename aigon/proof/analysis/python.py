@@ -5,9 +5,10 @@ import copy
 import re
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
 
 from aigon.proof.analysis.folding import decode_text, fold
 from aigon.proof.analysis.languages import LONGEST, is_python
@@ -33,8 +34,7 @@ Statement = tuple[int, str, bool]
 function, or below `if __name__ == "__main__"`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Module:
+class Module(Struct, frozen=True):
     """`nodes` are all of the tree. `aliases` are the dotted names that names stand for, `values` the constants."""
 
     tree: ast.Module

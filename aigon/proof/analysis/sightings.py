@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from aigon.model.changes import Concern, ConcernLevel, Edit, hash_change
 from aigon.proof.analysis.text import line_at, line_of
@@ -12,8 +13,7 @@ _SHOWN = 5
 """Sightings of one file that are shown. The others are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sighting:
+class Sighting(Struct, frozen=True):
     """Something on a line (from 1) of a text; `text` is that line, `says` what it does, as in "it ... "."""
 
     line: int

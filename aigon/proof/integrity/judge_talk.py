@@ -12,8 +12,10 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.model.changes import Concern, Edit, Edits, hash_change
 from aigon.proof.analysis.languages import LONGEST, is_code
@@ -28,8 +30,7 @@ _WHY = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
+class Sign(Struct, frozen=True):
     """One sign: its kind, what it counts, the words, and where they begin in the prose (-1: in its raw text)."""
 
     kind: str
@@ -38,8 +39,7 @@ class Sign:
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Prose:
+class Prose(Struct, frozen=True):
     """Added text: `words` on one line, `starts` the offset in it at which each of the `lines` (numbers) begins."""
 
     words: str
@@ -52,8 +52,7 @@ class Prose:
         return next((n for s, n in zip(reversed(self.starts), reversed(self.lines), strict=True) if s <= offset), 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """One text with its signs."""
 
     name: str

@@ -11,7 +11,8 @@ so is one with fewer than three of their examples (two, if there are several arg
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from aigon.model.changes import Concern, ConcernLevel, Edits
 from aigon.proof.analysis.examples import TABLE, Atoms, Examples, list_atoms, read_examples
@@ -35,8 +36,7 @@ _MOST = 300
 """Functions, and tables that look copied, that are compared with each other."""
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """Literals that stand together: the examples among them, and the others."""
 
     line: int
@@ -44,8 +44,7 @@ class Run:
     others: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """One function as the tests ask for it: the answer by each row of input and answer, and the level of a table."""
 
     name: str

@@ -9,10 +9,12 @@ and with texts put together. Python has a line for each statement, with names re
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from itertools import accumulate
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.files.resources import find_resource, read_document
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
@@ -30,8 +32,7 @@ _FILE = "suspicions.yaml"
 _SOON = re.compile(r"\b(?:set(?:Timeout|Immediate|Interval)|nextTick|queueMicrotask|finally|then)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
+class Sign(Struct, frozen=True):
     """A pattern, and what code does that it is found in. Of several on one line the first counts.
 
     `languages` are `python`, `javascript` or extensions, none for every file; `beside` has to be found somewhere in
@@ -60,8 +61,7 @@ class Sign:
         return is_language and re.search(self.path, path) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Suspicion:
+class Suspicion(Struct, frozen=True):
     """One rule. With `together`, a file is reported only if it has every thing that the signs say; with `unless`, none
     is if the base had that."""
 
@@ -133,8 +133,7 @@ def _see(signs: tuple[Sign, ...], path: str, text: str, *, first: bool = True) -
     yield from seen.values()
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """Code as it is compared: for each of its lines where it begins, its line in the file, and when it runs."""
 
     text: str

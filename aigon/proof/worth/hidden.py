@@ -6,7 +6,8 @@ What is reported then was hidden. What hides nothing is nothing, however many co
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from aigon.checks.execution import CRITERION
 from aigon.git import objects
@@ -32,8 +33,7 @@ _TYPE_CHECKER = re.compile(r"\b(?:based)?(?:mypy|pyright|pyre|pytype)\b")
 _IMPORTS = ("Import", "ImportFrom", "import_statement", "use_declaration", "import_declaration")
 
 
-@dataclass(frozen=True, slots=True)
-class _Measure:
+class _Measure(Struct, frozen=True):
     """One check without comments: what it reports then, and in which functions it sees nothing."""
 
     check: Check

@@ -8,8 +8,10 @@ import os
 import re
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.checks.execution import CRITERION
 from aigon.checks.reports import EVERY_TEST, add_pytest_options
@@ -43,8 +45,7 @@ _BROKE = re.compile(r"(?:[\w.]*\.)?(?!\w*Assert)\w*(?:Error|Exception|Exit|Inter
 """How a failure is worded that is an exception, and no assertion."""
 
 
-@dataclass(frozen=True, slots=True)
-class Worth:
+class Worth(Struct, frozen=True):
     """`tests` are the new ones, `worthless` those not seen to notice anything; `unknown` says why more is not known.
 
     With the `seed` the same is altered again.
@@ -56,8 +57,7 @@ class Worth:
     seed: str = ""
 
 
-@dataclass(slots=True)
-class _Weighing:
+class _Weighing(Struct):
     """The new tests that have noticed nothing yet. `checks` run them, until `ends`; `unfit` says why they could not.
 
     `tried` says that they ran on altered code at all, which may not be loaded or built.

@@ -7,7 +7,8 @@ file. None of them has to be known to see that a plant is missing in what is rep
 import ast
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 MOST = 50
 """Functions of one file in which something is planted."""
@@ -18,8 +19,7 @@ _PLATFORM = ("platform", "version_info")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(slots=True)
-class Planted:
+class Planted(Struct):
     """A text with plants. `functions` are the names of what they are in, by line; other lines have moved down."""
 
     text: str

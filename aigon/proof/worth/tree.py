@@ -1,7 +1,8 @@
 """The tree that is proven, and the same with other texts."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from aigon.git import objects
 from aigon.git.trusted import TrustedGit
@@ -16,8 +17,7 @@ Texts = Mapping[str, tuple[str, str]]
 """The texts of files by path: the base's and the tree's."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Struct, frozen=True):
     """What is proven: a tree, how it differs from the base, and what its files are for."""
 
     git: TrustedGit

@@ -3,16 +3,16 @@
 
 import hashlib
 import secrets
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 Way = Literal["empty", "other", "none", "true"]
 """What is given away instead of a value: the empty one of its type, another one, none at all, or itself, which makes a
 copy that has the same text and alters nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
+class Drawn(Struct, frozen=True):
     """What an alteration is called and made of: drawn for each proof, so that no test can know it, all by one seed."""
 
     seed: str = field(default_factory=lambda: secrets.token_hex(8))

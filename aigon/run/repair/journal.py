@@ -1,9 +1,10 @@
 """Repair a damaged journal from its intact beginning, and rebuild what is made of it: state file, files for people."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.files.atomic import keep_damaged, sync_folder, write_atomic, write_view
 from aigon.files.checksums import format_line, parse_lines
@@ -30,8 +31,7 @@ MAX_ITERATION = 100_000
 """A commit that claims a higher iteration was not made by aigon."""
 
 
-@dataclass(frozen=True, slots=True)
-class JournalParts:
+class JournalParts(Struct, frozen=True):
     """A journal: its lines, the events of its intact beginning (`sound`), and the `others` that are still readable."""
 
     lines: Sequence[bytes]

@@ -7,8 +7,10 @@ import json
 import shlex
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, replace
 from pathlib import Path
+
+from msgspec import to_builtins
+from msgspec.structs import replace
 
 from aigon.config.loading import open_work_tree
 from aigon.errors import AigonError, environment
@@ -172,7 +174,9 @@ def _repair_decisions(records: Records, checkout: Checkout, now: str) -> Iterato
     lost, known = len(lines) - len(decisions), {each.text for each in decisions if each.decision == "approve"}
     decisions += [each for each in _list_ticked(records, checkout, now) if each.text not in known]
     kept = keep_existing(records.decided)
-    write_atomic(records.decided, b"".join(format_line(json.dumps(asdict(each))) for each in decisions), lasting=True)
+    write_atomic(
+        records.decided, b"".join(format_line(json.dumps(to_builtins(each))) for each in decisions), lasting=True
+    )
     lapsed = sorted({each.criterion for each in decisions if not each.content})
     again = f"; approvals of {', '.join(map(str, lapsed))} have to be given again" if lapsed else ""
     how = f"rebuilt from what can be read; {lost} lines are lost{again}"

@@ -2,8 +2,9 @@
 
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.git.person import Checkout
 from aigon.job.options import Options
@@ -17,8 +18,7 @@ from aigon.run.prepare import prepare
 from aigon.run.validate import open_present_world
 
 
-@dataclass(frozen=True, slots=True)
-class RecheckedCommit:
+class RecheckedCommit(Struct, frozen=True):
     """An iteration commit: how many checks ran on it again, and what came out differently: then and now, by check."""
 
     number: int

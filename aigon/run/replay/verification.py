@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from aigon.errors import AigonError
 from aigon.git.person import Checkout
@@ -24,8 +25,7 @@ COMPARED = ("Feature", "Run", "Iteration", "Checks", "Criteria")
 _MOST_SHOWN = 80
 
 
-@dataclass(slots=True)
-class _RunReading:
+class _RunReading(Struct):
     """What the journal says: the state, the iteration commits that it made, and those that the branch still has."""
 
     state: State = field(default_factory=State)

@@ -9,8 +9,9 @@ end. It runs beside the loop: it cannot delay or end a run, and an error in it i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from aigon.files.registry import Registry
 from aigon.journal.replay import RunPast
@@ -19,8 +20,7 @@ from aigon.journal.sinks import Observer
 SINKS = Registry("aigon.sinks", __name__, "sink")
 
 
-@dataclass(frozen=True, slots=True)
-class SinkContext:
+class SinkContext(Struct, frozen=True):
     """The run that a sink watches. `folder` is the run's folder in aigon's home; `past` what the run resumes; `toon`
     asks for tables in TOON.
     """

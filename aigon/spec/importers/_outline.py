@@ -3,8 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from aigon.spec.criteria import BOX
 from aigon.spec.markdown import one_line, parse_page
@@ -15,8 +16,7 @@ _LABEL = re.compile(r"[\w/()-]+(?: [\w/()-]+){0,3} ?:?")
 """A few words on a line of their own, or in front of a list: some people write headings so."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """A heading, an item or a paragraph. `above` are the headings over it, the nearest last.
 
     `depth` is the level of a heading, else how many lists it is in; `number` is that of an item in a numbered list.

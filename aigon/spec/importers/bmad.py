@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.model.imported import ImportedSpec
 from aigon.spec.importers.markdown import read_markdown

@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+
+from msgspec import to_builtins
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
 from aigon.spec.importers._data import count_unused_keys
@@ -23,7 +24,7 @@ def read(texts: Mapping[str, str]) -> Iterator[ImportedSpec]:
     prd = parse_prd(text.encode(), path)
     left: Counter[str] = Counter()
     for task in prd.tasks:
-        left += count_unused_keys(asdict(task), _CARRIED)
+        left += count_unused_keys(to_builtins(task), _CARRIED)
     yield ImportedSpec(prd.project, tuple(map(_read_task, prd.tasks)), texts, left=left)
 
 

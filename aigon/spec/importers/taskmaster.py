@@ -3,7 +3,8 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
 from aigon.spec.importers._data import count_unused_keys, read_json, read_text

@@ -1,8 +1,9 @@
 """The charts of a report: from values to places in a picture of 360 by 208 pixels, which the template draws."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import ceil, floor, log10
+
+from msgspec import Struct
 
 from aigon.journal.account import FeatureAccount, ProgressPoint, list_progress
 from aigon.text.amounts import format_dollars, format_duration
@@ -30,8 +31,7 @@ _CLOCK_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 1
 Point = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(Struct, frozen=True):
     """Values from 0 to `top`, and those that are labelled."""
 
     top: float
@@ -116,8 +116,7 @@ def _get_price(point: ProgressPoint) -> float | None:
     return None if point.spend.unknown and not point.spend.usd else point.spend.usd
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """What the y axis shows: `get` returns its value at a point, or None if it is unknown."""
 
     key: str
@@ -127,8 +126,7 @@ class Measure:
     build_axis: Callable[[float], Axis] = build_count_axis
 
 
-@dataclass(frozen=True, slots=True)
-class Direction:
+class Direction(Struct, frozen=True):
     """What the x axis shows. Over time a value holds until the next assessment, hence `steps`."""
 
     key: str
@@ -152,8 +150,7 @@ DIRECTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(Struct, frozen=True):
     """The values of one work. `number` decides its looks, the same in every chart."""
 
     number: int
@@ -161,8 +158,7 @@ class Series:
     values: tuple[tuple[ProgressPoint, float], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A series as SVG. `leader` connects a label to the end of its line, if they are apart."""
 
     number: int
@@ -175,8 +171,7 @@ class Line:
     label_y: float
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(Struct, frozen=True):
     """A measure in one direction: ticks are pairs of a pixel and a text, `right` is the end of the x axis."""
 
     key: str
@@ -190,8 +185,7 @@ class Chart:
     lines: Sequence[Line]
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """A measure in both directions and as a table, whose rows begin with the agent; or a note why there is none."""
 
     title: str

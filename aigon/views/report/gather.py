@@ -2,9 +2,11 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.agents.configured import build_loop_command
 from aigon.compare.file import recall_proposal
@@ -41,8 +43,7 @@ FOLDER = ".aigon/reports"
 """Where reports are written, in the main checkout: nobody commits them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """A report: its text, the file that it was written to, if any, and the outcome as data."""
 
     text: str

@@ -1,11 +1,11 @@
 """The page of a report: one file that loads nothing, runs nothing and can be read without either."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from jinja2 import Template
 from markupsafe import Markup
+from msgspec import Struct
 
 from aigon.files.resources import find_resource
 from aigon.journal.account import FeatureAccount, WorkAccount, count_changed_lines, count_tests
@@ -26,8 +26,7 @@ _BAR = 80
 """Pixels of the bar of the largest change."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """Characters of texts, and how many things of a kind. `full` are the iterations that are shown in full."""
 
     text: int = 600

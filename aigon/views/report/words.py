@@ -1,6 +1,6 @@
 """What the page and the Markdown say in the same words."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from aigon.journal.account import CriterionItem, FeatureAccount, WorkAccount, count_changed_lines, seconds_between
 from aigon.journal.attempt import describe_checks

@@ -1,9 +1,10 @@
 """An arena for programs, one JSON document per line, and the summary that stays when it has ended."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any, TextIO
+
+from msgspec import to_builtins
 
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
 from aigon.errors import AigonError, as_document
@@ -51,7 +52,8 @@ class ArenaNdjson:
     def finished(self, ended: ArenaEnd) -> None:
         """Write the last line, and the summary for people."""
         candidates = [
-            {key: value for key, value in asdict(one).items() if key != "own_word"} | {"seconds": round(one.seconds, 3)}
+            {key: value for key, value in to_builtins(one).items() if key != "own_word"}
+            | {"seconds": round(one.seconds, 3)}
             for one in ended.candidates
         ]
         self._end({"outcome": ended.outcome, "exit_code": ended.exit_code, "candidates": candidates})

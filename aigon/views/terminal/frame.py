@@ -4,9 +4,9 @@ A run of its own has the whole frame, with its checks and criteria; the runs of 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 
+from msgspec import Struct
 from rich.console import Group
 from rich.text import Text
 
@@ -42,8 +42,7 @@ _ASCII = str.maketrans({"✓": "+", "✗": "x", "▸": ">", "·": "-", "…": ".
 """Replacements for the view's signs if the terminal's encoding lacks them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """What there is to draw on: columns, lines and the terminal's encoding."""
 
     width: int

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Event as Flag
 from threading import Lock, Thread
 from typing import Any, Literal, TextIO
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
 from aigon.files.pipe import write_line
@@ -70,8 +72,7 @@ _HOOK_ENDS: dict[HookStatus, str] = {
 _NOTABLE = (RunStarted, IterationStarted, TurnEnded, IterationFinished, Waiting, SavedAside, RunFinished)
 
 
-@dataclass(frozen=True, slots=True)
-class IterationCount:
+class IterationCount(Struct, frozen=True):
     """Iteration `number`, in an invocation that may do `limit` of them after the `finished` ones of earlier ones.
 
     `finished` is None until it is known: the first turn tells it if the caller did not.

@@ -6,10 +6,10 @@ import sys
 import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
+from msgspec.structs import replace
 from rich.console import Console, Group
 from rich.live import Live
 

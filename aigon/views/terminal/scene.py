@@ -1,7 +1,9 @@
 """What the live view shows: a fold of the events of each run, with the monotonic seconds at which things began."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.arena.lane import ArenaPlan, Lane, LaneEnd
 from aigon.journal.events import (
@@ -40,8 +42,7 @@ NOTICES = 3
 """Notices that stay in sight."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckProgress:
+class CheckProgress(Struct, frozen=True):
     """A check. `running` is the second at which it began; `fresh` says that `finding` is of this assessment."""
 
     title: str
@@ -50,8 +51,7 @@ class CheckProgress:
     fresh: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(Struct, frozen=True):
     """One run. `step` is the escalation step, from 0, and how many there are.
 
     `phase_ends` is when a wait will be over, None if the run does not wait. `proving` has the criteria whose own
@@ -102,8 +102,7 @@ class Scene:
         return scene if notice is None else replace(scene, notices=(*scene.notices, notice)[-NOTICES:])
 
 
-@dataclass(frozen=True, slots=True)
-class ArenaScene:
+class ArenaScene(Struct, frozen=True):
     """Several runs by label. `notices` are pairs of a label, "" for what concerns all, and a text."""
 
     title: str = ""

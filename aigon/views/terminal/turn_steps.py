@@ -1,8 +1,10 @@
 """What the agent of a run does in the turn that goes on."""
 
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.agents.activity import ActivityFile, find_newest_activity
 from aigon.journal.events import Event, IterationStarted, RunStarted, TurnEnded
@@ -14,8 +16,7 @@ MOST_FILES = 1000
 """Files that are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class TurnProgress:
+class TurnProgress(Struct, frozen=True):
     """A turn so far: its last steps, oldest first, the files that it edited, and what it used.
 
     `heard` is when it gave its last sign of life, in seconds since the epoch.

@@ -1,9 +1,9 @@
 """The built-in agent as an adapter: when it is ready, how it is started, what its records mean."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.agents.adapters import find_adapter, find_type
 from aigon.agents.adapters.api import read_output

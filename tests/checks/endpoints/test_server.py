@@ -6,9 +6,9 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.model.checks import TestCounts
 from aigon.process import server

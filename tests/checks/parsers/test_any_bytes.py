@@ -6,9 +6,9 @@ the same for longer.
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.checks.parsers import list_parsers
 from aigon.model.checks import ParsedOutput, Problem

@@ -1,7 +1,8 @@
 """Candidates by hand: one that has proven everything, and what makes others differ from it."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from aigon.compare.rules.facts import CandidateFacts, ChangeMeasures, LineCount, NewTests
 from aigon.journal.events import IterationFinished

@@ -1,8 +1,7 @@
 """The gates: what passes, what fails, and that nothing unknown passes."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from aigon.compare.rules.facts import CandidateFacts
 from aigon.compare.rules.gates import Gate, combine_gates, judge_gates

@@ -2,11 +2,11 @@
 
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.agents.adapters import find_adapter
 from aigon.config.models import Config, JudgeConfig

@@ -5,11 +5,11 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.judge.backends import command
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings

@@ -1,8 +1,9 @@
 """Accounts by hand: one agent, three, a long history, none, and one in which every text is hostile."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Literal
+
+from msgspec.structs import replace
 
 from aigon.git.forge import Forge
 from aigon.journal.account import CriterionItem, FeatureAccount, WorkAccount

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from aigon.journal.events import TurnEnded
 from aigon.views.report import charts

@@ -1,11 +1,11 @@
 """The page as text: what stands first, how evidence is shown, and that nothing of others becomes markup."""
 
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from aigon.journal.account import CriterionItem
 from aigon.journal.events import CheckFinished, RolledBack

@@ -6,8 +6,9 @@ Each test project writes a report of its own; several may stand one behind the o
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain, islice
+
+from msgspec import Struct
 
 from aigon.checks.parsers.documents import read_xml
 from aigon.checks.parsers.output import (
@@ -92,8 +93,7 @@ def _find_errors(lines: str) -> Iterator[Problem]:
         yield make_problem(**{**name_groups(match), **({"message": message} if is_project else {})})
 
 
-@dataclass(slots=True)
-class _TrxResult:
+class _TrxResult(Struct):
     """One `UnitTestResult`. If it `has_inner` ones, those are the tests."""
 
     test: str

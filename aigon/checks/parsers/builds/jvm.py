@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import chain
+
+from msgspec.structs import replace
 
 from aigon.checks.parsers.linters import checkstyle
 from aigon.checks.parsers.output import find_matches, find_sections, join_lines, read_text, sum_groups

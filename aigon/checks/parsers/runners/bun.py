@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import chain
+
+from msgspec.structs import replace
 
 from aigon.checks.parsers.output import READ_MATCHES, find_matches, read_text, sum_words
 from aigon.checks.parsers.readings import describe_unknown, make_problem, summarize_tests

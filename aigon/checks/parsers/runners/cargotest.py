@@ -8,7 +8,8 @@ machine-readable/junit) and the tests in its repository; it was never tested aga
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.checks.parsers.builds.cargo import find_errors, find_uncompiled
 from aigon.checks.parsers.output import (

@@ -5,7 +5,8 @@ Only the report counts: what is printed beside it is the server's own.
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.checks.endpoints.report import MARK
 from aigon.checks.parsers.documents import Row, as_row, as_rows, as_string, as_strings, load_json

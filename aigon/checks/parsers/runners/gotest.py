@@ -8,8 +8,9 @@ In a stream only lines that are events count: what a test prints is text inside 
 import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import chain
+
+from msgspec import Struct, field
 
 from aigon.checks.parsers.documents import Row, as_string, load_row
 from aigon.checks.parsers.matchers import load_matcher
@@ -44,8 +45,7 @@ _LAST = re.compile(r"^(?:FAIL|PASS|exit status \d+|coverage: .*|testing: warning
 _UNBUILT_REST = ("[build failed]", "[setup failed]")
 
 
-@dataclass(slots=True)
-class GoOutput:
+class GoOutput(Struct):
     """Lines of output: the first and the last ones, and those that Go marks as errors."""
 
     head: list[str] = field(default_factory=list)
@@ -63,8 +63,7 @@ class GoOutput:
         return "".join((*self.head, *self.tail))
 
 
-@dataclass(slots=True)
-class GoEvents:
+class GoEvents(Struct):
     """What a stream reports: results in their order (`ends`), what began and did not end (`running`, by package and
     test), tests that failed (`broken`), packages that failed, each with the build that failed for it or '' (`failed`),
     and the compiler's words by import path (`builds`).

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.checks.parsers.documents import Row, as_rows, as_string, as_strings, read_documents
 from aigon.checks.parsers.output import find_sections, parse_number, read_text, sum_words

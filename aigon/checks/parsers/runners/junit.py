@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.checks.parsers.documents import read_xml
 from aigon.checks.parsers.output import parse_number, read_text
@@ -20,8 +22,7 @@ _SCRIPT = re.compile(r"\S*\.[cm]?[jt]sx?")
 _HOOK = re.compile(r'"(?:before|after) (?:all|each)" hook\b')
 
 
-@dataclass(frozen=True, slots=True)
-class JunitCase:
+class JunitCase(Struct, frozen=True):
     """One `testcase` element. `suites` are the names of the suites around it, outermost first."""
 
     name: str = ""

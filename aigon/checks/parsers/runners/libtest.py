@@ -5,7 +5,8 @@ printed, which can be the output of another `cargo test`.
 """
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from aigon.checks.parsers.output import parse_number
 from aigon.checks.parsers.readings import KEPT_PROBLEMS, KEPT_TESTS
@@ -48,8 +49,7 @@ _SPAN = 8_000
 """Characters of a test's output that are read."""
 
 
-@dataclass(slots=True)
-class TestBinary:
+class TestBinary(Struct):
     """One binary's run. `title` is empty if cargo's line on it is missing; `announced` is how many tests it said it
     would run; `counted` is its own sum, None if it never got that far; `crash` is how it died then."""
 

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.checks.parsers.output import parse_number, read_text, sum_words
 from aigon.checks.parsers.readings import describe_unknown, make_problem, summarize_tests

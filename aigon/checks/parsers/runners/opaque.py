@@ -8,7 +8,8 @@ command anybody may say what a test is called.
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.checks.parsers import load_reader
 from aigon.checks.parsers.builds.cargo import find_placed, find_uncompiled

@@ -6,8 +6,9 @@ A flaky test, which failed and then passed, is a pass with a warning: so does th
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import islice
+
+from msgspec.structs import replace
 
 from aigon.checks.parsers.documents import Row, as_line, as_row, as_rows, as_string, read_documents
 from aigon.checks.parsers.output import find_sections, parse_number, read_text

@@ -3,7 +3,8 @@
 import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.checks.parsers.output import find_matches, read_text, sum_words
 from aigon.checks.parsers.readings import (

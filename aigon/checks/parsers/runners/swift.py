@@ -9,7 +9,9 @@ Swift Testing's XML behind it, results by test id come out of both.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.checks.parsers.documents import Row, as_row, as_rows, as_string, find_json, load_json
 from aigon.checks.parsers.matchers import load_matcher
@@ -63,8 +65,7 @@ _MOST_MESSAGES = 5
 """Failures that are kept of one test."""
 
 
-@dataclass(frozen=True, slots=True)
-class LibraryRun:
+class LibraryRun(Struct, frozen=True):
     """What one of Swift's two testing libraries came to. It may have begun without a test."""
 
     began: bool

@@ -5,7 +5,8 @@ A subtest is counted by its points, not by the line that sums it up. What is ski
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from aigon.checks.parsers.output import find_matches, find_sections, parse_number, read_text
 from aigon.checks.parsers.readings import KEPT_PROBLEMS, ResultTally, describe_unknown, make_problem, summarize_tests

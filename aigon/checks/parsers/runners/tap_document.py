@@ -3,7 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.checks.parsers.output import clean, parse_number
 from aigon.checks.parsers.readings import KEPT_PROBLEMS, KEPT_TESTS, make_problem
@@ -36,8 +38,7 @@ _CHANGED = re.compile(r"(?P<sign>[+-])(?!\1\1)(?P<value>.*)")
 _PAIRS = (("expected", "actual"), ("wanted", "found"), ("expected", "got"))
 
 
-@dataclass(slots=True)
-class Point:
+class Point(Struct):
     """One `ok` or `not ok` line; `directive` is skip, todo or empty; `block` is below it.
 
     The points of a subtest that it `opens` follow it; else they stand before it.
@@ -50,8 +51,7 @@ class Point:
     block: list[str] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class Level:
+class Level(Struct):
     """The points of one subtest, or of a document. `points` are its own, `numbers` those of all levels below too."""
 
     numbers: Counter[TestResult] = field(default_factory=Counter)

@@ -7,7 +7,9 @@ report holds nothing but the runner's words, verbosely, so that it also says whi
 import re
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.checks.parsers.output import LARGEST_REPORT, READ_MATCHES, parse_number, read_text, sum_words
 from aigon.checks.parsers.readings import ResultTally, describe_unknown, make_problem, summarize_tests
@@ -59,8 +61,7 @@ _GROUP_MARGIN = re.compile(r"^ *[|+] ?")
 _FOREIGN = ("site-packages/", "dist-packages/", "/lib/python", "/lib64/python", "/lib/pypy", "lib/python3", "<")
 
 
-@dataclass(frozen=True, slots=True)
-class UnittestName:
+class UnittestName(Struct, frozen=True):
     """`owner` is the class with its module, `rest` tells subtests apart. A module, or what is set up for several tests,
     is not `single`. The runner does not count a `fixture` among the tests it ran."""
 
@@ -81,8 +82,7 @@ class UnittestName:
         return f"{self.owner}::{self.name}" if self.owner else self.name
 
 
-@dataclass(frozen=True, slots=True)
-class UnittestStatus:
+class UnittestStatus(Struct, frozen=True):
     """What a verbose run says of a test; `sub` if on a line of its own, of one subtest."""
 
     name: UnittestName
@@ -90,8 +90,7 @@ class UnittestStatus:
     sub: bool
 
 
-@dataclass(frozen=True, slots=True)
-class UnittestSection:
+class UnittestSection(Struct, frozen=True):
     """One test, subtest or fixture. `kind` is ERROR, FAIL or UNEXPECTED SUCCESS."""
 
     kind: str
