@@ -19,6 +19,7 @@ _CHANGING = (
     (re.compile(r"\b(?:\d+h |\d+m )?\d+(?:\.\d+)?[ms]\b"), "DURATION"),
     (re.compile(r"\b[0-9a-f]{7,40}\b"), "HASH"),
     (re.compile(r"~[\d,]+ prompt tokens\b"), "~N prompt tokens"),
+    (re.compile(r"\(kept apart by [^)]*\)"), "(KEPT APART)"),
 )
 
 

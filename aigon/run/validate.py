@@ -71,7 +71,7 @@ def validate(
     require_tools(plan.checks)
     orphans.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="aigon-validate-") as folder, Stop(patient=False).handling() as stop:
-        world, job, snapshot = open_present_world(checkout, prepared, options, Path(folder), stop)
+        world, job, snapshot = open_present_world(checkout, prepared, Path(folder), stop)
         try:
             used = _count_turns(checkout, prepared)
             assessment = assess_once(job, world, snapshot, Recorder((), observers), used)
@@ -84,9 +84,7 @@ def validate(
     return ValidationReport(plan, assessment, outcome, observed)
 
 
-def open_present_world(
-    checkout: Checkout, prepared: Prepared, options: Options, folder: Path, stop: Stop
-) -> tuple[World, Job, Snapshot]:
+def open_present_world(checkout: Checkout, prepared: Prepared, folder: Path, stop: Stop) -> tuple[World, Job, Snapshot]:
     home, records = find_home(checkout.common_dir), _find_records(checkout, prepared)
     world = make_world(
         "validate",
@@ -101,7 +99,7 @@ def open_present_world(
     workspace = world.workspace
     base = _find_baseline(checkout, workspace, prepared, records.origin() if records else None)
     # If nobody knows what the feature began with, nobody can say that nothing was built.
-    options = replace(options, accept_passing=base is None)
+    prepared = replace(prepared, options=replace(prepared.options, accept_passing=base is None))
     job = build_job(prepared, base or checkout.head or workspace.empty_tree())
     known = frozen.load(records.frozen) if records else None
     job = replace(

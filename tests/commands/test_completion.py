@@ -126,7 +126,8 @@ def start(shell: str, script: str, folder: Path) -> subprocess.CompletedProcess[
     programs.mkdir()
     (programs / "aigon").write_text(f'#!/bin/sh\nexec {sys.executable} -m aigon "$@"\n')
     (programs / "aigon").chmod(0o755)
-    env = scrubbed(folder) | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    others = [part for part in os.environ["PATH"].split(os.pathsep) if not Path(part, "aigon").exists()]
+    env = scrubbed(folder) | {"PATH": os.pathsep.join((str(programs), *others))}
     flags = {"bash": "--norc", "zsh": "-f", "fish": "--no-config"}
     command = [program, flags[shell], "-c", script]
     return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=env, check=False)

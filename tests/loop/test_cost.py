@@ -9,8 +9,9 @@ import pytest
 
 from tests.lab import Lab
 
-GIT_PROCESSES = 10
-FSYNCS = 12
+GIT_PROCESSES = 8
+FSYNCS = 5
+"""Newer versions of git make one less."""
 
 COUNTING_GIT = """#!/bin/sh
 echo run >> "{folder}/git-processes"
@@ -106,7 +107,7 @@ def test_an_iteration_costs_the_same_few_processes_and_fsyncs_whatever_came_befo
     three = meter(*loop(3, "--resume"))
     twelve = meter(*loop(12, "--resume"))
     early, late = one.per_iteration(three, 2), three.per_iteration(twelve, 9)
-    assert (early.processes, early.fsyncs) == (late.processes, late.fsyncs) == (8, 5)
+    assert (early.processes, early.fsyncs) == (late.processes, late.fsyncs)
     assert late.processes <= GIT_PROCESSES
     assert late.fsyncs <= FSYNCS
     assert late.sleeps == 0

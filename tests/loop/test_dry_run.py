@@ -54,7 +54,7 @@ def test_the_plan_says_what_the_sandbox_grants_and_what_of_it_is_not_there(lab: 
     (lab.home / "docs").mkdir()
     lab.config(sandbox={"read": ["~/docs", "~/dosc/", "$NOT_SET"], "write": ["../shared/"]})
     ran = lab.aigon("feature-implement", "42", "--dry-run", env={"AIGON_SANDBOX": "auto"})
-    said = "; may write ../shared/; may read ~/docs, ~/dosc/, $NOT_SET; not there: ~/dosc, $NOT_SET\n"
+    said = "; may write ../shared/; may read ~/docs, ~/dosc/, $NOT_SET; not there: ~/dosc, $NOT_SET"
     assert ran.code == 0 and said in ran.out, ran.out + ran.err
     assert not (lab.root.parent / "shared").exists()
 

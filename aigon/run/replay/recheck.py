@@ -36,7 +36,7 @@ def recheck_run(checkout: Checkout, feature: str, journal: Path) -> Iterator[Rec
     prepared = prepare(checkout, options, with_agent=False)
     orphans.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="aigon-again-") as folder, Stop(patient=False).handling() as stop:
-        world, job, _ = open_present_world(checkout, prepared, options, Path(folder), stop)
+        world, job, _ = open_present_world(checkout, prepared, Path(folder), stop)
         try:
             checks = list_deciding(job)
             for look, statuses in _list_results(journal):
