@@ -132,9 +132,14 @@ def real_projects(session: nox.Session) -> None:
 
 @nox.session(name="report-pages", default=False)
 def report_pages(session: nox.Session) -> None:
-    """Look at the pages of `aigon report` in a headless Chromium. Needs one (CHROMIUM=/path/to/it)."""
+    """Look at the pages of `aigon report` and `aigon ui` in a headless Chromium. Needs one (CHROMIUM=/path/to/it)."""
     session.install("-q", "-e", ".[dev,browser]")
-    session.run("pytest", "-q", "tests/browser", *session.posargs)
+    if npm := shutil.which("npm"):  # the rules of accessibility are axe-core's
+        session.run(
+            npm, "install", "--silent", "--no-save", "--prefix", session.create_tmp(), "axe-core", external=True
+        )
+    axe = Path(session.create_tmp()) / "node_modules/axe-core/axe.min.js"
+    session.run("pytest", "-q", "tests/browser", *session.posargs, env={"AXE": str(axe) if axe.is_file() else ""})
 
 
 @here(name="kill-matrix", default=False)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # each call imports what it needs: a board has to be quick
     from aigon.model.changes import FileDiff
     from aigon.model.criteria import Spec
     from aigon.process.running import Invocation
+    from aigon.run.approvals import ApprovalCase
     from aigon.spec.writing import SettingValues
     from aigon.views.board_cards import Column
     from aigon.views.report.gather import Report
@@ -320,6 +321,14 @@ class Project(Struct, frozen=True):
 
         with Checkout.open(self.root) as checkout, open_main_checkout(checkout) as (main, _):
             return ask_to_stop(main, feature, agents, "now" if now else "finish")
+
+    def approvals(self) -> "tuple[ApprovalCase, ...]":
+        """Return what waits for a person over all features and worktrees, a case each."""
+        from aigon.git.person import Checkout
+        from aigon.run.approvals import list_cases
+
+        with Checkout.open(self.root) as checkout:
+            return list_cases(checkout)
 
     def diff(self, base: str, commit: str) -> "tuple[FileDiff, ...]":
         """Return every file in which `commit` differs from `base`, with its lines, whatever attributes an agent set.

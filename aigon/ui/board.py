@@ -26,7 +26,7 @@ MOVES: Mapping[str, Mapping[str, str]] = {
     "cancelled": {"backlog": "reopen"},
 }
 """The verb that takes a feature from a stage to another."""
-URGENT = ("needs_human", "problem", "broken_off", "refused", "unavailable", "stopped")
+URGENT = ("needs_human", "decided", "problem", "broken_off", "refused", "unavailable", "stopped")
 """Ends of a run that a person has to know of, the most urgent first."""
 
 
@@ -72,6 +72,8 @@ def _build_view(feed: Feed, card: Card) -> CardView:
     name = card.feature.name_for_people
     lanes = [feed.find_lane(name, loop.label) for loop in card.working]
     status, reason = _find_status(card)
+    if status == "needs_human" and name not in [case.feature for case in feed.list_cases()]:
+        status, reason = "decided", "All is decided. Resume it to go on"
     moves = dict(MOVES.get(card.feature.stage, {}))
     if card.working:
         moves = {}
@@ -95,7 +97,7 @@ def _find_status(card: Card) -> tuple[str, str]:
 
 
 def _rank(status: str) -> int:
-    order = (*URGENT[:2], "running", "met", *URGENT[2:])
+    order = (*URGENT[:3], "running", "met", *URGENT[3:])
     return order.index(status) if status in order else len(order)
 
 

@@ -17,7 +17,8 @@ from aigon.spec.features import FOLDERS, ROOT
 from aigon.ui.lane import Lane, list_lanes
 
 if TYPE_CHECKING:
-    from aigon.views.board_cards import Card, Column
+    from aigon.run.approvals import ApprovalCase
+    from aigon.views.board_cards import Column
 
 TICK = 0.15
 """Seconds between two readings of the journals that somebody watches."""
@@ -85,6 +86,7 @@ class Feed:
         self._lanes: dict[tuple[str, str], Lane] = {}
         self._columns: tuple[Column, ...] = ()
         self._specs: dict[str, SpecLocation] = {}
+        self._cases: tuple[ApprovalCase, ...] | None = None
         self._survey: object = None
         self._surveyed = self._gathered = 0.0
         self._version = int(time.time() * 1000)
@@ -110,10 +112,11 @@ class Feed:
     def list_columns(self) -> "tuple[Column, ...]":
         return self._columns
 
-    def find_card(self, feature: str) -> "Card | None":
-        """Return the card of a feature by the name that people type."""
-        cards = (card for column in self._columns for card in column.cards)
-        return next((card for card in cards if card.feature.name_for_people == feature), None)
+    def list_cases(self) -> "tuple[ApprovalCase, ...]":
+        """Return what waits for a person."""
+        if self._cases is None:
+            self._cases = self.project.approvals()
+        return self._cases
 
     def find_spec(self, feature: str) -> SpecLocation:
         """Return where the spec of a feature is. Raises AigonError (exit 2) if there is no such feature."""
@@ -153,6 +156,7 @@ class Feed:
             return
         self._survey, self._gathered = survey, now
         self._specs.clear()
+        self._cases = None
         known = {(lane.feature, lane.label): lane for lane in list_lanes(find_home(self.project.common_dir))}
         self._lanes = {key: self._lanes.get(key, lane) for key, lane in known.items()}
         self._columns = self.project.board(everything=True)

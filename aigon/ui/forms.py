@@ -7,12 +7,15 @@ from msgspec import Struct
 
 from aigon.api import AigonError, Project
 from aigon.errors import Exit, usage
-from aigon.model.criteria import MAX_ITERATIONS
+from aigon.model.criteria import DEFAULT_PROMISE, MAX_ITERATIONS
 
 if TYPE_CHECKING:
     from aigon.config.models import Config
+    from aigon.spec.writing import SettingValues
 
 Form = Mapping[str, str]
+RALPH_ITERATIONS = 10
+"""What Max Iterations begins with."""
 PATIENCE = 600.0
 """Seconds that a verb may take: a merge runs the proof anew."""
 
@@ -37,6 +40,7 @@ VERBS: Mapping[str, Verb] = {
     "resume": Verb("feature-implement", "The run of feature {feature} goes on."),
     "approve": Verb("approve", "Approved for feature {feature}: {what}.", decides=True),
     "reject": Verb("reject", "Rejected for feature {feature}: {what}.", decides=True),
+    "accept": Verb("spec-compile", "What decides feature {feature} is in force.", decides=True),
     "compare": Verb("feature-eval", "The agents on feature {feature} are compared."),
 }
 
@@ -63,6 +67,8 @@ def _read_arguments(name: str, form: Form, agent: str) -> tuple[list[str], dict[
         return form.get("what", "").split(), {"why": form.get("why", ""), "agent": agent or None, "yes": True}
     if name in ("stop", "stop-now"):
         return [agent] if agent else [], {"now": True} if name == "stop-now" else {}
+    if name == "accept":
+        return [], {"accept": True, "yes": True}
     return [agent] if agent and name == "merge" else [], {}
 
 
@@ -76,15 +82,41 @@ def read_run_options(project: Project, form: Form, *, resume: bool) -> dict[str,
             hint='Give an amount in US dollars, or set {"guards": {"maxCost": 5}} in .aigon/config.json',
         )
     agents = tuple(each for each in form.get("agents", form.get("agent", "")).replace(",", " ").split() if each)
-    iterations = _read_number(form, "max_iterations", "Max Iterations")
-    if iterations is not None and not (iterations == int(iterations) and 1 <= iterations <= MAX_ITERATIONS):
-        raise usage(f"Max Iterations is {iterations:g}", where="Max Iterations", hint=f"Give 1 to {MAX_ITERATIONS}")
     options: dict[str, Any] = {"resume": True} if resume else {"worktree": form.get("worktree") == "on" or None}
-    return options | {
-        "agents": agents or None,
-        "max_cost": cost,
-        "max_iterations": None if iterations is None else int(iterations),
-    }
+    return options | {"agents": agents or None, "max_cost": cost, "max_iterations": _read_iterations(form)}
+
+
+def save_feature(project: Project, form: Form, feature: str = "") -> str:
+    """Write the spec that a form describes, or change that of `feature`; return the feature's name.
+
+    Raises AigonError as `Project.create_feature` and `Project.update_feature` do.
+    """
+    title, description = form.get("title", ""), form.get("description", "").replace("\r\n", "\n")
+    if feature:
+        settings = _read_settings(form, was_ralph=project.spec(feature).settings.mode == "ralph")
+        info = project.update_feature(feature, title=title, description=description, settings=settings)
+    else:
+        lines = [line.strip() for line in form.get("criteria", "").splitlines() if line.strip()]
+        items = "\n".join(line if line.startswith("- [") else f"- [ ] {line.removeprefix('- ')}" for line in lines)
+        text = f"{description.strip()}\n\n## Acceptance Criteria\n\n{items}\n".lstrip()
+        info = project.create_feature(title, text, _read_settings(form, was_ralph=False))
+    return info.feature.id or info.feature.slug
+
+
+def _read_settings(form: Form, *, was_ralph: bool) -> "SettingValues":
+    """Return the keys of the frontmatter that the toggle stands for; without it they go if they were its."""
+    if form.get("ralph") != "on":
+        return dict.fromkeys(("mode", "max_iterations", "promise")) if was_ralph else {}
+    iterations = _read_iterations(form)
+    promise = form.get("promise", "").strip()
+    return {"mode": "ralph", "max_iterations": iterations or RALPH_ITERATIONS, "promise": promise or DEFAULT_PROMISE}
+
+
+def _read_iterations(form: Form) -> int | None:
+    count = _read_number(form, "max_iterations", "Max Iterations")
+    if count is not None and not (count == int(count) and 1 <= count <= MAX_ITERATIONS):
+        raise usage(f"Max Iterations is {count:g}", where="Max Iterations", hint=f"Give 1 to {MAX_ITERATIONS}")
+    return None if count is None else int(count)
 
 
 def _read_number(form: Form, name: str, title: str) -> float | None:

@@ -8,9 +8,12 @@ from msgspec import Struct
 
 from aigon.api import AigonError
 from aigon.errors import explained
-from aigon.model.changes import Concern, FileDiff
+from aigon.model.changes import FileDiff
 from aigon.model.criteria import Criterion, Verdict
+from aigon.run.approvals import ApprovalCase
 from aigon.spec.document import parse_spec
+from aigon.spec.foreign import ForeignAnnotation, list_proposals
+from aigon.spec.writing import split_spec
 from aigon.ui.board import CardView, build_views, list_of_status, list_waiting
 from aigon.ui.feed import Feed, Fragment
 from aigon.ui.guard import Access
@@ -23,7 +26,6 @@ DIFFS = 32
 """Diffs that are remembered."""
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _HEADING = re.compile(r"(?im)^#{1,6}[ \t]+(?:\W*)acceptance criteria\b.*$")
-_TITLE = re.compile(r"\A(?:---\n.*?\n---\n)?\s*#[^\n]*\n", re.DOTALL)
 
 
 class SpecView(Struct, frozen=True):
@@ -35,6 +37,7 @@ class SpecView(Struct, frozen=True):
     summary: str = ""
     criteria: tuple[Criterion, ...] = ()
     problem: str = ""
+    proposals: tuple[ForeignAnnotation, ...] = ()
 
 
 class CriterionView(Struct, frozen=True):
@@ -48,19 +51,14 @@ class CriterionView(Struct, frozen=True):
     excerpt: str
     is_running: bool
 
-    @property
-    def has_passed(self) -> bool:
-        return self.verdict is not None and self.verdict.status == "met"
-
 
 class Question(Struct, frozen=True):
-    """What one run leaves to a person: criteria that only a person decides, and integrity findings by rule."""
+    """A case that waits for a person: the title of its feature, the criteria by number, and what the run changed."""
 
-    feature: str
+    case: ApprovalCase
     title: str
-    lane: Lane
-    criteria: tuple[CriterionView, ...]
-    concerns: tuple[Concern, ...]
+    texts: Mapping[str, str]
+    files: Sequence[FileDiff]
 
 
 class Parts:
@@ -93,46 +91,53 @@ class Parts:
             known = self._cards[view.name] = view.key, self.render("card", view=view)
         return known
 
-    def feature(self, feed: Feed, feature: str, label: str | None) -> Iterator[Fragment]:
-        """A feature: the run of one agent, or several agents side by side."""
+    def feature(self, feed: Feed, feature: str, label: str | None, agents: str = "") -> Iterator[Fragment]:
+        """A feature: the run of one agent, or several side by side. `agents` fill the form that starts a run."""
         lanes, spec = feed.list_lanes(feature), read_spec(feed, feature)
-        lane = choose_lane(lanes, label)
-        several = len(lanes) > 1 and label is None
-        shared = {"feature": feature, "spec": spec, "card": feed.find_card(feature), "lanes": lanes, "lane": lane}
-        yield Fragment("head", self.render("head", several=several, **shared))
+        lane, several = choose_lane(lanes, label), len(lanes) > 1 and label is None
+        ordered = sorted(lanes, key=lambda each: (each.status != "met", -each.scene.met, each.label))
         is_open = spec.stage not in ("done", "cancelled") and not any(each.running for each in lanes)
         shown = is_open and not self._access.read_only
-        yield Fragment("start", self.render("start", shown=shown, defaults=self._defaults(), **shared))
-        if several:
-            ordered = sorted(lanes, key=lambda each: (each.status != "met", -each.scene.met, each.label))
-            shared |= {"lanes": ordered, "rows": build_criteria(spec, ordered[0])}
-            yield Fragment("lanes", self.render("lanes", **shared))
-            yield Fragment("matrix", self.render("matrix", **shared))
-            return
-        yield Fragment("now", self.render("now", **shared))
-        yield Fragment("criteria", self.render("criteria", criteria=build_criteria(spec, lane), **shared))
-        yield Fragment("checks", self.render("checks", columns=COLUMNS, **shared))
-        yield Fragment("iterations", self.render("iterations", **shared))
+        values = {
+            "feature": feature,
+            "spec": spec,
+            "lanes": ordered,
+            "lane": lane,
+            "several": several,
+            "rows": build_criteria(spec, ordered[0] if several else lane),
+            "columns": COLUMNS,
+            "defaults": self._defaults() if shown else None,
+            "agents": agents,
+        }
+        names = ("lanes", "matrix") if several else ("now", "criteria", "checks", "iterations")
+        html = {name: self.render(name, **values) for name in ("head", "start", *names)}
+        yield Fragment("page", self.render("page", html=html, spec=spec, lane=lane), (several, lane is None))
+        yield from (Fragment(name, part) for name, part in html.items())
 
     def approvals(self, feed: Feed) -> Iterator[Fragment]:
         """Everything that waits for a person's decision, each with what it is about."""
-        questions = list(list_questions(feed))
-        diffs = {id(each): self.find_diff(feed, each.lane) for each in questions}
-        html = self.render("questions", questions=questions, diff=lambda question: diffs[id(question)])
-        yield Fragment("questions", html)
+        questions = [self._ask(feed, case) for case in feed.list_cases()]
+        yield Fragment("questions", self.render("questions", questions=questions))
 
-    def find_diff(self, feed: Feed, lane: Lane, before: str = "", commit: str = "") -> Sequence[FileDiff]:
-        """Return what a run changed, or what changed between two commits of it; nothing if they are gone."""
-        assert lane.started
-        key = (before or lane.started.base_commit, commit or lane.commit)
-        if key not in self._diffs:
+    def _ask(self, feed: Feed, case: ApprovalCase) -> Question:
+        try:
+            spec = read_spec(feed, case.feature) if case.feature else None
+        except AigonError:  # its branch or worktree is gone; the case says what is left
+            spec = None
+        texts = {str(criterion.number): criterion.text for criterion in spec.criteria} if spec else {}
+        files = self.find_diff(feed, case.base, case.commit) if case.commit else ()
+        return Question(case, spec.title if spec else case.original_file, texts, files)
+
+    def find_diff(self, feed: Feed, base: str, commit: str) -> Sequence[FileDiff]:
+        """Return what changed between two commits; nothing if they are gone."""
+        if (base, commit) not in self._diffs:
             try:
-                self._diffs[key] = feed.project.diff(*key)
+                self._diffs[base, commit] = feed.project.diff(base, commit)
             except AigonError:
                 return ()
             while len(self._diffs) > DIFFS:
                 self._diffs.pop(next(iter(self._diffs)))
-        return self._diffs[key]
+        return self._diffs[base, commit]
 
 
 def choose_lane(lanes: Sequence[Lane], label: str | None) -> Lane | None:
@@ -153,10 +158,9 @@ def read_spec(feed: Feed, feature: str) -> SpecView:
         return SpecView(place.title, *about, problem=explained(error))
     except OSError as error:
         return SpecView(place.title, *about, problem=f"The spec cannot be read: {error.strerror}")
-    text = _TITLE.sub("", raw.decode("utf-8", "replace").replace("\r\n", "\n"), count=1)
-    above = _HEADING.split(text, maxsplit=1)[0]
-    title = spec.title.removeprefix("Feature:").strip() or place.feature.slug
-    return SpecView(title, *about, _COMMENT.sub("", above).strip(), spec.criteria)
+    parts = split_spec(raw)
+    above = _COMMENT.sub("", _HEADING.split(parts.body.replace("\r\n", "\n"), maxsplit=1)[0]).strip()
+    return SpecView(parts.title or place.feature.slug, *about, above, spec.criteria, proposals=list_proposals(raw))
 
 
 def build_criteria(spec: SpecView, lane: Lane | None) -> tuple[CriterionView, ...]:
@@ -178,16 +182,3 @@ def _build_criterion(criterion: Criterion | None, number: int, lane: Lane | None
         answer.excerpt if answer else "",
         bool(lane and lane.running and number in lane.scene.proving),
     )
-
-
-def list_questions(feed: Feed) -> Iterator[Question]:
-    """Yield what waits for a person over all features and agents."""
-    for view in list_waiting(build_views(feed)):
-        if view.status != "needs_human":
-            continue
-        for lane in feed.list_lanes(view.name):
-            if lane.status == "needs_human" and lane.last:
-                rows = build_criteria(read_spec(feed, view.name), lane)
-                waiting = tuple(row for row in rows if row.kind in ("human", "judge", "") and not row.has_passed)
-                concerns = {each.rule: each for each in lane.last.concerns if each.level == "review"}
-                yield Question(view.name, view.card.title, lane, waiting, tuple(concerns.values()))

@@ -1,12 +1,12 @@
 """The pages: what a browser asks for, and what it gets."""
 
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import date
 from functools import partial
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
@@ -17,8 +17,9 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from aigon.api import AigonError, Project
 from aigon.errors import Exit, usage
 from aigon.journal.statistics import GROUPINGS, Grouping
+from aigon.model.criteria import DEFAULT_PROMISE, MAX_ITERATIONS
 from aigon.ui.feed import Feed, Render, Topic, read_version
-from aigon.ui.forms import VERBS, Form, load_config, run_form
+from aigon.ui.forms import RALPH_ITERATIONS, VERBS, Form, load_config, run_form, save_feature
 from aigon.ui.fragments import Parts, choose_lane, read_spec
 from aigon.ui.guard import Access
 from aigon.ui.rendering import render
@@ -51,18 +52,54 @@ class Pages:
 
     def show_board(self, request: Request) -> Response:
         """The features by stage, what needs a person first."""
-        return self._show_topic(request, "board", "board")
+        return self._show_topic(request, "board", "board", {})
 
     def show_approvals(self, request: Request) -> Response:
         """What waits for a person."""
-        return self._show_topic(request, "approvals", "approvals")
+        return self._show_topic(request, "approvals", "approvals", {})
 
     def show_feature(self, request: Request) -> Response:
         """A feature while it is built, by one agent or several side by side."""
-        feature, agent = request.path_params["feature"], request.query_params.get("agent")
+        feature, query = request.path_params["feature"], request.query_params
+        agent = query.get("agent")
         topic = f"feature/{feature}" if agent is None else f"feature/{feature}/{agent}"
         spec = read_spec(self.feed, feature)
-        return self._show_topic(request, "feature", topic, feature=feature, spec=spec)
+        agents = query.get("with", "")
+        parts = self._parts.feature(self.feed, feature, agent, agents) if agents else ()
+        filled = {part.name: part.html for part in parts}
+        return self._show_topic(request, "feature", topic, filled, feature=feature, spec=spec)
+
+    def show_new(self, request: Request) -> Response:
+        """The form of a new feature."""
+        return self._show_form(request, {"promise": DEFAULT_PROMISE, "max_iterations": str(RALPH_ITERATIONS)})
+
+    def show_edit(self, request: Request) -> Response:
+        """The same form with the spec of a feature."""
+        spec = self.project.spec(request.path_params["feature"])
+        known = spec.settings
+        form = {
+            "title": spec.title,
+            "description": spec.description,
+            "ralph": "on" if known.mode == "ralph" else "",
+            "max_iterations": str(known.max_iterations or RALPH_ITERATIONS),
+            "promise": known.promises[0] if known.promises else DEFAULT_PROMISE,
+        }
+        return self._show_form(request, form)
+
+    async def save(self, request: Request) -> Response:
+        """Write what a form says, and show the feature; show the form again if it cannot be."""
+        form, feature = read_form(await request.body()), request.path_params.get("feature", "")
+        try:
+            name = await run_in_threadpool(save_feature, self.project, form, feature)
+        except AigonError as error:
+            return await run_in_threadpool(self._show_form, request, form, error)
+        said = f"Feature {name} is saved." if feature else f"Feature {name} is in the inbox."
+        query = f"?with={quote(form['agents'])}" if form.get("agents") else ""
+        return self.go_back({"back": f"/feature/{quote(name)}{query}"}, said)
+
+    def _show_form(self, request: Request, form: Form, error: AigonError | None = None) -> Response:
+        values = {"form": form, "feature": request.path_params.get("feature", ""), "defaults": self._read_defaults()}
+        return self._render(request, "form", 400 if error else 200, error=error, most=MAX_ITERATIONS, **values)
 
     def show_diff(self, request: Request) -> Response:
         """What an iteration changed, or `all` of a run."""
@@ -72,8 +109,8 @@ class Pages:
         row = lane.rows.get(int(number)) if lane and number.isdecimal() else None
         if lane is None or lane.started is None or (row is None and number != "all"):
             raise HTTPException(404)
-        commits = (row.before, row.commit) if row else ("", "")
-        files = self._parts.find_diff(self.feed, lane, *commits)
+        base, commit = (row.before, row.commit) if row else (lane.started.base_commit, lane.commit)
+        files = self._parts.find_diff(self.feed, base, commit)
         title = f"Iteration {number}" if row else "All changes"
         return self._render(request, "diff", feature=feature, lane=lane, title=title, files=files, row=row)
 
@@ -126,10 +163,9 @@ class Pages:
         while len(self._notes) > NOTES:
             self._notes.popitem(last=False)
         back = form.get("back", "/")
-        path = urlsplit(back).path if back.startswith("/") and not back.startswith(("//", "/\\")) else "/"
-        agent = dict(parse_qsl(urlsplit(back).query)).get("agent")
-        query = f"agent={quote(agent)}&" if agent is not None else ""
-        return RedirectResponse(f"{quote(path)}?{query}note={note}", HTTPStatus.SEE_OTHER)
+        here = urlsplit(back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/")
+        query = urlencode([pair for pair in parse_qsl(here.query) if pair[0] in ("agent", "with")] + [("note", note)])
+        return RedirectResponse(f"{quote(unquote(here.path))}?{query}", HTTPStatus.SEE_OTHER)
 
     def show_error(self, request: Request, error: Exception) -> Response:
         """What went wrong, where, and what to do."""
@@ -140,10 +176,12 @@ class Pages:
             status, facts = HTTPStatus(error.status_code), AigonError("There is no such page", hint="Go to the board")
         return self._render(request, "error", status, error=facts)
 
-    def _show_topic(self, request: Request, template: str, key: str, **values: Any) -> Response:
+    def _show_topic(
+        self, request: Request, template: str, key: str, filled: Mapping[str, str], **values: Any
+    ) -> Response:
         topic = self.feed.open(key)
         assert topic is not None, "the page has a topic"
-        parts = {fragment.name: fragment.html for _, fragment in topic.fragments.values()}
+        parts = {**{fragment.name: fragment.html for _, fragment in topic.fragments.values()}, **filled}
         return self._render(request, template, topic=quote(key), version=topic.version, parts=parts, **values)
 
     def _render(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:

@@ -28,6 +28,7 @@ STATUSES: Mapping[str, tuple[str, str, str]] = {
     "met": ("good", "✓", "Proven"),
     "done": ("good", "✓", "Done"),
     "needs_human": ("ask", "?", "Needs you"),
+    "decided": ("ask", "→", "Decided"),
     "problem": ("bad", "!", "Problem"),
     "stopped": ("bad", "■", "Stopped short"),
     "broken_off": ("bad", "!", "Broken off"),

@@ -50,9 +50,13 @@ def build_app(project: Project, access: Access) -> Starlette:
     static = StaticFiles(directory=find_resource("templates", "ui", "static"))
     routes = [
         Route("/", pages.show_board),
+        Route("/new", pages.show_new),
+        Route("/new", pages.save, methods=["POST"]),
         Route("/approvals", pages.show_approvals),
         Route("/statistics", pages.show_statistics),
         Route("/feature/{feature}", pages.show_feature),
+        Route("/feature/{feature}/edit", pages.show_edit),
+        Route("/feature/{feature}/edit", pages.save, methods=["POST"]),
         Route("/feature/{feature}/diff/{number}", pages.show_diff),
         Route("/events/{topic:path}", pages.send_events),
         Route("/do/{verb}", pages.do, methods=["POST"]),

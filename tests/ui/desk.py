@@ -47,7 +47,11 @@ class Desk:
 
     def post(self, verb: str, status: int = 303, **form: str) -> str:
         """What comes of a form: the text of the page that it leads to."""
-        answer = self.client.post(f"/do/{verb}", data=form, headers={"origin": ORIGIN}, follow_redirects=False)
+        return self.save(f"/do/{verb}", form, status)
+
+    def save(self, path: str, form: Mapping[str, str], status: int = 303) -> str:
+        """The same of a form that is sent to a path."""
+        answer = self.client.post(path, data=form, headers={"origin": ORIGIN}, follow_redirects=False)
         assert answer.status_code == status, answer.text
         return self.get(answer.headers["location"]) if status == 303 else answer.text
 

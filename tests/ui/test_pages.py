@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from aigon.journal.events import Event, IterationFinished, RunStarted, TurnEnded
 from aigon.model.changes import Concern
+from aigon.model.criteria import Verdict
 from aigon.model.outcomes import NeedsHuman
 from tests.lab import SPEC, Lab
 from tests.ui.desk import ORIGIN, Desk, take_environment
@@ -28,8 +29,16 @@ def desk(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Desk:
 def waiting(word: str = "needs eyes") -> list[Event]:
     """A run that ended with a question."""
     events = [started(), *iterations([1, 1]), ended(NeedsHuman((2,), word), 30)]
-    return [replace(each, concerns=(Concern("special-cases", "review", word, ("a.py",), "key"),))
-            if isinstance(each, IterationFinished) else each for each in events]  # fmt: skip
+    concern, verdict = (
+        Concern("special-cases", "review", word, ("a.py",), "key"),
+        Verdict(2, "unclear", "human", "", word),
+    )
+    return [
+        replace(each, concerns=(concern,), verdicts=(each.verdicts[0], verdict, *each.verdicts[2:]))
+        if isinstance(each, IterationFinished)
+        else each
+        for each in events
+    ]
 
 
 def test_the_board_has_every_feature_by_stage(desk: Desk) -> None:
@@ -50,6 +59,41 @@ def test_a_refusal_of_a_verb_is_a_page_with_what_to_do(desk: Desk) -> None:
     page = desk.post("stop", status=409, feature="42")
     assert "No loop runs on feature 42" in page and "aigon feature-status 42" in page
     assert "There is no such page" in desk.post("format", status=404, feature="42")
+
+
+RALPH = {"ralph": "on", "max_iterations": "7", "promise": "ALL_GREEN"}
+
+
+def test_a_feature_is_created_edited_and_its_commands_accepted(desk: Desk) -> None:
+    lab, form = (
+        desk.lab,
+        {"title": "Night", "description": "For night owls.", "criteria": "dark\n- it is <!-- verify: ls -->"},
+    )
+    assert "Ralph Wiggum mode" in desk.get("/new") and 'max="20"' in desk.get("/new")
+    page = desk.save("/new", {**form, **RALPH})
+    assert "Feature night is in the inbox" in page and 'value="codex"' in page
+    spec = lab.read("docs/specs/features/01-inbox/feature-night.md")
+    assert spec.startswith("---\nmode: ralph\nmax_iterations: 7\npromise: ALL_GREEN\n---\n# Feature: Night\n")
+    assert "- [ ] dark\n- [ ] it is <!-- proposed: verify: ls -->" in spec and "Not in force yet" in page
+    assert "in force" in desk.post("accept", feature="night", back="/feature/night")
+    assert "<!-- verify: ls -->" in lab.read("docs/specs/features/01-inbox/feature-night.md")
+    lab.commit("accepted")
+    edit = desk.get("/feature/night/edit")
+    assert "For night owls." in edit and 'name="ralph" checked' in edit and 'value="7"' in edit
+    body = {"description": "Shorter.\r\n\r\n## Acceptance Criteria\r\n\r\n- [ ] it is <!-- verify: ls -->\r\n"}
+    assert "is saved" in desk.save("/feature/night/edit", {"title": "Night mode", **body})
+    spec = lab.read("docs/specs/features/01-inbox/feature-night.md")
+    assert spec.startswith("# Feature: Night mode\n") and "<!-- verify: ls -->" in spec and "\r" not in spec
+    lab.sound()
+
+
+def test_a_form_that_is_refused_comes_back_with_its_text(desk: Desk) -> None:
+    page = desk.save("/new", {"title": "Export", "description": "My <b>words", "criteria": "one"}, 400)
+    assert "exists already" in page and "My &lt;b&gt;words" in page and "one</textarea>" in page
+    page = desk.save("/new", {"title": "Other", "ralph": "on", "max_iterations": "21"}, 400)
+    assert "Max Iterations is 21" in page and 'name="ralph" checked' in page
+    assert desk.save("/feature/42/edit", {"title": "Other", "description": "x"}, 400)
+    desk.lab.sound()
 
 
 def test_a_start_needs_a_limit_on_its_cost(desk: Desk) -> None:
@@ -132,7 +176,7 @@ def test_a_form_leads_back_only_to_pages_of_this_server(desk: Desk, monkeypatch:
         form = {"feature": "export", "back": back}
         answer = desk.client.post("/do/stop", data=form, headers={"origin": ORIGIN}, follow_redirects=False)
         where = answer.headers["location"].partition("note=")[0]
-        assert where == ("/feature/42?agent=a%20b&" if "42" in back else "/?")
+        assert where == ("/feature/42?agent=a+b&" if "42" in back else "/?")
 
 
 def test_statistics_are_counted_and_grouped(desk: Desk) -> None:
