@@ -4,7 +4,7 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from json.decoder import scanstring
+from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +161,7 @@ def _edit_toml(text: str, file: ServerFile, *, remove: bool) -> tuple[CommandFil
     servers: Any = document.get(file.key)
     if not isinstance(servers, list if is_list else dict) and servers is not None:
         raise ValueError(file.key)
-    listed = servers or ([] if is_list else {})
+    listed: Any = servers or ([] if is_list else {})
     mine = next((each for each in listed if each.get("name") == NAME), None) if is_list else listed.get(NAME)
     state = _judge(None if mine is None else mine.unwrap(), file, remove=remove)
     if state == "new":

@@ -157,7 +157,8 @@ def build_tasks_document(tasks: Tasks, statuses: Iterable[str] = ()) -> dict[str
 
 def encode_tasks(tasks: Tasks) -> dict[str, Any]:
     """Return the tasks as a snapshot keeps them."""
-    return to_builtins(tasks)
+    document: dict[str, Any] = to_builtins(tasks)
+    return document
 
 
 def decode_tasks(document: Mapping[str, Any]) -> Tasks:

@@ -182,7 +182,7 @@ class TaskTools:
 
         The run goes on whatever becomes of the wait.
         """
-        last = None
+        last: results.TaskProgress | None = None
         with anyio.move_on_after(timeout):
             while True:
                 now = await anyio.to_thread.run_sync(partial(self._look, task_id), abandon_on_cancel=True)
@@ -193,7 +193,9 @@ class TaskTools:
                 if not now.running:
                     return now
                 await anyio.sleep(_INTERVAL)
-        return last or await anyio.to_thread.run_sync(partial(self._look, task_id))
+        if last is None:
+            last = await anyio.to_thread.run_sync(partial(self._look, task_id))
+        return last
 
     def find_run(self, task_id: str) -> "tuple[Project, RunInfo]":
         """Return the run of a task that is under way, or else the last one. Raises AigonError (exit 2) without any."""
@@ -245,7 +247,7 @@ class TaskTools:
             reason=state.get("stop_reason") or "",
         )
 
-    def _describe(self, project: "Project", feature: "FeatureInfo") -> dict[str, str]:
+    def _describe(self, project: "Project", feature: "FeatureInfo") -> dict[str, Any]:
         return {
             "task_id": self.served.name_task(project, _name(feature)),
             "project_id": project.id,
