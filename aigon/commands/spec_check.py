@@ -50,7 +50,10 @@ def _render(review: "SpecReview") -> str:
         hint = f". {each.hint}" if each.hint else ""
         lines.append(clean(f"{review.path}:{each.line}:{each.column}: {each.message}{hint} [{each.rule}]"))
     lines += [f"No command of the spec was run: {clean(review.not_run)}"] if review.not_run else []
-    return "\n".join([*lines, describe_deciders(review), format_count(len(review.findings), "finding")])
+    lines += [describe_deciders(review), format_count(len(review.findings), "finding")]
+    if any(criterion.kind == "judge" for criterion in review.spec.criteria):
+        lines.append(f"aigon feature-prove {review.name} has an agent write tests for what nothing decides yet")
+    return "\n".join(lines)
 
 
 def _encode(review: "SpecReview") -> dict[str, object]:

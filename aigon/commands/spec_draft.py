@@ -73,7 +73,7 @@ def _render(draft: "SpecDraft", is_written: bool) -> str:
     lines = [f"{cost} Wrote {' and '.join(counts)} into {path}"]
     if count := len(list_proposals(draft.after)):
         lines.append(f"{format_count(count, 'proposal')} to decide them: aigon spec-compile {name} --accept")
-    return "\n".join([*lines, f"Next: aigon spec-check {name}"])
+    return "\n".join([*lines, f"Next: aigon feature-prove {name}"])
 
 
 def _encode(draft: "SpecDraft", is_written: bool) -> dict[str, object]:

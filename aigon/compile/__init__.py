@@ -1,6 +1,7 @@
-"""`aigon spec-compile`: propose a command for each criterion that has none.
+"""What is done with a spec before anybody works: commands are proposed, it is checked, and drafted.
 
 `compile` is the whole of it: it proposes, runs once what is known only to look, and writes. `proposals` are made by
 plain rules, `model` asks a judge's model for better ones from what `surroundings` found, `safety` says which commands
-only look, and `compilation` is what came of it, as text and as data.
+only look, and `compilation` is what came of it, as text and as data. `acceptance` puts proposals of others into force,
+`review` checks a spec without a model, and `drafting` has a model write what is missing.
 """

@@ -39,6 +39,7 @@ class SpecReview(Struct, frozen=True):
     """What was found, by line; the numbers of the criteria that a judge or a person decides; and why none ran."""
 
     spec: Spec
+    name: str
     path: str
     findings: tuple[SpecFinding, ...]
     judged: tuple[int, ...]
@@ -72,6 +73,7 @@ def review_spec(
     human = tuple(c.number for c in spec.criteria if c.kind == "human")
     return SpecReview(
         spec=spec,
+        name=place.feature.name_for_people,
         path=place.feature.path,
         findings=tuple(sorted(findings, key=lambda finding: (finding.line, finding.column))),
         judged=open_ if judge else (),

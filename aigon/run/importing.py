@@ -72,10 +72,7 @@ def import_features(checkout: Checkout, request: ImportRequest, how: Committing)
     """
     skipped: list[tuple[str, str]] = []
     source, title = request.source, request.title
-    issue = _ISSUE.fullmatch(source)
-    found = (
-        [_read_issue(checkout, issue)] if issue else list(_read_path(checkout.root, request.start / source, skipped))
-    )
+    found = _find_specs(checkout, request, skipped)
     if (title or request.slug) and len(found) > 1:
         hint = "Leave the title and --slug out, or name one of them"
         raise usage(f"{len(found)} specs were found, and a title names one", where=source, hint=hint)
@@ -99,12 +96,22 @@ def import_features(checkout: Checkout, request: ImportRequest, how: Committing)
     return ImportResult(tuple(made), tuple(skipped))
 
 
+def _find_specs(checkout: Checkout, request: ImportRequest, skipped: list[tuple[str, str]]) -> list[FoundSpec]:
+    if issue := _ISSUE.fullmatch(request.source):
+        return [_read_issue(checkout, issue)]
+    path = request.start / request.source
+    if not path.exists():
+        hint = "Name a file, a folder, gh:123 or the address of an issue"
+        raise usage("There is nothing of that name", where=request.source, hint=hint)
+    return list(_read_path(checkout.root, path, skipped))
+
+
 def _explain_nothing(source: str, skipped: list[tuple[str, str]]) -> AigonError:
     formats = ", ".join(importer.TITLE for importer in load_importers().values())
     if not skipped:
-        return usage("There is no spec to import", where=source, hint=f"Known are {formats}: docs/specs.md")
+        return usage("There is no spec to import", where=source, hint=f"Known are {formats}: docs/imports.md")
     listed = "\n".join(f"{path}: {why}" for path, why in skipped[:10])
-    return usage(f"None of the {len(skipped)} specs there can be imported", where=source, hint=listed)
+    return usage("None of the specs there can be imported", where=source, hint=listed)
 
 
 def _choose_name(found: FoundSpec, taken: Mapping[Feature, bytes]) -> str:
@@ -133,9 +140,6 @@ def _read_issue(checkout: Checkout, issue: re.Match[str]) -> FoundSpec:
 def _read_path(root: Path, path: Path, skipped: list[tuple[str, str]]) -> Iterator[FoundSpec]:
     """Yield the specs in a file or a folder; in a folder, those without criteria and malformed ones are `skipped`."""
     path = path.resolve()
-    if not path.exists():
-        hint = "Name a file, a folder, gh:123 or the address of an issue"
-        raise usage("There is nothing of that name", where=str(path), hint=hint)
     is_folder = path.is_dir()
     paths = sorted(_list_files(path) if is_folder else {*_list_files(path.parent, _BESIDE), path.as_posix()})
     for importer, group in _group_files(paths, "" if is_folder else path.as_posix()):
@@ -183,7 +187,7 @@ def _list_files(folder: Path, depth: int = 99) -> Iterator[str]:
             raise usage(f"The folder has more than {_MOST:,} files", where=str(folder), hint="Name the folder of specs")
         for name in files:
             file = Path(place, name)
-            if name.endswith(_SUFFIXES) and not file.is_symlink():
+            if name.endswith(_SUFFIXES) and file.is_file() and not file.is_symlink():
                 yield file.as_posix()
 
 

@@ -63,8 +63,10 @@ def _render_criteria(spec: ImportedSpec) -> Iterator[str]:
 
 def render_criterion(criterion: ImportedCriterion) -> str:
     """Return one box, with what its author would run as a comment behind it if a comment can hold it."""
-    annotation = fold(criterion.annotation, _LONGEST)
-    comment = f" <!-- {annotation} -->" if annotation and "-->" not in annotation else ""
+    annotation = criterion.annotation
+    # Joined to one line, a command would be another one.
+    fits = annotation and "-->" not in annotation and fold(annotation, _LONGEST) == annotation
+    comment = f" <!-- {annotation} -->" if fits else ""
     return f"- [ ] {fold(criterion.text, _LONGEST)}{comment}"
 
 

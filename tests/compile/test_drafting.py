@@ -44,7 +44,7 @@ def test_a_draft_is_shown_as_a_difference_and_written(lab: Lab) -> None:
     assert ran.code == 0, ran.err
     assert "+- [ ] It is dark <!-- proposed: verify: test -f dark -->" in ran.out and "\x1b" not in ran.out
     assert "Cost of the draft: $0.02 (reported). Wrote 4 criteria and 1 question into" in ran.out
-    assert ran.out.endswith("Next: aigon spec-check dark-mode\n")
+    assert ran.out.endswith("Next: aigon feature-prove dark-mode\n")
     spec = parse_spec(lab.read(INBOX).encode())
     assert [c.kind for c in spec.criteria] == ["judge", "human", "judge", "check"]
     assert lab.git("status", "--porcelain") == ""

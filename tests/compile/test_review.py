@@ -21,6 +21,7 @@ def test_findings_have_their_place_and_the_exit_code_says_that_there_are_any(lab
     assert shown.code == 3
     assert f"{INBOX}:9:17: Nobody can decide `gracefully`. Say what happens instead" in shown.out
     assert "2 of 2 criteria are decided by a person: 1, 2\n3 findings\n" in shown.out
+    assert shown.out.endswith("aigon feature-prove dark-mode has an agent write tests for what nothing decides yet\n")
 
 
 def test_a_command_that_passes_is_named_and_one_that_fails_is_sound(lab: Lab) -> None:

@@ -154,7 +154,7 @@ def test_in_a_terminal_every_proposal_is_asked_about(lab: Lab) -> None:
     calculator(lab)
     # No to running 6; 1 yes, 2 no, 3 (green) yes, 4 and all the rest that --yes would take: not 6, which was not run.
     shown = in_a_terminal(lab, "n\ny\nn\ny\na\n", "spec-compile", "42")
-    assert "may do more than look" in shown and "calc wipe" in shown
+    assert "may change something" in shown and "calc wipe" in shown
     assert "Wrote the annotations of 1, 3, 4, 5, 7 into" in shown
     lab.git("checkout", "-q", "--", ".")
     quit_ = in_a_terminal(lab, "y\nn\nq\n", "spec-compile", "42", "--only", "4,6,7")

@@ -32,9 +32,10 @@ def read(texts: Mapping[str, str]) -> Iterator[ImportedSpec]:
     for story in stories:
         left += count_unused_keys(story, _CARRIED)
         criteria += _read_story(story)
+    left["commands that fit no comment"] = sum("\n" in each.annotation or "-->" in each.annotation for each in criteria)
     left += count_unused_keys(document, {*_STORIES, "project", "name", "title", "description"})
     title = read_text(document, "title", "name", "project")
-    yield ImportedSpec(title, tuple(criteria), texts, read_text(document, "description"), left=left)
+    yield ImportedSpec(title, tuple(criteria), texts, read_text(document, "description"), left=+left)
 
 
 def _read_story(story: Mapping[str, object]) -> Iterator[ImportedCriterion]:

@@ -7,6 +7,7 @@ from textwrap import dedent
 import pytest
 
 from aigon.model.imported import ImportedSpec
+from aigon.spec.composing import compose_spec
 from aigon.spec.importers import load_importers
 
 SPECKIT = """
@@ -94,6 +95,7 @@ PRD = {
     "userStories": [
         {"id": "US-001", "title": "Link", "acceptanceCriteria": ["A mail arrives"], "passes": True, "notes": ""},
         {"id": "US-002", "acceptanceCriteria": [{"text": "It expires", "testCommand": "npm test"}]},
+        {"id": "US-003", "acceptanceCriteria": [{"text": "It is logged", "testCommand": "cd x\nls"}]},
     ],
 }
 TASKS = {
@@ -211,8 +213,18 @@ def test_prd_json_is_one_feature_with_a_heading_per_story() -> None:
     assert [(c.group, c.text, c.annotation) for c in spec.criteria] == [
         ("US-001: Link", "A mail arrives", ""),
         ("US-002", "It expires", "verify: npm test"),
+        ("US-003", "It is logged", "verify: cd x\nls"),
     ]
-    assert (spec.title, spec.left) == ("reset", {"passes": 1, "branchName": 1})
+    assert (spec.title, spec.left) == ("reset", {"passes": 1, "branchName": 1, "commands that fit no comment": 1})
+    assert b"cd x ls" not in compose_spec(spec, "prd.json")
+
+
+def test_prd_toon_brings_each_task_under_its_id() -> None:
+    pytest.importorskip("toon_format")
+    table = "project: reset\ntasks[2]{id,title,status}:\n  T001,Send a mail,pending\n  T002,Expire it,done\n"
+    (spec,) = read("prd_toon", {"prd.toon": table})
+    assert (spec.title, texts(spec)) == ("reset", ["T001: Send a mail", "T002: Expire it"])
+    assert spec.left == {"status": 2}
 
 
 def test_taskmaster_brings_each_task_that_is_not_over() -> None:
