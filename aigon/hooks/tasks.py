@@ -28,8 +28,10 @@ def make_teller(config: Config, context: HookContext) -> tuple[Hook, ...]:
 
 def list_changes(before: Tasks, after: Tasks) -> tuple[Change, ...]:
     """Return the tasks that are new or other than before."""
-    known = {task.id: task for task in before.all} if before is not after else {}
-    changed = (task for task in after.all if before is not after and known.get(task.id) != task)
+    if before is after:
+        return ()
+    known = {task.id: build_task_document(task) for task in before.all}
+    changed = (task for task in after.all if known.get(task.id) != build_task_document(task))
     return tuple(("TaskUpdate" if task.id in known else "TaskCreate", task) for task in changed)
 
 

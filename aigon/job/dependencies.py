@@ -3,13 +3,10 @@
 from collections.abc import Sequence
 
 from aigon.errors import AigonError, usage
-from aigon.job.spec_locations import UNDER_WAY, SpecLocation
+from aigon.job.spec_locations import SpecLocation
 from aigon.model.criteria import SpecSettings
 from aigon.spec import features
 from aigon.spec.features import Feature
-
-READY = ("done", UNDER_WAY[-1])
-"""Stages in which others may build on a feature."""
 
 
 def find_dependencies(

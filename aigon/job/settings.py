@@ -70,7 +70,8 @@ def describe_settings(options: Options, kind: TaskKind | None, spec: "Spec") -> 
         given = {name for name, each in options.sources.items() if each == source}
         words = ["--loop"] if "loop" in given else []
         if "max_iterations" in given:
-            words.append(format_count(options.max_iterations or 0, "iteration"))
+            per = " per task" if source == "kind" and kind and kind.window is None else ""
+            words.append(f"{format_count(options.max_iterations or 0, 'iteration')}{per}")
         if "max_time" in given:
             words.append(f"at most {abbreviate_duration(options.max_time or 0)}")
         name = f"mode: {spec.settings.mode}" if source == "mode" else f"kind: {kind.name if kind else ''}"

@@ -6,9 +6,18 @@ from typing import Any, Literal
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from aigon.journal.events import CriterionJudged, Event, IterationFinished, IterationStarted, RunFinished, RunStarted
+from aigon.journal.events import (
+    CriterionJudged,
+    Event,
+    IterationFinished,
+    IterationStarted,
+    RunFinished,
+    RunStarted,
+    TurnEnded,
+)
 from aigon.model.criteria import Verdict
 from aigon.model.outcomes import describe_outcome
+from aigon.model.requests import MAX_PROPOSALS, AgentRequest
 from aigon.spec.prd import Prd, PrdStatus, PrdTask, split_label
 
 TaskStatus = Literal["pending", "in_progress", "completed"]
@@ -27,15 +36,20 @@ class TaskNote(Struct, frozen=True):
 
 
 class Completion(Struct, frozen=True):
-    """The iteration since which a criterion has passed, and its commit, "" if there was none."""
+    """The iteration since which a criterion has passed, and its commit, "" for none; or a person `waived` it."""
 
     iteration: int
     at: str
     commit: str
+    waived: bool = False
 
 
 class Task(Struct, frozen=True):
-    """A criterion as a task. `manual_review`: the run ended without it, and the last note says why."""
+    """A criterion as a task. `manual_review`: the run ended without it, and the last note says why. `why` is the last
+    verdict that left it open.
+
+    What an agent proposed for another feature is `enqueued`: it has no criterion (0), and is a person's to decide.
+    """
 
     id: str
     criterion: int
@@ -46,6 +60,7 @@ class Task(Struct, frozen=True):
     notes: tuple[TaskNote, ...] = ()
     source: Literal["criterion", "enqueued"] = "criterion"
     completed: Completion | None = None
+    why: str = ""
 
     def add_note(self, iteration: int, at: str, text: str, **changes: Any) -> "Task":
         """Return the task with one more note, and pending unless `changes` say otherwise."""
@@ -66,7 +81,9 @@ class Tasks(Struct, frozen=True):
         """Return the tasks after `event`."""
         match event:
             case RunStarted():
-                return self._begin(event)
+                return self._begin(event)._enqueue(event.requests)
+            case TurnEnded():
+                return self._enqueue(event.requests)
             case CriterionJudged(verdict=verdict) if verdict.criterion not in {task.criterion for task in self.all}:
                 # A journal of before tasks were recorded at its start.
                 new = self._make(verdict.criterion, event.text, "")
@@ -77,8 +94,7 @@ class Tasks(Struct, frozen=True):
             case IterationFinished():
                 return self.assess(event)
             case RunFinished():
-                reason = f"not completed when the run ended: {describe_outcome(event.outcome)}"
-                return self._map(lambda task: _flag(task, self.iteration, event.at, reason))
+                return self._map(lambda task: _flag(task, self.iteration, event))
             case _:
                 return self
 
@@ -101,9 +117,20 @@ class Tasks(Struct, frozen=True):
         known = {(task.criterion, task.subject): task for task in self.all if event.resumed}
         made = [replace(fresh, all=())._make(each.criterion, each.subject, each.description) for each in event.tasks]
         kept = tuple(known.get((task.criterion, task.subject), task) for task in made) or tuple(known.values())
+        kept += tuple(task for task in known.values() if task.source == "enqueued" and task not in kept)
         return replace(fresh, all=kept)._map(
             lambda task: task if task.status == "completed" else replace(task, status="pending", manual_review=False)
         )
+
+    def _enqueue(self, requests: Sequence[AgentRequest]) -> "Tasks":
+        """Add what an agent proposed: as many as a person reads, each once."""
+        tasks = list(self.all)
+        for each in requests:
+            known = [task.subject for task in tasks if task.source == "enqueued"]
+            if each.kind == "enqueue" and each.text not in known and len(known) < MAX_PROPOSALS:
+                name = f"{self.feature}.p{len(known) + 1}"
+                tasks.append(Task(name, 0, each.text, "proposed for a feature of its own", source="enqueued"))
+        return replace(self, all=tuple(tasks)) if len(tasks) > len(self.all) else self
 
     def _make(self, criterion: int, subject: str, description: str) -> Task:
         return Task(f"{self.feature}.{criterion}", criterion, subject, description)
@@ -122,16 +149,21 @@ def _assess(task: Task, seen: Completion, verdict: Verdict | None) -> Task:
     if verdict is None:
         return task
     if verdict.status == "met":
-        return replace(task, status="completed", manual_review=False, completed=task.completed or seen)
+        done = replace(task.completed or seen, waived=verdict.is_waived)
+        return replace(task, status="completed", manual_review=False, completed=done, why="")
     number, at = seen.iteration, seen.at
     why = f"{verdict.status}: {verdict.reason or verdict.evidence or 'no reason given'}"
+    task = replace(task, why=why)
     if task.completed:
         return task.add_note(number, at, f"was completed in iteration {task.completed.iteration}; {why}")
     return task.add_note(number, at, why) if task.status == "in_progress" else task
 
 
-def _flag(task: Task, number: int, at: str, reason: str) -> Task:
-    return task if task.status == "completed" else task.add_note(number, at, reason, manual_review=True)
+def _flag(task: Task, number: int, event: RunFinished) -> Task:
+    if task.status == "completed":
+        return task
+    ended = f"the run ended: {describe_outcome(event.outcome)}"
+    return task.add_note(number, event.at, f"{task.why} ({ended})" if task.why else ended, manual_review=True)
 
 
 def build_task_document(task: Task) -> dict[str, object]:
@@ -190,7 +222,7 @@ def _make_row(task: Task, feature: str) -> PrdTask:
         id,
         title,
         task.description,
-        "blocked" if task.manual_review else _WORDS[task.status],
+        "skipped" if done and done.waived else "blocked" if task.manual_review else _WORDS[task.status],
         parent_id=feature,
         completed_at=done.at if done else "",
         commit_sha=done.commit if done else "",

@@ -269,6 +269,8 @@ def suggest_command(job: Job, outcome: Outcome, state: State) -> str:
             return _suggest_decision(job, state, resume, numbers)
         case Stopped(guard="stop-file"):
             return f"remove the stop file, then {resume}"
+        case Stopped(guard="iterations") if job.limits.all_used:
+            return f"{resume} --max-iterations N"
         case Stopped(guard="cost") if not (state.unpriced or state.lost):
             return f"{resume} --max-cost USD"
         case Refused():

@@ -21,7 +21,7 @@ from aigon.files.home import find_home
 from aigon.files.resources import find_resource
 from aigon.git.person import Checkout
 from aigon.isolation.machine_paths import rebase_search_paths
-from aigon.job.dependencies import READY, find_dependencies
+from aigon.job.dependencies import find_dependencies
 from aigon.job.job import Job, ProofPlan
 from aigon.job.options import (
     Options,
@@ -180,7 +180,7 @@ def _list_waiting(checkout: Checkout, feature: Feature, spec: Spec) -> Iterator[
     if spec.settings.depends_on:
         places = list_spec_locations(checkout.root, checkout.common_dir)
         for place in find_dependencies(places, feature, spec.settings):
-            if place.feature.stage not in READY:
+            if place.feature.stage != "done":
                 name, stage = place.feature.name_for_people, place.feature.stage
                 yield f"this feature depends on feature {name}, which is in the stage {stage}"
 

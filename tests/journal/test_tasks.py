@@ -7,7 +7,15 @@ import pytest
 from msgspec.structs import replace
 
 from aigon.errors import AigonError
-from aigon.journal.events import CriterionJudged, Event, IterationStarted, RecordedTask, RolledBack, RunFinished
+from aigon.journal.events import (
+    CriterionJudged,
+    Event,
+    IterationStarted,
+    RecordedTask,
+    RolledBack,
+    RunFinished,
+    TurnEnded,
+)
 from aigon.journal.records import Records
 from aigon.journal.sinks import JournalSink
 from aigon.journal.snapshot import NAME, SnapshotSink, read_tasks
@@ -15,6 +23,8 @@ from aigon.journal.state import State, replay
 from aigon.journal.tasks import MAX_NOTES, Tasks, build_tasks_table, decode_tasks, encode_tasks
 from aigon.model.criteria import Verdict, VerdictStatus
 from aigon.model.outcomes import Met, Stopped
+from aigon.model.requests import AgentRequest
+from aigon.model.turns import Turn
 from tests.journal.test_state import looked, started
 
 A = RecordedTask(1, "T7: it adds", "runs `make`")
@@ -72,7 +82,7 @@ def test_every_task_is_completed_or_flagged_at_the_end() -> None:
         *("pending", True),
     )
     assert second.notes[-1].text == (
-        "not completed when the run ended: Stopped by the guard iterations: the limit of 3 iterations is reached"
+        "unmet: exit 1 (the run ended: Stopped by the guard iterations: the limit of 3 iterations is reached)"
     )
     again = fold(*REGRESSION, STOPPED, replace(BEGUN, resumed=True))
     assert [task.manual_review for task in again.all] == [False, False]
@@ -95,6 +105,21 @@ def test_a_journal_of_an_older_version_has_tasks_from_its_verdicts_on() -> None:
     judged = CriterionJudged("t0", 0, Verdict(1, "unmet", "verify"), "it adds")
     tasks = fold(started(), judged, look(0, "unmet"), turn(1), look(1, "met"))
     assert [(task.subject, task.status) for task in tasks.all] == [("it adds", "completed")]
+
+
+def test_proposals_are_listed_once_and_wait_for_a_person() -> None:
+    asked = (AgentRequest("enqueue", text="more"), AgentRequest("enqueue", text="more"), AgentRequest("done", 1))
+    ended = TurnEnded("t1", Turn(1, "mine", "", "finished"), requests=asked)
+    tasks = fold(BEGUN, turn(1, 1), ended, look(1, "met", "met"), end(Met()))
+    assert [(task.id, task.subject, task.source, task.manual_review) for task in tasks.all[2:]] == [
+        ("42.p1", "more", "enqueued", True)
+    ]
+    assert fold(BEGUN, turn(1), ended, replace(BEGUN, resumed=True)).all[2].subject == "more"
+
+
+def test_a_waived_criterion_is_skipped_in_the_table() -> None:
+    waived = replace(looked(1), verdicts=(Verdict(1, "met", "waived"), Verdict(2, "met", "verify")))
+    assert [row.status for row in build_tasks_table(fold(BEGUN, waived)).tasks] == ["skipped", "done"]
 
 
 def test_only_the_newest_notes_are_kept() -> None:

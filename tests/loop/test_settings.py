@@ -51,6 +51,7 @@ def test_a_kind_counts_iterations_over_resumes_until_a_flag_says_more(lab: Lab) 
     again = lab.aigon(*RESUME)
     assert (again.code, lab.read("work.txt")) == (3, "1\n2\n")
     assert used in " ".join(again.out.split())
+    assert "Next: aigon feature-implement 42 --resume --max-iterations N" in again.out
     assert lab.aigon(*RESUME, "--max-iterations", "1").code == 3
     assert lab.read("work.txt") == "1\n2\n3\n"
 

@@ -42,8 +42,9 @@ def test_tasks_over_a_run_with_a_regression_are_the_fold_of_its_journal(lab: Lab
     assert texts == [
         (2, "was completed in iteration 1; unmet"),
         (3, "unmet"),
-        (3, "not completed when the run ended"),
+        (3, "unmet"),
     ]
+    assert "(the run ended: Stopped by the guard iterations" in tasks[0]["notes"][-1]["text"]
     folded = replay(Records(journal(lab).parent).each()).tasks
     assert json.loads(lab.read(VIEW)) == build_tasks_document(folded)
     assert lab.state()["tasks"] == {"pending": 1, "in_progress": 0, "completed": 2}

@@ -33,7 +33,7 @@ def command(file: Path, title: str, slug: str, commit: bool, verify: bool, as_js
         made = convert_table(checkout, file, title, slug, how)
     feature = made.feature
     lines = [f"Wrote {feature.path} with {format_count(made.criteria, 'criterion')}"]
-    lines += [f"{format_count(made.claimed, 'task')} said to be done: claims until a run proves them"] * (
+    lines += [f"{format_count(made.claimed, 'task')} said to be done: a claim until a run proves it"] * (
         made.claimed > 0
     )
     lines += [f"{format_count(made.skipped, 'skipped task')} left out"] * (made.skipped > 0)
