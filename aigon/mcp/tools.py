@@ -2,7 +2,6 @@
 
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import anyio
@@ -12,6 +11,7 @@ from pydantic import Field
 
 from aigon.errors import environment, usage
 from aigon.mcp import results
+from aigon.mcp.details import describe_task, find_newest_run
 from aigon.mcp.results import (
     STATUSES,
     Description,
@@ -23,18 +23,15 @@ from aigon.mcp.results import (
     Title,
     UseRalph,
 )
+from aigon.mcp.rules import find_resumed, require_criteria, require_limit, require_movable
 from aigon.mcp.served import ServedProjects
-from aigon.model.criteria import VERDICT_WORDS
 from aigon.spec.writing import PREFIX
 
 if TYPE_CHECKING:
     from aigon.api import FeatureInfo, Project, RunInfo, SpecInfo
-    from aigon.views.status import FeatureStatus, RunStatus
 
 _INTERVAL = 0.5
 """Seconds between looks at a run that is waited for."""
-_RESUMED = ("broken_off", "interrupted", "terminated")
-"""How a run ended that another start continues."""
 
 
 class TaskTools:
@@ -59,13 +56,14 @@ class TaskTools:
         """List the tasks of a project."""
         project = self.served.find_project(project_id)
         found = [f for f in project.features() if status in (None, STATUSES.get(f.stage, "todo"))]
-        tasks = [results.Task(**self._describe(project, each)) for each in islice(found, limit)]
+        tasks = [self._describe(project, each) for each in islice(found, limit)]
         return results.Tasks(tasks=tasks, total=len(found))
 
     def get_task(self, task_id: TaskId) -> results.TaskDetail:
         """Show a task: its criteria with verdicts and evidence, its runs, and why they stopped."""
         project, name = self.served.find_task(task_id)
-        return self.detail(project, project.spec(name))
+        spec = project.spec(name)
+        return describe_task(self._describe(project, spec.feature), spec, project.status(name)[0])
 
     def create_task(
         self,
@@ -109,7 +107,7 @@ class TaskTools:
         spec = project.spec(name)
         is_moved = status is not None and status != STATUSES.get(spec.feature.stage)
         if is_moved:
-            _require_movable(name, spec.feature.stage, status)
+            require_movable(name, spec.feature.stage, status)
         if title is not None or description is not None or wanted:
             spec = project.update_feature(name, title=title, description=description, settings=wanted)
         if is_moved:
@@ -129,13 +127,13 @@ class TaskTools:
         """
         project, name = self.served.find_task(task_id)
         spec = project.spec(name)
-        _require_criteria(spec, name)
-        newest = _find_newest(project.status(name)[0])
+        require_criteria(spec, name)
+        newest = find_newest_run(project.status(name)[0])
         if newest and newest.running:
             hint = "wait_task waits for its end, stop_task ends it"
             raise environment(f"Task {name} is being worked on already", where=spec.where, hint=hint)
-        resumed = _find_resumed(project, name) if newest and newest.status in _RESUMED else None
-        _require_limit(project, name, max_cost, resumed)
+        resumed = find_resumed(project, name, newest)
+        require_limit(project, name, max_cost, resumed)
         options: dict[str, Any] = {"resume": True} if resumed else {"worktree": True}
         options |= {"agents": (agent,)} if agent else {"agents": (resumed.label,)} if resumed and resumed.label else {}
         options |= {"max_cost": max_cost} if max_cost else {}
@@ -205,37 +203,9 @@ class TaskTools:
             raise usage(f"Task {name} has not run", where=project.spec(name).where, hint="start_task starts it")
         return project, ([each for each in runs if each.status == "running"] or runs)[-1]
 
-    def detail(self, project: "Project", spec: "SpecInfo") -> results.TaskDetail:
-        """Return all that is known about a task."""
-        status = project.status(_name(spec.feature))[0]
-        newest = _find_newest(status)
-        verdicts = {each["number"]: each for each in (newest.state or {}).get("criteria", ())} if newest else {}
-        promises = spec.settings.promises
-        return results.TaskDetail(
-            **self._describe(project, spec.feature),
-            description=spec.description,
-            use_ralph_wiggum=spec.settings.mode == "ralph",
-            ralph_max_iterations=spec.settings.max_iterations,
-            ralph_completion_promise=", ".join(promises) or None,
-            criteria=[
-                results.Criterion(
-                    number=each.number,
-                    text=each.text,
-                    kind=each.kind,
-                    command=each.command,
-                    verdict=VERDICT_WORDS.get(found.get("verdict", ""), ""),
-                    evidence=found.get("reason") or found.get("evidence") or "",
-                )
-                for each in spec.criteria
-                if (found := verdicts.get(each.number, {})) is not None
-            ],
-            proposals=[results.Proposal(number=p.number, text=p.text, annotation=p.annotation) for p in spec.proposals],
-            runs=[_describe_run(run, worktree) for run, worktree in _list_runs(status)],
-        )
-
     def _look(self, task_id: str) -> results.TaskProgress:
         project, name = self.served.find_task(task_id)
-        newest = _find_newest(project.status(name)[0])
+        newest = find_newest_run(project.status(name)[0])
         state = (newest.state if newest else None) or {}
         return results.TaskProgress(
             task_id=task_id,
@@ -247,15 +217,15 @@ class TaskTools:
             reason=state.get("stop_reason") or "",
         )
 
-    def _describe(self, project: "Project", feature: "FeatureInfo") -> dict[str, Any]:
-        return {
-            "task_id": self.served.name_task(project, _name(feature)),
-            "project_id": project.id,
-            "title": feature.title.removeprefix(PREFIX),
-            "status": STATUSES.get(feature.stage, "todo"),
-            "stage": feature.stage,
-            "path": feature.spec,
-        }
+    def _describe(self, project: "Project", feature: "FeatureInfo") -> results.Task:
+        return results.Task(
+            task_id=self.served.name_task(project, _name(feature)),
+            project_id=project.id,
+            title=feature.title.removeprefix(PREFIX),
+            status=STATUSES.get(feature.stage, "todo"),
+            stage=feature.stage,
+            path=feature.spec,
+        )
 
     def _saved(self, project: "Project", spec: "SpecInfo") -> results.SavedTask:
         name, next_ = _name(spec.feature), "start_task starts it"
@@ -274,94 +244,3 @@ class TaskTools:
 
 def _name(feature: "FeatureInfo") -> str:
     return feature.id or feature.slug
-
-
-def _require_movable(name: str, stage: str, status: TaskStatus | None) -> None:
-    """Raise AigonError (exit 2) unless a tool may give a task this status."""
-    if (status == "cancelled" and stage != "done") or (status == "todo" and stage in ("paused", "cancelled")):
-        return
-    ways: dict[str | None, str] = {
-        "todo": f"aigon reopen {name}" if stage == "done" else "The status cancelled puts it aside first",
-        "inprogress": "start_task starts it",
-        "inreview": "A person moves its spec to the folder 04-in-evaluation",
-        "done": f"A person merges what was proven: aigon feature-done {name}",
-        "cancelled": f"A person takes it up again first: aigon reopen {name}",
-    }
-    what = f"A task that is {STATUSES.get(stage, stage)} cannot become {status} by a tool"
-    raise usage(what, where=f"task {name}", hint=ways[status])
-
-
-def _require_criteria(spec: "SpecInfo", name: str) -> None:
-    if spec.criteria:
-        return
-    lines = [f"{each.number}. {each.text or 'Validation'}: {each.annotation or 'judge'}" for each in spec.proposals]
-    accept = f"A person accepts all or some of them: aigon spec-compile {name} --accept [N]..."
-    write = "Write `- [ ] ...` items below `## Acceptance Criteria` with update_task"
-    hint = "\n".join(["Proposals:", *lines, accept]) if lines else write
-    raise usage(f"Task {name} has no acceptance criteria, so nothing could prove it", where=spec.where, hint=hint)
-
-
-def _require_limit(project: "Project", name: str, max_cost: float | None, resumed: "RunInfo | None") -> None:
-    """Raise AigonError (exit 2) without a limit on cost, and for one above what a person set."""
-    from aigon.config.loading import load_configuration, open_work_tree
-
-    limit = load_configuration(open_work_tree(project.root)).guards.max_cost
-    if max_cost is None and limit is None:
-        hint = "Give max_cost in US dollars, or set guards.maxCost in .aigon/config.json"
-        raise usage("A task starts only with a limit on cost", where="max_cost, guards.maxCost", hint=hint)
-    if resumed:
-        first = next(iter(project.follow(resumed, is_cancelled=lambda: True)), None)
-        choices = getattr(first, "choices", None)
-        limit = min(filter(None, (limit, choices and choices.max_cost)), default=None)
-    if max_cost and limit and max_cost > limit:
-        hint = f"Give at most {limit:g}. A person raises it: aigon feature-implement {name} --loop --max-cost USD"
-        raise usage(
-            f"max_cost is {max_cost:g}, above the limit of {limit:g} that is in force", where="max_cost", hint=hint
-        )
-
-
-def _find_resumed(project: "Project", name: str) -> "RunInfo | None":
-    return next((run for run in reversed(project.runs(name)) if run.status in _RESUMED), None)
-
-
-def _list_runs(status: "FeatureStatus") -> "list[tuple[RunStatus, str | None]]":
-    """Return the last run in the checkout itself and of each agent with a worktree, and where that is."""
-    runs: list[tuple[RunStatus, str | None]] = [(status.run, None)]
-    runs += [(lane.run, lane.candidate.path) for lane in status.lanes]
-    return [(run, worktree) for run, worktree in runs if run.state]
-
-
-def _find_newest(status: "FeatureStatus") -> "RunStatus | None":
-    """Return the run that is under way, or else the last one."""
-    runs = [run for run, _ in _list_runs(status)]
-    return max(runs, key=lambda run: (run.running, str((run.state or {}).get("started_at"))), default=None)
-
-
-def _describe_run(run: "RunStatus", worktree: str | None) -> results.Run:
-    state = run.state or {}
-    iterations = state.get("iterations", [])[-results.LISTED :]
-    return results.Run(
-        run_id=state.get("run_id") or "",
-        agent=state.get("label") or state["agent"],
-        status=run.status,
-        running=run.running,
-        branch=state["branch"],
-        worktree=worktree and str(Path(worktree)),
-        iteration=state["iteration"],
-        max_iterations=state["max_iterations"],
-        criteria_passed=state["criteria_met"],
-        criteria_total=state["criteria_total"],
-        cost_usd=state.get("spend", {}).get("usd", 0.0),
-        reason=state.get("stop_reason") or "",
-        iterations=[
-            results.Iteration(
-                number=each["number"],
-                agent=each.get("agent"),
-                turn=each.get("turn"),
-                passed=sum(found.get("verdict") == "met" for found in each.get("criteria", ())),
-                commit=each.get("checkpoint"),
-                ended_at=each.get("ended_at"),
-            )
-            for each in iterations
-        ],
-    )

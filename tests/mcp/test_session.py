@@ -1,5 +1,6 @@
 """A whole session over each transport: tasks created, changed, started, waited for, read and stopped."""
 
+import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -152,3 +153,32 @@ def test_a_server_that_cannot_be_says_why(lab: Lab, arguments: tuple[str, ...], 
 def test_a_short_token_is_refused(lab: Lab) -> None:
     ran = lab.aigon("mcp", "--http", "127.0.0.1:0", env={"AIGON_MCP_TOKEN": "short"})
     assert ran.code == 2 and "AIGON_MCP_TOKEN" in ran.err
+
+
+INSIDE = """
+import sys
+import anyio, httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+async def main():
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {sys.argv[2]}"}, timeout=60) as http,
+        Client(streamable_http_client(sys.argv[1], http_client=http)) as client,
+    ):
+        print((await client.call_tool("create_task", {"project_id": "x", "title": "x", "description": ""})).content)
+        print((await client.call_tool("list_projects", {})).content)
+
+anyio.run(main)
+"""
+
+
+def test_an_agent_inside_a_loop_that_has_the_token_reads_only(lab: Lab) -> None:
+    async def session() -> str:
+        async with serving_http(lab) as url:
+            line = [sys.executable, "-c", INSIDE, url, TOKEN]
+            ran = await anyio.run_process(line, env={**lab.env, "AIGON_RUN": "20261123-080000-abcdef"})
+            return ran.stdout.decode()
+
+    refused, served = anyio.run(session).splitlines()
+    assert "inside a run of the loop" in refused and "has AIGON_RUN" in refused and str(lab.root) in served
