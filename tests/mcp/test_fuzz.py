@@ -51,7 +51,7 @@ def served(home: Lab) -> Lab:
     return home
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_arguments_crash_a_tool(served: Lab, caplog: pytest.LogCaptureFixture, data: st.DataObject) -> None:
     server = build_server(ServedProjects((served.root,)), lambda _context: "")

@@ -18,51 +18,49 @@ INBOX = "docs/specs/features/01-inbox/feature-light-mode.md"
 CREATE = {"title": "Light mode", "description": BODY}
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "said"),
-    [
-        ("create_task", {**CREATE, "project_id": "no-such"}, "There is no project 'no-such'"),
-        ("create_task", {**CREATE, "ralph_max_iterations": 0}, "ralph_max_iterations: Input should be greater"),
-        ("create_task", {**CREATE, "ralph_max_iterations": 21}, "ralph_max_iterations: Input should be less"),
-        ("create_task", {**CREATE, "ralph_completion_promise": ""}, "ralph_completion_promise: String should have"),
-        ("create_task", {**CREATE, "ralph_completion_promise": "x" * 10_000}, "ralph_completion_promise: String"),
-        ("create_task", {**CREATE, "ralph_completion_promise": "a\tb\u202e"}, "A promise cannot be"),
-        ("create_task", {**CREATE, "description": "x" * 5_000_000}, "description: String should have at most"),
-        ("create_task", {**CREATE, "title": "!!! 123"}, "has no letter"),
-        ("create_task", {**CREATE, "title": "Light   Mode!"}, "exists already"),
-        ("create_task", {**CREATE, "titel": "x"}, "Did you mean title?"),
-        ("create_task", {"title": "x"}, "description: Field required"),
-        ("get_task", {"task_id": "99"}, "There is no feature '99'"),
-        ("update_task", {"task_id": "99", "title": "x"}, "There is no feature '99'"),
-        ("update_task", {"task_id": "42", "title": "x"}, "Feature 42 was begun"),
-        ("update_task", {"task_id": "light-mode", "status": "done"}, "aigon feature-done"),
-        ("update_task", {"task_id": "light-mode", "title": "x", "status": "inreview"}, "cannot become inreview"),
-        ("update_task", {"task_id": "light-mode", "status": "inprogress"}, "start_task starts it"),
-        ("update_task", {"task_id": "light-mode", "title": ""}, "title: String should have at least 1"),
-        ("start_task", {"task_id": "99", "max_cost": 1}, "There is no feature '99'"),
-        ("start_task", {"task_id": "42"}, "max_cost, guards.maxCost"),
-        ("start_task", {"task_id": "42", "max_cost": 0}, "max_cost: Input should be greater than 0"),
-        ("start_task", {"task_id": "42", "max_cost": 1, "agent": "no-such"}, "There is no agent called 'no-such'"),
-        ("start_task", {"task_id": "42", "max_cost": 1, "agent": "gone"}, "The agent gone cannot start"),
-        ("start_task", {"task_id": "naked", "max_cost": 1}, "Proposals:\n1. x: verify: a\n2. y: judge"),
-        ("stop_task", {"task_id": "42"}, "No loop runs on feature 42"),
-        ("task_log", {"task_id": "42"}, "Task 42 has not run"),
-        ("wait_task", {"task_id": "42", "timeout": 4000}, "timeout: Input should be less"),
-        ("approve_task", {"task_id": "42"}, "There is no tool 'approve_task'"),
-    ],
-)
-def test_bad_input_is_explained_and_changes_nothing(
-    begun: Lab, tool: str, arguments: dict[str, object], said: str
-) -> None:
-    async def session() -> str:
+BAD_INPUT: list[tuple[str, dict[str, object], str]] = [
+    ("create_task", {**CREATE, "project_id": "no-such"}, "There is no project 'no-such'"),
+    ("create_task", {**CREATE, "ralph_max_iterations": 0}, "ralph_max_iterations: Input should be greater"),
+    ("create_task", {**CREATE, "ralph_max_iterations": 21}, "ralph_max_iterations: Input should be less"),
+    ("create_task", {**CREATE, "ralph_completion_promise": ""}, "ralph_completion_promise: String should have"),
+    ("create_task", {**CREATE, "ralph_completion_promise": "x" * 10_000}, "ralph_completion_promise: String"),
+    ("create_task", {**CREATE, "ralph_completion_promise": "a\tb\u202e"}, "A promise cannot be"),
+    ("create_task", {**CREATE, "description": "x" * 5_000_000}, "description: String should have at most"),
+    ("create_task", {**CREATE, "title": "!!! 123"}, "has no letter"),
+    ("create_task", {**CREATE, "title": "Light   Mode!"}, "exists already"),
+    ("create_task", {**CREATE, "titel": "x"}, "Did you mean title?"),
+    ("create_task", {"title": "x"}, "description: Field required"),
+    ("get_task", {"task_id": "99"}, "There is no feature '99'"),
+    ("update_task", {"task_id": "99", "title": "x"}, "There is no feature '99'"),
+    ("update_task", {"task_id": "42", "title": "x"}, "Feature 42 was begun"),
+    ("update_task", {"task_id": "light-mode", "status": "done"}, "aigon feature-done"),
+    ("update_task", {"task_id": "light-mode", "title": "x", "status": "inreview"}, "cannot become inreview"),
+    ("update_task", {"task_id": "light-mode", "status": "inprogress"}, "start_task starts it"),
+    ("update_task", {"task_id": "light-mode", "title": ""}, "title: String should have at least 1"),
+    ("start_task", {"task_id": "99", "max_cost": 1}, "There is no feature '99'"),
+    ("start_task", {"task_id": "42"}, "max_cost, guards.maxCost"),
+    ("start_task", {"task_id": "42", "max_cost": 0}, "max_cost: Input should be greater than 0"),
+    ("start_task", {"task_id": "42", "max_cost": 1, "agent": "no-such"}, "There is no agent called 'no-such'"),
+    ("start_task", {"task_id": "42", "max_cost": 1, "agent": "gone"}, "The agent gone cannot start"),
+    ("start_task", {"task_id": "naked", "max_cost": 1}, "Proposals:\n1. x: verify: a\n2. y: judge"),
+    ("stop_task", {"task_id": "42"}, "No loop runs on feature 42"),
+    ("task_log", {"task_id": "42"}, "Task 42 has not run"),
+    ("wait_task", {"task_id": "42", "timeout": 4000}, "timeout: Input should be less"),
+    ("approve_task", {"task_id": "42"}, "There is no tool 'approve_task'"),
+]
+
+
+def test_bad_input_is_explained_and_changes_nothing(begun: Lab) -> None:
+    async def session() -> None:
         async with in_process(begun) as client:
-            wants_project = tool == "create_task" and "project_id" not in arguments
-            own = {"project_id": str(begun.root)} if wants_project else {}
-            return await refusal(client, tool, **own, **arguments)
+            for tool, arguments, said in BAD_INPUT:
+                wants_project = tool == "create_task" and "project_id" not in arguments
+                own = {"project_id": str(begun.root)} if wants_project else {}
+                words = await refusal(client, tool, **own, **arguments)
+                assert said in words and "\n  do:    " in words and "Traceback" not in words, (tool, said, words)
 
     before = begun.fingerprint()
-    words = anyio.run(session)
-    assert said in words and "\n  do:    " in words and "Traceback" not in words
+    anyio.run(session)
     assert begun.fingerprint() == before
 
 
