@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from aigon.journal.records import Records
 from aigon.journal.state import replay
 from aigon.journal.tasks import build_tasks_document
@@ -26,6 +28,7 @@ def view(lab: Lab) -> list[dict[str, Any]]:
 
 
 def test_tasks_over_a_run_with_a_regression_are_the_fold_of_its_journal(lab: Lab) -> None:
+    pytest.importorskip("toon_format", reason="the extra toon is not installed")
     lab.spec("a <!-- verify: test -f a -->", "b <!-- verify: test -f b -->", "ready <!-- verify: true -->")
     lab.agent(REGRESSES)
     lab.write("tell.sh", '#!/bin/sh\ncat >> "$HOME/told"\n', executable=True)
