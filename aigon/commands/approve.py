@@ -79,6 +79,7 @@ def decide(
     yes: bool,
 ) -> int:
     """Show the evidence, ask, and record the decision; the exit code."""
+    from aigon.run.approvals import update_pages
     from aigon.run.authority import require_outside_a_run, require_terminal
     from aigon.run.decisions import find_case, record_decisions, render_evidence
 
@@ -93,6 +94,7 @@ def decide(
                 answer({"feature": feature, done: []}, f"Nothing was {done}.", as_json)
                 return Exit.NEEDS_HUMAN
         record_decisions(checkout, case, verb, why)
+        update_pages(checkout)
     names = [item.number or item.rule for item in case.items]
     lines = [f"{done.capitalize()} {item.name}: {item.text}" for item in case.items]
     answer({"feature": feature, done: names}, "\n".join([*lines, f"Next: {case.again}"]), as_json)

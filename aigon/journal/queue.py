@@ -44,16 +44,20 @@ def locate_queue(home: Path) -> Path:
 
 def read_queue(home: Path) -> dict[str, QueueEntry]:
     """Return the newest step of each task by its path. Raises AigonError (exit 7) if the record is damaged."""
+    return {row.path: row for row in list_steps(home)}
+
+
+def list_steps(home: Path) -> list[QueueEntry]:
+    """Return all steps, oldest first. Raises AigonError (exit 7) if the record is damaged."""
     file = locate_queue(home)
     if not file.exists():
-        return {}
+        return []
     known = set(QueueEntry.__struct_fields__)
     try:
-        rows = [QueueEntry(**{name: row[name] for name in known & row.keys()}) for row in read_documents(file)]  # type: ignore[arg-type]
+        return [QueueEntry(**{name: row[name] for name in known & row.keys()}) for row in read_documents(file)]  # type: ignore[arg-type]
     except (AigonError, TypeError) as error:
         where = error.where if isinstance(error, AigonError) else str(file)
         raise damage_error("The record of tasks", where) from None
-    return {row.path: row for row in rows}
 
 
 def append_entry(home: Path, entry: QueueEntry) -> None:

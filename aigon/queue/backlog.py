@@ -12,6 +12,8 @@ from aigon.model.criteria import Spec
 from aigon.spec.document import parse_spec
 from aigon.spec.features import Feature, is_named
 
+CLOSED = ("done", "cancelled", "paused")
+"""Stages of features that are no work to do."""
 _RANKS = {"high": 0, "medium": 1, "low": 2}
 
 
@@ -37,7 +39,7 @@ def plan_backlog(main: Checkout) -> tuple[PlannedFeature, ...]:
             except AigonError as error:
                 errors.append(str(error))
     errors += [text for feature, spec in planned.values() for text in _find_bad(places, feature, spec)]
-    needs = {name: _list_missing(places, spec) for name, (_, spec) in planned.items()}
+    needs = {name: list_missing(places, spec) for name, (_, spec) in planned.items()}
     if circle := _find_circle(needs):
         errors.append(f"depends_on goes round: {' -> '.join(circle)}")
     if errors:
@@ -49,7 +51,7 @@ def find_missing_dependencies(main: Checkout, spec: Spec) -> tuple[str, ...]:
     """Return the features that a spec depends on and that are not done."""
     if not spec.settings.depends_on:
         return ()
-    return _list_missing(list_spec_locations(main.root, main.common_dir), spec)
+    return list_missing(list_spec_locations(main.root, main.common_dir), spec)
 
 
 def _read(place: SpecLocation) -> Spec:
@@ -65,7 +67,8 @@ def _find_bad(places: Sequence[SpecLocation], feature: Feature, spec: Spec) -> I
             yield f"{feature.path} depends on {name}, which does not exist"
 
 
-def _list_missing(places: Sequence[SpecLocation], spec: Spec) -> tuple[str, ...]:
+def list_missing(places: Sequence[SpecLocation], spec: Spec) -> tuple[str, ...]:
+    """Return the features among `places` that a spec depends on and that are not done, and unknown ones."""
     found = [next((p.feature for p in places if is_named(p.feature, name)), None) for name in spec.settings.depends_on]
     names = zip(found, spec.settings.depends_on, strict=True)
     return tuple(each.name_for_people if each else name for each, name in names if not each or each.stage != "done")

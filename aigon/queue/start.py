@@ -13,16 +13,20 @@ from aigon.errors import Exit
 from aigon.files.home import STOP_FILES, ensure_home
 from aigon.git.person import Checkout
 from aigon.job.options import Options, get_limit
+from aigon.job.settings import apply_settings, find_kind
+from aigon.job.spec_locations import list_spec_locations, locate_spec
 from aigon.job.world import World
 from aigon.journal.events import Event, TurnEnded
 from aigon.journal.queue import QueueEntry, append_entry, read_queue
 from aigon.journal.records import candidate_records, find_candidates
+from aigon.journal.state import replay
 from aigon.model.candidates import Candidate
 from aigon.process.stop import Stop
-from aigon.queue.backlog import plan_backlog
+from aigon.queue.backlog import CLOSED, plan_backlog
 from aigon.queue.loops import LoopGroup, combine_task_codes
 from aigon.run.approvals import write_pages
 from aigon.run.seating import choose_default_agent
+from aigon.spec.document import parse_spec
 from aigon.text.amounts import format_count
 
 Tell = Callable[..., None]
@@ -46,15 +50,20 @@ class QueueRunner:
         self._stop, self._tell = stop, tell
         self._home = ensure_home(main.common_dir)
         self._loops = LoopGroup(main.root, self._home, stop, self._hear)
-        self._turns, self._failures, self._spent = 0, 0, 0.0
+        self._turns, self._failures, self._built, self._spent = 0, 0, 0, 0.0
         self._codes: list[int] = []
 
     def run(self) -> int:
         """Run until the list or a limit is at its end; return the exit code."""
         planned = plan_backlog(self._main)
+        places = list_spec_locations(self._main.root, self._main.common_dir)
+        closed = {each.feature.id for each in places if each.feature.stage in CLOSED}
         for entry in read_queue(self._home).values():
-            if entry.source == "start" and self._is_unfinished(entry) and not self._is_over():
-                self._build(entry)
+            if entry.source != "start" or entry.feature in closed or not self._is_unfinished(entry):
+                continue
+            if self._is_over():
+                break
+            self._build(entry)
         for each in planned:
             if self._is_over():
                 break
@@ -70,7 +79,7 @@ class QueueRunner:
     def _sum_up(self) -> int:
         write_pages(self._main)
         count = f"{format_count(self._turns, 'turn')} of {self._options.max_iterations}"
-        self._tell("finished", f"{count}, {format_count(len(self._codes), 'feature')}", turns=self._turns)
+        self._tell("finished", f"{count}, {format_count(self._built, 'feature')}", turns=self._turns)
         if self._stop.asked:
             return {"SIGINT": Exit.INTERRUPTED, "SIGTERM": Exit.TERMINATED, "SIGHUP": Exit.TERMINATED}.get(
                 self._stop.reason, Exit.STOPPED
@@ -85,6 +94,9 @@ class QueueRunner:
     def _count_decisions(self, entry: QueueEntry) -> int:
         known = find_candidates(self._home, entry.feature or entry.path)
         return sum(len(candidate_records(self._home, each).decisions()) for each in known if each.label == entry.label)
+
+    def _count_iterations(self, candidate: Candidate) -> int:
+        return replay(candidate_records(self._home, candidate).each()).done
 
     def _is_over(self) -> bool:
         """Return whether nothing more may start, and say why."""
@@ -125,10 +137,11 @@ class QueueRunner:
             feature=name,
             loop=True,
             resume=resume,
-            max_iterations=self._limit_turns(name),
+            max_iterations=self._limit_turns(name, self._count_iterations(candidate) if resume else 0),
             max_consecutive_failures=max(1, most - self._failures),
         )
         money = None if self._options.max_cost is None else self._options.max_cost - self._spent
+        self._built += 1
         self._loops.start(candidate, options, resume=resume, money=money)
         ended: dict[str, LaneEnd] = {}
         while not ended:
@@ -137,10 +150,19 @@ class QueueRunner:
             ended = self._loops.listen()
         self._finish(entry, ended[name])
 
-    def _limit_turns(self, name: str) -> int | None:
-        """Return how many turns a feature may take if the rest is fewer than its own limit."""
+    def _limit_turns(self, name: str, done: int) -> int | None:
+        """Return how many turns a feature may take now, None for its own limit; `done` are those of its run so far.
+
+        A resumed run would go on with the limit that an earlier start gave it.
+        """
+        place = locate_spec(self._main.root, self._main.common_dir, name)
+        spec = parse_spec(place.read())
+        wanted = apply_settings(Options(feature=name), spec.settings, find_kind(self._config, spec, place.where))
+        own = int(get_limit(self._config, wanted, "max_iterations"))
+        if wanted.sources.get("max_iterations") == "kind":
+            own = max(1, own - done)
         rest = self._options.max_iterations - self._turns
-        return rest if rest < get_limit(self._config, Options(feature=name), "max_iterations") else None
+        return min(rest, own) if done or rest < own else None
 
     def _finish(self, entry: QueueEntry, end: LaneEnd) -> None:
         self._spent += end.spend.usd

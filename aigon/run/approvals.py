@@ -4,10 +4,10 @@ A page decides nothing by itself: only a person who runs `aigon approvals --appl
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.errors import AigonError, usage
@@ -15,6 +15,7 @@ from aigon.files.atomic import read_bounded, write_view
 from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
 from aigon.job.branch import exclude_from_git, ignore_runtime_files
+from aigon.job.seat import open_main_checkout
 from aigon.journal.decisions import HumanDecision
 from aigon.journal.queue import QueueEntry, read_queue
 from aigon.journal.records import Records
@@ -69,7 +70,7 @@ def list_cases(main: Checkout) -> tuple[ApprovalCase, ...]:
     """Return every case, by feature. A journal that cannot be read is left to `aigon doctor`."""
     home = ensure_home(main.common_dir)
     queue = read_queue(home)
-    originals = {(each.feature, each.label): each.path for each in queue.values()}
+    originals = {(each.feature, each.label): each.path for each in queue.values() if each.source == "watch"}
     cases = []
     for folder in sorted(home.glob("features/*/")):
         try:
@@ -118,11 +119,13 @@ def _list_items(state: State, decisions: tuple[HumanDecision, ...]) -> Iterator[
     assert look is not None
     assert isinstance(outcome, NeedsHuman)
     decided = {each.criterion or each.text for each in decisions if each.commit == state.checkpoint}
+    texts = {task.criterion: fold(task.subject, 200) for task in state.tasks.all}
     for verdict in look.verdicts:
         if verdict.criterion in outcome.criteria and verdict.status != "met" and verdict.criterion not in decided:
             why = state.requests.skips.get(verdict.criterion) or verdict.reason or verdict.evidence
             decides = verdict.method in ("human", "judge") or verdict.method.startswith("judge:")
-            yield OpenItem(str(verdict.criterion), f"criterion {verdict.criterion}", fold(why, 500), decides)
+            text = f"criterion {verdict.criterion} ({texts.get(verdict.criterion, '')})"
+            yield OpenItem(str(verdict.criterion), text, fold(why, 500), decides)
     for concern in look.concerns:
         if concern.level == "review" and concern.rule not in decided:
             yield OpenItem(concern.rule, concern.rule, fold(concern.what, 500), True)
@@ -168,6 +171,12 @@ def write_pages(main: Checkout) -> tuple[ApprovalCase, ...]:
         for name in (APPROVED, REJECTED):
             (folder / name).mkdir(exist_ok=True)
     return cases
+
+
+def update_pages(checkout: Checkout) -> None:
+    """Write the pages anew after a run ended or a person decided. Nothing depends on them, so no error gets out."""
+    with suppress(AigonError, OSError), open_main_checkout(checkout) as (main, _):
+        write_pages(main)
 
 
 def render_page(main: Checkout, case: ApprovalCase) -> str:
@@ -257,7 +266,7 @@ def _read_head(file: Path) -> Mapping[str, object]:
     try:
         text = read_bounded(file, LARGEST_PAGE, "The page", hint="Remove it").decode("utf-8", "replace")
         start, _, rest = text.partition("---\n")
-        found: object = parse_yaml(rest.partition("\n---")[0].encode(), str(file)) if not start.strip() else {}
+        found = parse_yaml(rest.partition("\n---")[0].encode(), str(file)).value if not start.strip() else {}
     except (AigonError, OSError):
         return {}
     return found if isinstance(found, dict) else {}
@@ -273,4 +282,4 @@ def describe_case(case: ApprovalCase) -> str:
 def build_case_document(case: ApprovalCase) -> dict[str, object]:
     from msgspec import to_builtins
 
-    return {**to_builtins(replace(case)), "decidable": list(case.decidable)}
+    return {**to_builtins(case), "decidable": list(case.decidable)}

@@ -127,13 +127,18 @@ def run_in_seat(
             state = recorder.deliver_all([*session.opening, *_list_notices(session)], state)
             steps = run_loop(job, world, state, task.assess_tree)
             loop = add_hooks(steps, config, job, world, state, session.past.state)
-            return drive_loop(loop, state, recorder)
+            ended = drive_loop(loop, state, recorder)
         finally:
             stop.halt()
             if loop:
                 loop.close()  # nothing of an assessment that was interrupted may still run when survivors are swept
             world.sweep()
             recorder.close()
+    if ended.status == "needs_human":
+        from aigon.run.approvals import update_pages
+
+        update_pages(seat.checkout)
+    return ended
 
 
 def _open_records(session: Session, points: Sequence[FailPoint]) -> tuple[Durable, ...]:

@@ -6,6 +6,8 @@ from aigon.commands.lazy import LazyGroup
 
 VERBS: dict[str, tuple[str, str]] = {
     "start": ("run.start", "Build the features of the backlog, one after the other."),
+    "tasks": ("run.tasks", "List the tasks of all open features."),
+    "status": ("run.status", "See what was taken up, and what came of it."),
     "done": ("run.done", "Say that a task is done: a claim, or your approval."),
     "skip": ("run.skip", "Leave a task to a person, or waive it."),
     "reset": ("run.reset", "Take that back."),
