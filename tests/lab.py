@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from aigon.git.person import Checkout
+from aigon.run.replay.verification import verify_run
 from tests import warm
 
 SPEC = "docs/specs/features/03-in-progress/feature-42-dark-mode.md"
@@ -223,11 +225,20 @@ class Lab:
         )
         return "\n".join(parts)
 
-    def sound(self) -> None:
-        """Fail unless the repository is healthy and nothing is left lying about."""
+    def sound(self, *, agrees: bool = False) -> None:
+        """Fail unless the repository is healthy and nothing lies about, and with `agrees` unless its records agree."""
         self.git("fsck", "--full", "--strict")
         assert self.git("status", "--porcelain", "--untracked-files=all") == ""
         assert not self.path(".git/index.lock").exists()
+        if agrees:
+            self.agrees()
+
+    def agrees(self) -> None:
+        """Fail unless the records of each run, its commits and its boxes say what its journal does."""
+        with Checkout.open(self.root) as checkout:
+            for journal in self.home.glob("state/repos/*/features/*/journal*.jsonl"):
+                found = list(verify_run(checkout, journal))
+                assert not found, found
 
 
 @functools.cache

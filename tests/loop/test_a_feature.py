@@ -12,7 +12,7 @@ def test_an_agent_that_does_the_work_is_proven_and_committed(lab: Lab) -> None:
     assert lab.boxes() == "x"
     assert "## Iteration 1" in lab.read(LOG)
     assert lab.state()["status"] == "met"
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 def test_an_agent_that_only_claims_to_be_done_is_not_believed(lab: Lab) -> None:
@@ -24,7 +24,7 @@ def test_an_agent_that_only_claims_to_be_done_is_not_believed(lab: Lab) -> None:
     assert at["checkpoint_intended"] <= at["iteration_finished"]
     assert lab.boxes() == " "
     assert lab.git("for-each-ref", "refs/aigon/parked") != ""
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 def test_no_two_commits_of_a_feature_have_the_same_subject(lab: Lab) -> None:

@@ -176,4 +176,4 @@ def test_an_agent_that_says_it_is_impossible_ends_the_run_for_a_person_to_decide
     assert "the agent says it is impossible: 1 contradicts itself" in ran.out
     assert "--accept-spec" in ran.out
     assert lab.state()["iteration"] == 1
-    lab.sound()
+    lab.sound(agrees=True)

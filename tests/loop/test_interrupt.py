@@ -75,7 +75,7 @@ def test_after_the_first_ctrl_c_the_iteration_is_finished_and_committed(lab: Lab
     assert lab.state()["status"] == "interrupted"
     assert parked(lab) == []
     assert left_behind(lab) == []
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 def test_stop_says_if_no_loop_runs(lab: Lab) -> None:
@@ -99,7 +99,7 @@ def test_after_the_first_ctrl_c_what_turns_out_proven_is_a_success(lab: Lab) -> 
     ran = finish(process)
     assert ran.code == 0, ran.out + ran.err
     assert (lab.state()["status"], lab.boxes()) == ("met", "x")
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 @pytest.mark.parametrize(("how", "code", "status"), WAYS)
@@ -125,7 +125,7 @@ def test_a_stop_at_once_ends_the_turn_parks_it_and_leaves_the_files(lab: Lab, ho
     assert again.code == 0, again.out + again.err
     assert [i["number"] for i in lab.state()["iterations"]] == [0, 1]
     assert turns(lab) == 2
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 SLOW_CHECK = """
@@ -168,7 +168,7 @@ def test_a_stop_at_once_during_a_check_leaves_the_turn_to_be_judged_by_the_resum
     assert lab.state()["iterations"][1]["agent"] == "mine"
     assert left_behind(lab) == []
     lab.path("from-the-check.txt").unlink()
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 def test_a_stop_file_that_the_turn_leaves_ends_the_run_before_the_next_turn(lab: Lab) -> None:
@@ -182,7 +182,7 @@ def test_a_stop_file_that_the_turn_leaves_ends_the_run_before_the_next_turn(lab:
     assert again.code == 3, "the file is still there"
     assert turns(lab) == 1
     lab.path("EMERGENCY_STOP_RALPH").unlink()
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 @pytest.mark.parametrize("name", [".aigon/STOP", "EMERGENCY_STOP_RALPH"])
@@ -207,7 +207,7 @@ def test_ctrl_c_during_the_look_at_the_base_ends_the_run_before_any_agent(lab: L
     assert ran.code == 130, ran.out + ran.err
     assert not (lab.home / "turns").exists()
     assert lab.subjects()[-1].startswith("docs(")
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 def in_a_terminal(lab: Lab, *arguments: str) -> tuple[int, int]:
@@ -257,7 +257,7 @@ def test_ctrl_c_in_a_terminal_reaches_aigon_and_not_its_agent(lab: Lab) -> None:
     assert ended(pid, ours) == 0
     os.close(ours)
     assert lab.boxes() == "x"
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 def test_a_terminal_that_is_closed_ends_the_run_with_its_state_saved(lab: Lab) -> None:
@@ -292,7 +292,7 @@ def test_a_branch_that_the_ended_turn_had_rewritten_is_put_back(lab: Lab) -> Non
     assert "the agent was here" in [lab.git("log", "-1", "--format=%s", ref) for ref in parked(lab)]
     again = lab.aigon(*RESUME)
     assert again.code == 0, again.out + again.err
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 LAST_WORDS = """

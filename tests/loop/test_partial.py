@@ -94,7 +94,7 @@ def test_by_default_the_branch_stays_and_the_summary_names_what_was_better(lab: 
     state = lab.state()
     assert (state["best"]["number"], state["best"]["checkpoint"], state["best"]["criteria_met"]) == (2, second, 3)
     assert (state["iteration"], state["criteria_met"], state["rolled_back"]) == (4, 1, None)
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 def test_the_command_that_the_summary_offers_continues_from_the_best_checkpoint(lab: Lab) -> None:
@@ -109,7 +109,7 @@ def test_the_command_that_the_summary_offers_continues_from_the_best_checkpoint(
     found = checkpoints(lab)
     assert lab.git("rev-parse", "HEAD^") == found[2] and lab.git("rev-parse", parked(lab)[0]) == found[3]
     assert "iteration 4 of 4" in again.out, "no number is given twice"
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 @pytest.mark.slow
@@ -127,7 +127,7 @@ def test_a_person_at_a_terminal_is_asked_and_decides(lab: Lab, answer: bytes) ->
     assert code == 3 and "The best iteration commit is iteration 2 (3 of 4 passed" in " ".join(text.split())
     there = 2 if answer == b"y\n" else 4
     assert lab.git("rev-parse", "HEAD") == checkpoints(lab)[there] and len(parked(lab)) == (there == 2)
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 # rollback
@@ -147,7 +147,7 @@ def test_the_branch_goes_back_to_the_best_checkpoint_and_the_rest_is_parked(lab:
     assert f"went back to iteration 2 (3 of 4 passed); iterations 3 and 4 are saved aside as {ref}" in flat
     assert "back to iteration 2 (" in flat and "iteration 4 has 1 of 4 passed" in flat and "3 of 4 criteria" in flat
     assert events(lab)[-1]["event"] == "run_finished" and events(lab)[-1]["commit"] == found[2]
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 @pytest.mark.slow
@@ -169,7 +169,7 @@ def test_state_summary_and_resume_agree_and_the_numbers_go_on(lab: Lab) -> None:
     assert [i["criteria"][1]["verdict"] for i in after["iterations"][3:]] == ["unmet", "unmet", "met"]
     assert lab.git("rev-parse", "HEAD^") == found[2]
     assert lab.read(LOG).count("\n## Iteration ") == 3
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 @pytest.mark.slow
@@ -179,7 +179,7 @@ def test_a_broken_off_turn_after_it_is_repeated_under_its_new_number(lab: Lab) -
     cut_after(lab, "iteration_started")
     ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     assert (lab.home / "numbers").read_text().split()[-2:] == ["5", "5"]
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 @pytest.mark.slow
@@ -192,7 +192,7 @@ def test_where_nothing_was_proven_it_goes_back_to_where_the_run_began(lab: Lab) 
     assert lab.git("show", f"{parked(lab)[0]}:work.txt") == "2"
     ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     assert lab.read("work.txt") == "3\n" and lab.state()["iteration"] == 3
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 def test_the_latest_is_kept_where_it_is_the_best(lab: Lab) -> None:
@@ -248,7 +248,7 @@ def test_it_does_not_go_back_before_what_a_person_committed_in_between(lab: Lab)
     ok(lab.aigon(*RESUME, "--max-iterations", "2", *BACK), 3)
     assert lab.git("rev-parse", "HEAD") == theirs
     assert lab.boxes() == "xxx " and lab.state()["iteration"] == 2
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 @pytest.mark.slow
@@ -265,7 +265,7 @@ def test_what_no_commit_holds_is_moved_away_and_named(lab: Lab) -> None:
     assert lab.read("build") == "a file\n"
     (kept,) = (path for path in lab.path(".git/aigon/displaced").iterdir() if path.name.endswith("-build"))
     assert (kept / "notes.txt").read_text() == "precious\n" and kept.name in ran.out
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 @pytest.mark.slow
@@ -308,7 +308,7 @@ def test_a_kill_on_the_way_back_is_made_good_by_the_resume(lab: Lab, broken_off:
     assert lab.git("rev-parse", "HEAD^") == found[2] and lab.git("rev-parse", ref) == found[4]
     assert lab.read("work.txt") == "second\n" and lab.path("two.txt").exists() and not lab.path("more.txt").exists()
     assert (lab.home / "numbers").read_text().split() == ["1", "2", "3", "4", "5"]
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 @pytest.mark.slow
@@ -323,7 +323,7 @@ def test_a_kill_while_the_last_iteration_is_taken_back_is_made_good_by_any_resum
     ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
     assert lab.git("rev-parse", "HEAD^") == found[1] and lab.git("rev-parse", ref) == found[2]
     assert (lab.home / "numbers").read_text().split() == ["1", "2", "3", "3"]
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 @pytest.mark.slow
@@ -334,7 +334,7 @@ def test_a_kill_after_parking_and_before_the_record_of_it_leaves_the_branch(lab:
     cut_after(lab, "iteration_finished")
     ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     assert lab.git("rev-parse", "HEAD^") == found[4] and lab.read("work.txt") == "fourth\n"
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 @pytest.mark.slow
@@ -352,7 +352,7 @@ def test_a_run_that_is_really_killed_on_the_way_back_goes_on_from_the_best(lab: 
     ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     assert lab.git("rev-parse", "HEAD^") == found[2] and lab.git("rev-parse", parked(lab)[0]) == found[4]
     assert (lab.read("work.txt"), lab.state()["iteration"]) == ("second\n", 5)
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 @pytest.mark.slow
@@ -368,7 +368,7 @@ def test_a_branch_that_cannot_be_moved_ends_the_run_and_the_resume_goes_back(lab
     lock.unlink()
     ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     assert lab.git("rev-parse", "HEAD^") == checkpoints(lab)[2] and lab.read("work.txt") == "second\n"
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 @pytest.mark.slow
@@ -380,7 +380,7 @@ def test_what_a_person_wrote_since_the_kill_is_parked_and_not_lost(lab: Lab) -> 
     ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     (ref,) = (each for each in parked(lab) if each.endswith("-going-back"))
     assert lab.git("show", f"{ref}:theirs.txt") == "a person's"
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 @pytest.mark.slow
@@ -393,7 +393,7 @@ def test_commits_of_a_person_since_the_kill_are_kept_in_the_branch(lab: Lab) -> 
     ran = ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     assert "commits since the last iteration commit are kept" in ran.out
     assert lab.git("rev-parse", "HEAD^") == theirs
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 @pytest.mark.slow
@@ -403,7 +403,7 @@ def test_a_person_who_takes_the_rest_back_goes_on_with_it(lab: Lab) -> None:
     ran = ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     assert "commits since the last iteration commit are kept" in ran.out
     assert lab.read("work.txt") == "fourth\n"
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 @pytest.mark.slow
@@ -413,7 +413,7 @@ def test_a_journal_of_an_older_aigon_is_read_and_has_a_best_checkpoint(lab: Lab)
     ok(lab.aigon(*RESUME, "--max-iterations", "1", *BACK), 3)
     assert lab.git("rev-parse", "HEAD") == checkpoints(lab)[2]
     assert turns(lab) == 5 and lab.state()["rolled_back"]["undone"] == [3, 4, 5]
-    lab.sound()
+    lab.sound(agrees=True)
 
 
 # in a worktree

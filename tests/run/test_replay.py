@@ -223,6 +223,7 @@ def test_a_cut_journal_is_shown_to_its_end_and_a_newer_one_refused(standing: Lab
     assert standing.aigon("replay", "42").code == 2
 
 
+@pytest.mark.slow
 def test_the_checks_of_each_commit_run_again_and_a_flaky_one_is_named(standing: Lab) -> None:
     again = standing.aigon("replay", "42", "--again")
     assert (again.code, again.out.count("as before")) == (0, 4), again.out + again.err

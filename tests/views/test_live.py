@@ -327,7 +327,7 @@ def test_what_an_agent_did_last_is_in_sight_and_how_long_it_has_been_quiet() -> 
     assert [line for line in lines if "reads file-" in line] == [
         "  reads file-0",
         "  reads file-1",
-        "▸ reads file-2 0:15",
+        "▸ reads file-2 · 0:15",
     ]
     assert "  15,203 tokens, $0.12 · 2 files touched: b.py, a.py" in lines
     assert not any("quiet" in line for line in lines)

@@ -78,7 +78,7 @@ def _draw_turn(scene: Scene, page: Page, now: float) -> list[Text]:
     """Draw what the agent did last, oldest first, and what the turn came to so far."""
     lines = [Text(f"  {fold(f'{step.kind} {step.text}')}", style="dim") for step in scene.steps[:-1]]
     if scene.steps:
-        since = f" {format_clock(now - scene.doing_since)}" if scene.doing_since is not None else ""
+        since = f" · {format_clock(now - scene.doing_since)}" if scene.doing_since is not None else ""
         doing = fold(f"{scene.steps[-1].kind} {scene.steps[-1].text}", max(page.width - len(since) - 2, 10))
         lines.append(Text.assemble("▸ ", doing, (since, "dim")))
     names = ", ".join(file.rpartition("/")[2] for file in reversed(scene.files[-_FILES:]))
