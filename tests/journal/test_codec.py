@@ -36,7 +36,7 @@ def of(hint: Any) -> st.SearchStrategy[Any]:
         return LEAVES[hint]
     if isinstance(hint, type) and issubclass(hint, Struct):
         hints = get_type_hints(hint)
-        return st.builds(hint, **{field.name: of(hints[field.name]) for field in fields(hint)})  # type: ignore[arg-type]
+        return st.builds(hint, **{field.name: of(hints[field.name]) for field in fields(hint)})
     return composed(get_origin(hint), get_args(hint))
 
 

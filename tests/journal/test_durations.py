@@ -12,7 +12,7 @@ PASS = Finding("tests", "tests", "Tests", "pass", "", duration=2.0)
 
 
 def ended(finding: Finding, **how: object) -> Event:
-    return CheckFinished("", 1, replace(finding, **how))  # type: ignore[arg-type]
+    return CheckFinished("", 1, replace(finding, **how))
 
 
 def test_the_state_keeps_what_each_check_took_when_it_last_ran() -> None:

@@ -28,7 +28,7 @@ def asked(number: int, criterion: int, status: str = "pass") -> Event:
 
 
 def started(run_id: str = "r1", **more: object) -> Event:
-    return replace(run_started(), run_id=run_id, **more)  # type: ignore[arg-type]
+    return replace(run_started(), run_id=run_id, **more)
 
 
 def finished(met: bool, minute: int = 9) -> RunFinished:

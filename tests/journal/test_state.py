@@ -53,7 +53,7 @@ def looked(
 
 
 def iteration(number: int, end: TurnEnd = "finished", **how: object) -> list[Event]:
-    finished = replace(looked(number), **how)  # type: ignore[arg-type]
+    finished = replace(looked(number), **how)
     return [begun(number), turned(number, end), finished]
 
 

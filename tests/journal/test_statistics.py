@@ -37,13 +37,13 @@ def began(feature: str, **more: object) -> RunStarted:
     """A run of two criteria begins, at 10:00."""
     start = RunStarted(minute(0), f"20261120-{feature}", feature, "s", "", "claude", "solo", "b", "c" * 40, "c" * 40,
                        "p", "s", 2, 5, choices=Choices(judge="agent"), kind="build", profile="python")  # fmt: skip
-    return replace(start, **more)  # type: ignore[arg-type]
+    return replace(start, **more)
 
 
 def turn(number: int, agent: str = "claude", step: int = 1, cost: float | None = 0.5, **more: object) -> list[Event]:
     """A turn of a minute."""
     model = {"claude": "sonnet", "codex": "gpt"}.get(agent, "") if step == 1 else "opus"
-    ended = replace(Turn(number, agent, model, "finished", 0, cost=cost, duration=60.0), **more)  # type: ignore[arg-type]
+    ended = replace(Turn(number, agent, model, "finished", 0, cost=cost, duration=60.0), **more)
     start = IterationStarted(minute(number), number, agent, model, step - 1, 2, 100)
     return [start, TurnEnded(minute(number), ended)]
 

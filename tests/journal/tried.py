@@ -36,7 +36,7 @@ def begun(number: int, model: str = "sonnet", rung: int = 0) -> IterationStarted
 def turned(number: int, end: TurnEnd = "finished", **more: object) -> TurnEnded:
     """A turn ends."""
     turn = Turn(number, "claude", "sonnet", end, 0, cost=0.2, cost_status="reported", duration=60.0)
-    return TurnEnded(at(number), replace(turn, **more))  # type: ignore[arg-type]
+    return TurnEnded(at(number), replace(turn, **more))
 
 
 def looked(number: int, *findings: Finding, met: int = 0, name: str = "", **more: object) -> IterationFinished:
@@ -50,7 +50,7 @@ def looked(number: int, *findings: Finding, met: int = 0, name: str = "", **more
     event = IterationFinished(
         at(number + 1), number, at(number), "c" * 40, findings, verdicts, changes, name, score, ""
     )
-    return replace(event, **more)  # type: ignore[arg-type]
+    return replace(event, **more)
 
 
 def warned(text: str) -> Notice:

@@ -179,7 +179,7 @@ def note_of(folder: Path, *sessions: StartedProcess, **other: str) -> Path:
         "then",
         sessions,
     )
-    running.write_note(folder / "running" / "inv.json", replace(about, **other))  # type: ignore[arg-type]
+    running.write_note(folder / "running" / "inv.json", replace(about, **other))
     return folder / "running" / "inv.json"
 
 

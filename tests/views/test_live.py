@@ -322,7 +322,7 @@ def test_what_an_agent_did_last_is_in_sight_and_how_long_it_has_been_quiet() -> 
     steps = tuple(Step(0.0, 1, "reads", f"file-{number}\x1b[2J") for number in range(3))
     files, spent = ("src/a.py", "b.py"), Spent(15_203, 0.12)
     done = {"steps": steps, "heard": 0.0, "doing_since": 4.0, "files": files, "turn_spent": spent}
-    working = replace(scene(events[: begun + 1], 2), **done)  # type: ignore[arg-type]
+    working = replace(scene(events[: begun + 1], 2), **done)
     lines = drawn(working, now=19.0)
     assert [line for line in lines if "reads file-" in line] == [
         "  reads file-0",

@@ -12,7 +12,7 @@ ROW = ValidationRow(CHECK, FOUND, "pytest -q")
 
 
 def why(check: Check = CHECK, **how: object) -> tuple[object, str]:
-    cache = build_check_document(ValidationRow(check, replace(FOUND, **how), "pytest"))["cache"]  # type: ignore[arg-type]
+    cache = build_check_document(ValidationRow(check, replace(FOUND, **how), "pytest"))["cache"]
     assert isinstance(cache, dict)
     return cache["state"], cache["why"]
 

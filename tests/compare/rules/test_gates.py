@@ -45,7 +45,7 @@ def test_a_red_check_fails_and_is_named() -> None:
 
 @pytest.mark.parametrize("status", ["error", "skipped"])
 def test_a_check_without_a_result_is_not_green(status: str) -> None:
-    nothing = replace(LINT, status=status)  # type: ignore[arg-type]
+    nothing = replace(LINT, status=status)
     assert gate(entry(look=looked(TESTS, nothing, PROOF)), "checks").result == "fail"
 
 
