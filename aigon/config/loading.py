@@ -3,6 +3,7 @@
 import difflib
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -175,7 +176,8 @@ def _describe_validation_error(name: str, error: Any, document: Mapping[str, Any
         return usage(f"Unknown configuration key '{key}'", where=name, hint=hint)
     if error["type"] == "missing":
         return usage(f"'{key}' needs the key '{error['loc'][-1]}'", where=name, hint="Add it, or remove the section")
-    said = error["msg"].removeprefix("Value error, ").replace("a valid dictionary", "an object")
+    said = re.sub(r"an object or instance of \w+|a valid dictionary.*", "an object", error["msg"])
+    said = said.removeprefix("Value error, ")
     hint = f"It is {clip(json.dumps(value, default=str), MAX_SHOWN_CHARS)}"
     return usage(f"Bad value for '{key}': {said}", where=name, hint=hint)
 

@@ -102,7 +102,7 @@ def test_an_unknown_key_is_named_with_the_nearest_known_one(document: Any, key: 
 @pytest.mark.parametrize(
     ("document", "key", "known"),
     [
-        ({"zzzz": 1}, "zzzz", "agents, arena, checks"),
+        ({"zzzz": 1}, "zzzz", "agents, approvals, arena, checks"),
         ({"ralph": {"strict": True}}, "ralph.strict", "autoCheckCriteria, enabled"),
         ({"ladder": [{"zzzz": 1}]}, "ladder.0.zzzz", "digest, effort, model, turns"),
     ],
@@ -141,6 +141,7 @@ def test_an_unknown_key_that_is_near_nothing_is_named_with_those_that_are_known(
         ({"agents": {"mine": {"command": ["x", 5]}}}, "agents.mine.command", '["x", 5]'),
         ({"env": {"pass": "TOKEN"}}, "env.pass", '"TOKEN"'),
         ({"ladder": [{"model": 5}]}, "ladder.0.model", "5"),
+        ({"checks": {"tests": "make"}}, "checks.tests': Input should be an object", '"make"'),
     ],
 )
 def test_a_bad_value_is_named_with_its_key_and_shown(document: Any, key: str, value: str) -> None:
