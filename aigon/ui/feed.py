@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from aigon.run.approvals import ApprovalCase
     from aigon.views.board_cards import Column
 
-TICK = 0.15
+TICK = 0.2
 """Seconds between two readings of the journals that somebody watches."""
-SURVEY = 1.0
+SURVEY = 2.0
 """Seconds between two looks for specs, branches and runs that are new."""
 AGAIN = 15.0
 """Seconds after which the board is gathered anew, whatever seems to have changed."""
@@ -80,6 +80,8 @@ class Feed:
 
     def __init__(self, project: Project, find_render: Callable[[str], Render | None]) -> None:
         self.project = project
+        self.opens = False
+        """Whether a whole page is wanted: else what did not change need not be made anew."""
         self._find_render = find_render
         self._lock = threading.RLock()
         self._topics: dict[str, Topic] = {}
@@ -106,7 +108,11 @@ class Feed:
                 topic = self._topics[key] = Topic(render)
             topic.used = time.monotonic()
             self._look_around(soon=True)
-            topic.refresh(self)
+            self.opens = True
+            try:
+                topic.refresh(self)
+            finally:
+                self.opens = False
             return topic
 
     def list_columns(self) -> "tuple[Column, ...]":

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from aigon.api import AigonError
 from aigon.errors import explained
+from aigon.job.spec_locations import SpecLocation
 from aigon.model.changes import FileDiff
 from aigon.model.criteria import Criterion, Verdict
 from aigon.run.approvals import ApprovalCase
@@ -67,6 +68,9 @@ class Parts:
     def __init__(self, access: Access, defaults: Callable[[], Mapping[str, Any]]) -> None:
         self._access, self._defaults = access, defaults
         self._cards: dict[str, tuple[object, str]] = {}
+        self._kept: dict[str, Fragment] = {}
+        self._specs: dict[str, tuple[SpecLocation, SpecView]] = {}
+        self._features: dict[tuple[str, str | None], tuple[object, list[Fragment]]] = {}
         self._diffs: dict[tuple[str, str], tuple[FileDiff, ...]] = {}
 
     def render(self, name: str, **values: Any) -> str:
@@ -77,13 +81,21 @@ class Parts:
         views = build_views(feed)
         cards = {view.name: self._render_card(view) for each in views.values() for view in each}
         groups = (list_waiting(views), list_of_status(views, "running"), list_of_status(views, "met"))
-        yield Fragment("overview", self.render("overview", waiting=groups[0], running=groups[1], proven=groups[2]))
+        tally = tuple((view.name, view.status, view.reason, view.card) for group in groups for view in group)
+        yield self._keep("overview", tally, feed, waiting=groups[0], running=groups[1], proven=groups[2])
         columns = {column.stage: column for column in feed.list_columns()}
         structure = tuple((stage, columns[stage].left_out, *(card.name for card in views[stage])) for stage in views)
         shown = {name: html for name, (_, html) in cards.items()}
-        yield Fragment("board", self.render("board", views=views, cards_html=shown, columns=columns), structure)
+        yield self._keep("board", structure, feed, views=views, cards_html=shown, columns=columns)
         for name, (ident, html) in cards.items():
             yield Fragment(f"card-{name}", html, ident)
+
+    def _keep(self, name: str, key: object, feed: Feed, **values: Any) -> Fragment:
+        """Return a part that is made anew for a whole page, and otherwise once its key changed."""
+        known = self._kept.get(name)
+        if known is None or known.key != key or feed.opens:
+            known = self._kept[name] = Fragment(name, self.render(name, **values), key)
+        return known
 
     def _render_card(self, view: CardView) -> tuple[object, str]:
         known = self._cards.get(view.name)
@@ -91,9 +103,29 @@ class Parts:
             known = self._cards[view.name] = view.key, self.render("card", view=view)
         return known
 
-    def feature(self, feed: Feed, feature: str, label: str | None, agents: str = "") -> Iterator[Fragment]:
+    def feature(self, feed: Feed, feature: str, label: str | None, agents: str = "") -> list[Fragment]:
         """A feature: the run of one agent, or several side by side. `agents` fill the form that starts a run."""
-        lanes, spec = feed.list_lanes(feature), read_spec(feed, feature)
+        lanes, spec = feed.list_lanes(feature), self._read_spec(feed, feature)
+        key = (spec, tuple((each.label, each.changes, each.running, each.problem) for each in lanes))
+        known = self._features.get((feature, label))
+        if known is None or known[0] != key or feed.opens or agents:
+            made = list(self._render_feature(feature, label, lanes, spec, agents))
+            known = self._features[feature, label] = key, made
+            while len(self._features) > DIFFS:
+                self._features.pop(next(iter(self._features)))
+        return known[1]
+
+    def _read_spec(self, feed: Feed, feature: str) -> SpecView:
+        """Return the spec as it was when the feed last looked around, unless a whole page is wanted."""
+        place = feed.find_spec(feature)
+        known = self._specs.get(feature)
+        if known is None or known[0] is not place or feed.opens:
+            known = self._specs[feature] = place, read_spec(feed, feature)
+        return known[1]
+
+    def _render_feature(
+        self, feature: str, label: str | None, lanes: Sequence[Lane], spec: SpecView, agents: str
+    ) -> Iterator[Fragment]:
         lane, several = choose_lane(lanes, label), len(lanes) > 1 and label is None
         ordered = sorted(lanes, key=lambda each: (each.status != "met", -each.scene.met, each.label))
         is_open = spec.stage not in ("done", "cancelled") and not any(each.running for each in lanes)

@@ -1,5 +1,6 @@
 """One run as pages show it: a fold of its journal and of what its agent does, in bounded memory."""
 
+import time
 from collections import deque
 from collections.abc import Iterator
 from datetime import datetime
@@ -39,6 +40,8 @@ ROWS = 200
 """Iterations that are kept: the newest."""
 FILES = 30
 """Files of a turn that are named."""
+ALIVE = 0.5
+"""Seconds after which the lock of a quiet run is looked at again."""
 _GONE = (0, 0, 0)
 
 
@@ -98,6 +101,8 @@ class Lane(Struct):
     last: IterationFinished | None = None
     _items: Iterator[Event | Step | bytes | None] | None = None
     _read: tuple[int, int, int] = _GONE
+    _asked: float = 0.0
+    _is_alive: bool = False
 
     @property
     def name(self) -> str:
@@ -129,9 +134,12 @@ class Lane(Struct):
         if self._items is None and now == self._read and not self.running:
             return False
         before = self.changes, self.running, self.problem
-        self.running = is_running(home, self.feature, self.label, self.records.journal)
+        clock = time.monotonic()
+        if now != self._read or clock - self._asked > ALIVE:
+            self._asked, self._is_alive = clock, is_running(home, self.feature, self.label, self.records.journal)
+        self.running = self._is_alive
         if self._items is None and now not in (self._read, _GONE):
-            self._begin(root, home)
+            self._begin(root)
         if self._items is not None:
             self._take_all()
         self._read = now
@@ -140,12 +148,11 @@ class Lane(Struct):
             self.problem = "The journal of this run is gone from aigon's state directory."
         return before != (self.changes, self.running, self.problem)
 
-    def _begin(self, root: Path, home: Path) -> None:
+    def _begin(self, root: Path) -> None:
         fresh = Lane(self.feature, self.label, self.records, self.changes + 1)
         for name in ("changes", "problem", "started", "scene", "texts", "answers", "steps", "touched", "rows", "last"):
             setattr(self, name, getattr(fresh, name))
-        journal = self.records.journal
-        self._items = tail_run(root, journal, lambda: is_running(home, self.feature, self.label, journal))
+        self._items = tail_run(root, self.records.journal, lambda: self._is_alive)
 
     def _take_all(self) -> None:
         try:

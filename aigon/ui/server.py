@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import socket
 from collections.abc import AsyncIterator
 
@@ -77,4 +78,6 @@ def build_server(project: Project, access: Access) -> uvicorn.Server:
         timeout_graceful_shutdown=1,
         ws="none",
     )
+    # A page that is open when the server ends is no error.
+    logging.getLogger("uvicorn.error").addFilter(lambda record: "without completing" not in record.getMessage())
     return uvicorn.Server(config)
