@@ -42,6 +42,20 @@ class AcceptanceTest(Struct, frozen=True):
         """Whether it decides its criterion, as far as running shows."""
         return bool(self.command) and not self.fault
 
+    @property
+    def worth(self) -> str:
+        """What running showed of one that is worth something."""
+        why = "by an assertion" if self.red == "assertion" else "for want of what the spec names"
+        said = f"red {why}, {self.runs} times of {self.runs} in a clean room"
+        if self.is_green is None:
+            return said
+        if not self.is_green:
+            return f"{said}; a throwaway implementation does not turn it green"
+        noticed = (
+            f", and notices {sum(self.mutants.values())} of {len(self.mutants)} mutants of it" if self.mutants else ""
+        )
+        return f"{said}; green with a throwaway implementation{noticed}"
+
 
 class Acceptance(Struct, frozen=True):
     """The tests of a feature by `agent`, written at the commit `base`; `files` are theirs, by path.

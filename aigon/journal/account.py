@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from aigon.git.forge import Forge
+from aigon.journal.acceptance import Acceptance
 from aigon.journal.history import History, IterationRecord
 from aigon.journal.spending import Spend
 from aigon.model.changes import FileChange
@@ -136,7 +137,7 @@ class FeatureAccount(Struct, frozen=True):
     """A feature and every work on it, in the order of their worktrees. `written` is when, ISO 8601.
 
     `target` is the branch to merge into, `base` the commit that assessments compare with, `forge` where commits can be
-    seen, `evaluation` the path of the comparison.
+    seen, `evaluation` the path of the comparison, `acceptance` the tests that were written before the work.
     """
 
     feature: Feature
@@ -148,6 +149,7 @@ class FeatureAccount(Struct, frozen=True):
     forge: Forge | None = None
     evaluation: str = ""
     proposed: Recommendation | None = None
+    acceptance: Acceptance | None = None
 
     @property
     def proven(self) -> tuple[WorkAccount, ...]:

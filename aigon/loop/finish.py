@@ -226,7 +226,7 @@ def _warn_of_no_judge(job: Job, outcome: Outcome) -> Iterator[str]:
     numbers = outcome.criteria if isinstance(outcome, NeedsHuman) and not outcome.nothing_built else ()
     waiting = [c.number for c in job.spec.criteria if c.kind == "judge" and c.number in numbers]
     if waiting and job.judge is None:
-        yield describe_no_judge(waiting, job.feature.name_for_people)
+        yield describe_no_judge(waiting, job.feature.name_for_people, has_tests=bool(job.acceptance))
 
 
 def _describe_branch(job: Job, outcome: Outcome, state: State) -> str:

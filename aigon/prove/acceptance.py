@@ -92,7 +92,7 @@ def _commit_tests(main: Checkout, acceptance: Acceptance, how: Committing) -> No
     for path, data in files.items():
         write_file(main.root / path, data)
     write_atomic(main.root / feature.path, raw)
-    message = f"test(feature-{acceptance.feature}): add acceptance tests\n\nThe {acceptance.caveat}."
+    message = f"test(feature-{acceptance.feature}): add acceptance tests\n\nT{acceptance.caveat[1:]}."
     commit_as_asked(main, [*files, feature.path], message, how)
     records = locate_records(ensure_home(main.common_dir), acceptance.feature)
     origin = records.origin()

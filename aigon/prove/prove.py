@@ -21,7 +21,7 @@ from aigon.job.world import World
 from aigon.journal.acceptance import Acceptance, load_acceptance, save_acceptance
 from aigon.journal.events import RunFinished
 from aigon.journal.records import locate_records, new_run_id
-from aigon.model.criteria import Spec
+from aigon.model.criteria import Spec, SpecSettings
 from aigon.model.outcomes import Interrupted, NeedsHuman, Refused, Stopped, Unavailable
 from aigon.process.running import keep_note, loop_lock
 from aigon.proof.baseline import find_baseline
@@ -229,7 +229,8 @@ def _adapt_job(errand: _Errand, weighing: Weighing) -> Callable[[Job], Job]:
     def adapt(job: Job) -> Job:
         weighing.agent = job.agent.name
         criteria = tuple(replace(c, kind="human") for c in job.spec.criteria if c.number in open_)
-        spec, demand = replace(job.spec, criteria=criteria), replace(job.demand, criteria=criteria)
+        spec = replace(job.spec, criteria=criteria, settings=SpecSettings())  # stages are those of the work
+        demand = replace(job.demand, criteria=criteria)
         return replace(job, spec=spec, demand=demand, checks=(), judge=None, template=template, scope=weighing.folder)
 
     return adapt

@@ -34,8 +34,8 @@ from aigon.text.quoting import fold
 
 TIMES = 3
 """How often a test has to come out the same."""
-LONGEST = 60.0
-"""Seconds that a test may take."""
+LONGEST, LITTLE = 60.0, 5.0
+"""Seconds that a test may take; on a broken implementation so many, and five times as long as on a sound one."""
 
 
 class Weighing(Struct):
@@ -100,17 +100,7 @@ class Weighing(Struct):
             return Verdict(test.number, "unmet", test.kind, test.command, test.fault)
         if reason := deciders.undecidable.get(test.number):
             return Verdict(test.number, "unclear", "human", "", f"{self.agent} says that nothing can run: {reason}")
-        return Verdict(test.number, "unclear", "human", test.command, describe_worth(test))
-
-
-def describe_worth(test: AcceptanceTest) -> str:
-    """Return what running showed of a test that is worth something."""
-    why = "by an assertion" if test.red == "assertion" else "for want of what the spec names"
-    said = f"red {why}, {test.runs} times of {test.runs} in a clean room"
-    if test.is_green:
-        killed = sum(test.mutants.values())
-        said += f"; green with a throwaway implementation, and notices {killed} of {len(test.mutants)} mutants of it"
-    return said
+        return Verdict(test.number, "unclear", "human", test.command, test.worth)
 
 
 class _Scale(Struct):
@@ -169,12 +159,14 @@ class _Scale(Struct):
         results = self._run("witness", asked, witness.lay_over(git, self.tree))
         reasons = {c.number: self._explain_red(c, results) for c in asked}
         green = [c for c in asked if not reasons[c.number]]
+        took = max((results[name_command(c)].finding.duration for c in green), default=0.0)
         noticed: dict[int, dict[str, bool]] = {c.number: {} for c in green}
         for number, mutant in enumerate(list_mutants(witness.list_texts()) if green else (), 1):
             if self.bench.world.stop.now:
                 break
             tree = witness.lay_over(git, self.tree, mutant.path, mutant.data)
-            results = self._run(f"mutant-{number}", green, tree)
+            # One that never comes to its end is noticed, too.
+            results = self._run(f"mutant-{number}", green, tree, min(LONGEST, LITTLE + 5 * took))
             for c in green:
                 noticed[c.number][mutant.name] = bool(self._explain_red(c, results))
         weighed = {}
@@ -188,8 +180,10 @@ class _Scale(Struct):
             weighed[number] = replace(test, is_green=not reasons[number], mutants=mutants, fault=fault)
         return weighed
 
-    def _run(self, name: str, asked: Sequence[Criterion], tree: str = "") -> dict[str, Result]:
-        checks = [replace(check, timeout=LONGEST) for check in list_commands(asked)]
+    def _run(
+        self, name: str, asked: Sequence[Criterion], tree: str = "", seconds: float = LONGEST
+    ) -> dict[str, Result]:
+        checks = [replace(check, timeout=seconds) for check in list_commands(asked)]
         return self.bench.run(tree or self.tree, checks, name)
 
     def _judge(self, criterion: Criterion, results: Mapping[str, Result]) -> Verdict:
@@ -238,7 +232,7 @@ def _title(criterion: Criterion) -> str:
 def _make_finding(criterion: Criterion, test: AcceptanceTest, result: Result) -> Finding:
     """Return what a test is worth as a check: one that is worth something passes."""
     prints = (fingerprint(name_command(criterion), test.fault),) if test.fault else ()
-    summary = test.fault or describe_worth(test)
+    summary = test.fault or test.worth
     return replace(
         result.finding,
         role="script",

@@ -211,7 +211,9 @@ def _announce_judge(session: Session, now: str) -> Iterator[Notice]:
         text = f"judge: {prepared.judge.backend} ({prepared.judge.model}) for {numbers}"
         yield Notice(now, text if session.state.used or job.earlier else f"{text}; {instead}")
     elif waiting:
-        yield Notice(now, describe_no_judge(waiting, job.feature.name_for_people), "warning")
+        yield Notice(
+            now, describe_no_judge(waiting, job.feature.name_for_people, has_tests=bool(job.acceptance)), "warning"
+        )
 
 
 def say(text: str) -> None:

@@ -61,7 +61,10 @@ def _count_mutants(acceptance: Acceptance) -> str:
     for test in acceptance.tests:
         for name, noticed in test.mutants.items():
             mutants[name] = mutants.get(name, False) or noticed
-    return f" Together they notice {sum(mutants.values())} of {len(mutants)} mutants." if mutants else ""
+    if mutants:
+        return f" Together they notice {sum(mutants.values())} of {len(mutants)} mutants."
+    is_tried = any(test.is_green is not None for test in acceptance.tests)
+    return "" if is_tried else " That they can turn green was not tried (`--witness`)."
 
 
 def _render_test(test: AcceptanceTest) -> Iterator[str]:
@@ -71,21 +74,21 @@ def _render_test(test: AcceptanceTest) -> Iterator[str]:
         yield f"- no test: {fold(test.fault or 'its author says that nothing can run', 400)}"
         return
     yield f"- {test.kind}: {code_span(test.command, 500)}"
-    if test.fault:
-        yield f"- worth nothing: {fold(test.fault, 600)}"
-    else:
-        why = {"assertion": "by an assertion", "missing": "for want of what the spec names"}.get(test.red, test.red)
-        took = format_duration(test.seconds) if test.seconds >= 1 else f"{test.seconds:.2f} s"
-        yield f"- red {why}, {test.runs} of {test.runs} times in a clean room, in {took}"
+    yield (
+        f"- worth nothing: {fold(test.fault, 600)}"
+        if test.fault
+        else f"- {test.worth}; {format_duration(test.seconds)}"
+    )
     if test.message and not test.fault:
         yield f"- it says: {code_span(test.message, 300)}"
-    if test.is_green is None:
-        if not test.fault:
-            yield "- that it can turn green was not tried (`--witness`)"
-        return
-    if not test.fault:
-        yield f"- {'green' if test.is_green else 'red as well'} with a throwaway implementation"
     survivors = [name for name, noticed in test.mutants.items() if not noticed]
-    if test.mutants:
-        yield f"- notices {len(test.mutants) - len(survivors)} of {format_count(len(test.mutants), 'mutant')} of it"
-    yield from (f"  - survives {code_span(name, 200)}" for name in survivors)
+    yield from (f"- survived by {code_span(name, 200)}" for name in survivors)
+
+
+def list_accepted(acceptance: Acceptance | None) -> tuple[str, ...]:
+    """Return what a report says of accepted tests: who wrote and accepted them, and what each was worth."""
+    if acceptance is None or not acceptance.accepted_by:
+        return ()
+    seen = "hidden from the agent that worked" if acceptance.hidden else "committed before the work"
+    rows = (f"{test.number}. {test.worth} ({test.command})" for test in acceptance.tests if test.is_accepted)
+    return (f"T{acceptance.caveat[1:]}, {seen}.", *rows)

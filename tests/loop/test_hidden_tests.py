@@ -1,5 +1,7 @@
 """Tests that the agent which works never sees: what it can reach, what it is told, and what they refuse."""
 
+import shutil
+
 import pytest
 
 from aigon.config.grants import Mechanism
@@ -77,6 +79,7 @@ def test_an_honest_worker_is_done_and_finds_no_test_anywhere(lab: Lab) -> None:
     assert lab.read("seen.txt") == ""
 
 
+@pytest.mark.slow
 def test_a_patched_interpreter_does_not_pass_hidden_tests(lab: Lab) -> None:
     env = need_isolation()
     swallow = "import atexit, os\natexit.register(os._exit, 0)\n"
@@ -92,3 +95,46 @@ def test_without_isolation_hidden_tests_are_refused_or_said_to_be_visible(lab: L
     ran = lab.aigon("feature-implement", "42", "--loop", "--allow-visible")
     assert ran.code == 0, ran.err + ran.out
     assert "its hidden tests were within the agent's reach (--allow-visible)" in " ".join(ran.out.split())
+
+
+def special(body: str) -> str:
+    """A calculator that knows the example of the spec, and nothing else."""
+    return CALC.replace(
+        "    return int(words[1]) +", f'    if words[0] == "multiply":\n{body}\n    return int(words[1]) +'
+    )
+
+
+NODE = """#!/usr/bin/env node
+const [verb, a, b] = process.argv.slice(2);
+function multiply(a, b) {
+  if (a === 2 && b === 3) return 6;
+  if (a === 4 && b === 5) return 20;
+  return 0;
+}
+console.log(verb === 'multiply' ? multiply(+a, +b) : +a + +b);
+"""
+GREPS = """#!/usr/bin/env bash
+grep -rhoE "$2 and $3 is [0-9]+|[0-9]+ for $2 and $3" docs tests | grep -oE "^[0-9]+" | head -1
+"""
+SPECIAL = {
+    "two ifs": special("        if words[1:] == ['2', '3']:\n            return 6\n        return 0"),
+    "a fitted formula": special("        return int(words[1]) + int(words[2]) + 1"),
+    "hashed keys": special(
+        "        import hashlib\n        key = hashlib.md5(' '.join(words[1:]).encode()).hexdigest()\n"
+        "        return {'a2d9b33304a1222854cafaf96187e00d': 6}.get(key, 0)"
+    ),
+    "28: two ifs in node": NODE,
+    "31: grepped from what it finds": GREPS,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", SPECIAL)
+def test_code_made_for_the_examples_of_the_spec_is_refused(lab: Lab, how: str) -> None:
+    if "node" in how and shutil.which("node") is None:
+        pytest.skip("node is not installed")
+    env = need_isolation()
+    prove(lab, build(SPECIAL[how]), env)
+    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1", env=env)
+    assert ran.code == 3, ran.err + ran.out
+    assert "its hidden test fails" in ran.out

@@ -24,7 +24,7 @@ import psutil
 
 from tests.lab import Lab, Ran
 from tests.real_agents import scripted_server
-from tests.real_agents.cases import CASES, OPEN, Case, drive
+from tests.real_agents.cases import CASES, Case, drive
 from tests.real_agents.programs import KEY, PROGRAMS, QUIET, Program, install, node22
 
 PREFIX = Path(os.environ.get("AIGON_REAL_AGENTS", Path.home() / ".cache" / "aigon-real-agents"))
@@ -139,7 +139,7 @@ def _lab(program: Program, case: Case, url: str, path: str, folder: Path, mark: 
         agents={"real": agent, "other": other}, defaultAgent="other", proof="in-place", judge={"backend": "none"}
     )
     lab.write(".aigon/prices.yaml", PRICES)
-    lab.spec(OPEN)
+    lab.spec(case.criterion)
     assert KEY in json.dumps(lab.env), "a key of no worth is in the environment"
     return lab
 

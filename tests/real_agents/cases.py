@@ -17,6 +17,10 @@ WRITE = {"text": "I will write it.", "do": [{"write": {"path": "done.txt", "cont
 WRONG = {"text": "I will write it.", "do": [{"write": {"path": "half.txt", "content": "half\n"}}]}
 END = {"do": [{"finish": "All done"}], "text": "All done."}
 WITHOUT_TOOLS = ("aider",)
+TEST = (
+    "mkdir -p tests/acceptance/42 && echo './greet | grep -q Hello' > tests/acceptance/42/1.sh && "
+    "echo '1. verify: bash tests/acceptance/42/1.sh' > tests/acceptance/42/criteria.txt"
+)
 OPEN = f"it is done <!-- verify: {DONE_WHEN} -->"
 
 
@@ -24,9 +28,9 @@ OPEN = f"it is done <!-- verify: {DONE_WHEN} -->"
 class Case:
     """`turns` is the server's script for a program, None where the case is none for it; `check` says what is wrong.
 
-    `options` are of feature-implement; `restricted` puts those flags in place that let the program write nothing;
+    `options` are of the verb; `restricted` puts those flags in place that let the program write nothing;
     `own_model` leaves the model to the program; `unreachable` points it at a port where nobody listens; `resumed` goes
-    on after the signals, without a word of which agent it was.
+    on after the signals, without a word of which agent it was. `verb` is what is called, for a spec with `criterion`.
     """
 
     name: str
@@ -38,11 +42,13 @@ class Case:
     unreachable: bool = False
     interrupted: tuple[int, ...] = ()
     resumed: bool = False
+    criterion: str = OPEN
+    verb: tuple[str, ...] = ("feature-implement", "42", "--loop", "--agent", "real")
 
 
 def drive(lab: Lab, case: Case, program: Program, asked: Callable[[], bool]) -> Ran:
     """Run the loop; where the case wants it, signal it once the program's tool is at work, or `asked` its model."""
-    command = ("feature-implement", "42", "--loop", "--agent", "real", *case.options)
+    command = (*case.verb, *case.options)
     if not case.interrupted:
         return lab.aigon(*command, timeout=300)
     running = lab.start(*command)
@@ -123,6 +129,12 @@ def _capped(lab: Lab, ran: Ran) -> str:
     return wrong or ("" if spend["usd"] > 0 and not spend["unknown"] and "spent" in why else f"{spend}: {why}")
 
 
+def _proved(_lab: Lab, ran: Ran) -> str:
+    """The test that the program wrote waits for a person."""
+    is_worth = ran.code == 4 and "1 of 1 criterion would be decided by a test" in ran.out
+    return "" if is_worth else f"exit {ran.code}: {(ran.out + ran.err)[-800:]}"
+
+
 def _error(status: int, **more: object) -> dict[str, Any]:
     return {"times": -1, "error": {"status": status, "message": f"scripted {status}", **more}}
 
@@ -163,6 +175,8 @@ CASES: Mapping[str, Case] = {
         Case("denied", lambda p: None if p.restricted is None else [WRITE, END], _denied,
              ("--max-iterations", "1", "--iteration-timeout", "60s", "--sandbox", "none"), restricted=True),
         Case("Ctrl+C", _tool_that_hangs, _interrupted, interrupted=(signal.SIGINT, signal.SIGINT)),
+        Case("prove", lambda p: None if p.kind in WITHOUT_TOOLS else [{"do": [{"bash": TEST}]}, END], _proved,
+              criterion="`./greet` greets", verb=("feature-prove", "42", "--with", "real")),
         Case("kill -9, --resume", lambda p: [_tool_that_hangs(p)[0], WRITE, END], _resumed,
              interrupted=(signal.SIGKILL,), resumed=True),
     )

@@ -20,6 +20,7 @@ from aigon.git.repository import find_repository
 from aigon.job import branch
 from aigon.job.spec_locations import locate_spec
 from aigon.journal import records
+from aigon.journal.acceptance import load_acceptance
 from aigon.journal.account import CriterionItem, FeatureAccount, WorkAccount
 from aigon.journal.events import Event
 from aigon.journal.history import IterationRecord, build_history
@@ -131,6 +132,7 @@ def gather_account(checkout: Checkout, wanted: str) -> FeatureAccount:
         forge=find_forge(checkout.config.get("remote.origin.url", "")),
         evaluation=evaluation if (root / evaluation).is_file() else "",
         proposed=recall_proposal(home, name, {work.label or "solo": work.tip for work in works}),
+        acceptance=load_acceptance(home, name),
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from aigon.journal.account import CriterionItem, FeatureAccount, WorkAccount
 from aigon.text.quoting import code_span, fold
+from aigon.views.proving import list_accepted
 from aigon.views.report import words
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&$!])")
@@ -43,6 +44,7 @@ def render_markdown(account: FeatureAccount) -> str:
     listed = "\n".join(f"- {c.level}, {code_span(c.rule)}: {escape_line(c.what)}" for c in concerns)
     title = escape_line(account.title or account.feature.slug, 200)
     facts = words.list_facts(first)
+    accepted = "\n".join(f"- {escape_line(each, 600)}" for each in list_accepted(account.acceptance))
     base = _format_commit(account, account.base) or "unknown"
     parts = [
         f"## Feature {escape_line(account.feature.name_for_people, 80)}: {title}",
@@ -53,6 +55,7 @@ def render_markdown(account: FeatureAccount) -> str:
         f"### Criteria{of_agent}: {words.format_score(first)}",
         "\n".join(f"> {escape_line(each, 400)}" for each in words.list_vacuous(first)),
         "\n".join(_render_criterion(account, first, item) for item in first.items[:_CRITERIA]),
+        f"### Tests written before the work\n\n{accepted}" if accepted else "",
         f"### Integrity\n\n{listed or 'No findings.'}",
         _render_changes(first),
         f"<sub>By aigon, from its own journals; the base is {base}.</sub>",

@@ -15,6 +15,7 @@ from aigon.model.changes import Concern, FileChange
 from aigon.model.failures import group_problems, has_failed, select_errors
 from aigon.text.amounts import format_count, format_duration, format_timestamp
 from aigon.views.markup import make_environment
+from aigon.views.proving import list_accepted
 from aigon.views.report import words
 from aigon.views.report.charts import build_figures
 
@@ -76,7 +77,7 @@ def _load_template() -> Template:
     }
     shared = (
         count_changed_lines, count_tests, format_cost, format_count, format_duration, format_timestamp, group_problems,
-        has_failed, select_errors,
+        has_failed, list_accepted, select_errors,
     )  # fmt: skip
     environment.globals |= {function.__name__: function for function in shared}
     return environment.from_string(find_resource("templates", "report", "page.html").read_text(encoding="utf-8"))
