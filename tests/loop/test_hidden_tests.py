@@ -69,6 +69,7 @@ def test_special_cases_are_refused_and_what_is_told_is_one_message(lab: Lab) -> 
     assert SECRET not in lab.git("log", "--all", "-p")
 
 
+@pytest.mark.slow
 def test_an_honest_worker_is_done_and_finds_no_test_anywhere(lab: Lab) -> None:
     env = need_isolation()
     looking = LOOKS.replace("$MAIN", str(lab.root)).replace("$PERSON", str(lab.home))
@@ -88,6 +89,7 @@ def test_a_patched_interpreter_does_not_pass_hidden_tests(lab: Lab) -> None:
     assert ran.code == 3, ran.err + ran.out
 
 
+@pytest.mark.slow
 def test_without_isolation_hidden_tests_are_refused_or_said_to_be_visible(lab: Lab) -> None:
     prove(lab, build(BUILT), {})
     refused = lab.aigon("feature-implement", "42", "--loop")

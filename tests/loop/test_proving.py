@@ -94,6 +94,7 @@ def test_a_vacuous_test_is_sent_back_and_the_others_wait_for_a_person(lab: Lab) 
     assert lab.git("cat-file", "--batch-all-objects", "--batch-check").count("blob") < 10
 
 
+@pytest.mark.slow
 def test_accepted_tests_are_committed_before_the_work_and_decide(lab: Lab) -> None:
     prepare(lab, author(build(BUILT)))
     assert lab.aigon("feature-prove", "42").code == 4
@@ -205,6 +206,7 @@ def test_a_witness_turns_tests_green_and_is_thrown_away(lab: Lab, monkeypatch: p
     assert "int(words[1]) *" not in lab.git("grep", "-h", "words", *lab.git("rev-list", "--all").split())
 
 
+@pytest.mark.slow
 def test_prove_first_stops_until_a_person_accepts_and_then_goes_on(lab: Lab) -> None:
     prepare(lab, author(build(BUILT)), FIVE[:1], ralph={"proveFirst": True})
     waits = lab.aigon("feature-implement", "42", "--loop")
