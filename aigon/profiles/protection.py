@@ -20,7 +20,8 @@ ASSETS = (
 )
 
 
-FOUND = ("a check", "the validation script", "called by a check", "a target of the Makefile")
+CALLED = "called by a check"
+FOUND = ("a check", "the validation script", CALLED, "a target of the Makefile")
 """Sources of rules that are read from the tree."""
 _RUNNER_MODULES = frozenset(
     ("pytest", "_pytest", "pluggy", "mypy", "ruff", "coverage", "sitecustomize", "usercustomize", "nose2", "tox")
@@ -117,9 +118,12 @@ class Protection(Struct, frozen=True):
         return replace(found[0], keys=tuple(dict.fromkeys(key for rule in found for key in rule.keys)))
 
     def relaid(self, path: str, *, new: bool) -> Rule | None:
-        """Return the rule by which the base's version of a file is laid over the tree, also over a new file."""
+        """Return the rule by which the base's version of a file is laid over the tree, also over a new file.
+
+        A script that is new was called by nothing on the base: the tree in which it was found has the agent's work.
+        """
         if self.rules_of(path):
-            return self.rule(path, lambda rule: rule.relaid)
+            return self.rule(path, lambda rule: rule.relaid and not (new and rule.source == CALLED))
         return SHADOW if new and is_shadowing(path) and not self.allowed(path) else None
 
     def part(self, path: str) -> FilePart:

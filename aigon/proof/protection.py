@@ -16,7 +16,7 @@ from aigon.model.checks import Check
 from aigon.model.criteria import COMMAND_KINDS, Spec
 from aigon.profiles import profile
 from aigon.profiles.ecosystem import Setup, find_setups
-from aigon.profiles.protection import Protection, Rule, describe_rules
+from aigon.profiles.protection import CALLED, Protection, Rule, describe_rules
 from aigon.spec import markdown
 from aigon.text.shell import split_commands
 
@@ -190,7 +190,7 @@ def _protect_scripts(
     texts += [spec.validation or "", *(_read(root / path) for path in named if path.endswith(_SCRIPTS))]
     texts += [text for folder in folders for text in folder.list_texts()]
     if called := sorted(set(_list_called(root, texts)) - set(validation)):
-        yield Rule(_escape(called), "review", "config", source="called by a check")
+        yield Rule(_escape(called), "review", "config", source=CALLED)
 
 
 def _is_own(root: Path, part: str) -> bool:

@@ -43,6 +43,19 @@ def test_a_target_that_has_moved_on_is_merged_once_the_result_is_proven(proven: 
     proven.sound()
 
 
+def test_a_new_script_that_a_criterion_calls_is_the_works_own_wherever_it_is_proven(lab: Lab) -> None:
+    lab.spec("it greets <!-- verify: sh greet.sh | grep -q hello -->")
+    lab.commit("spec")
+    lab.agent("echo 'echo hi' > greet.sh")
+    assert lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1").code == 3
+    lab.agent("echo 'echo hello' > greet.sh")
+    resumed = lab.aigon("feature-implement", "42", "--resume")
+    assert resumed.code == 0, resumed.out + resumed.err
+    meanwhile(lab, "theirs.txt")
+    ran = lab.aigon("feature-done", "42", "--json")
+    assert ran.code == 0 and ran.json["proof"].startswith("proven again"), ran.err
+
+
 @pytest.mark.slow
 def test_what_is_proven_on_neither_side_alone_is_not_merged(proven: Lab) -> None:
     meanwhile(proven, "notes/theirs.txt")
