@@ -6,7 +6,7 @@ from datetime import datetime
 
 import click
 
-from aigon.commands.common import answer, here
+from aigon.commands.common import answer, here, json_option
 
 
 @click.command("stats")
@@ -16,7 +16,8 @@ from aigon.commands.common import answer, here
               help="Count runs that began on that day, such as 2026-11-01, or later.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["table", "json", "html"]), default="table", show_default=True,
               help="Choose text, one JSON document, or a page for a browser.")  # fmt: skip
-def command(by: str | None, since: datetime | None, form: str) -> int:
+@json_option
+def command(by: str | None, since: datetime | None, form: str, as_json: bool) -> int:
     """See what the runs came to: how many features are proven, after how many iterations, at what cost, why they ended.
 
     It reads the journal of every run of the repository, in every worktree, and nothing else. A run counts as proven
@@ -30,7 +31,7 @@ def command(by: str | None, since: datetime | None, form: str) -> int:
     day = since.date().isoformat() if since else ""
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a model's name may hold what the terminal's encoding does not
-    match form:
+    match "json" if as_json else form:
         case "json":
             answer(build_stats_document(stats, day), "", as_json=True)
         case "html":

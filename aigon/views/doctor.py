@@ -13,7 +13,7 @@ from aigon.text.fingerprints import strip_escapes
 
 WIDTH = 80
 _INDENT = "      "
-OWN_AGENT = "aigon init --agent mine=./my-agent.sh"
+OWN_AGENT = "aigon init --agent NAME=COMMAND"
 
 
 def build_diagnosis_document(found: Diagnosis) -> dict[str, object]:

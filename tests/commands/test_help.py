@@ -55,5 +55,5 @@ def test_help_fits_the_terminal(
 
 
 def test_the_overview_names_what_a_person_does() -> None:
-    assert list(SECTIONS)[:5] == ["Start", "Work", "Look", "Decide", "Clean up"]
+    assert list(SECTIONS)[:6] == ["Start", "Specify", "Work", "Look", "Decide", "Clean up"]
     assert re.findall(r"(?m)^(\w[\w ]*):$", help_text()) == [*SECTIONS, "Help"]

@@ -13,7 +13,7 @@ from tests.loop.test_resume import kill
 
 WORD = r" (?!or |then |and |goes )[^\s`,;()]+"
 PRINTED = re.compile(rf"(?P<env>AIGON_STATE_HOME=\S+ )?\baigon (?P<rest>(?:{'|'.join(VERBS)})(?![\w-])(?:{WORD})*)")
-PLACEHOLDER = re.compile(r"^[A-Z][A-Z0-9_]*$|\.\.\.")
+PLACEHOLDER = re.compile(r"^[A-Z][A-Z0-9_]*(?:=[A-Z]+)?$|\.\.\.")
 PAGES = (
     ("feature-status",), ("feature-status", "42"), ("board",), ("worktrees",), ("report", "42", "--format", "md"),
     ("doctor",),
@@ -108,7 +108,7 @@ def following(ran: Ran) -> list[tuple[str, ...]]:
 def paste(lab: Lab, words: tuple[str, ...]) -> str:
     """Run a printed command; what is wrong with it, or ""."""
     verb, *rest = (word for word in words if "=" not in word and word != "aigon")
-    if any(PLACEHOLDER.search(word) for word in rest):
+    if any(PLACEHOLDER.search(word) for word in words):
         return ""
     more = {"approve": ("--yes",), "reject": ("--yes",), "feature-implement": ONCE}
     ran = lab.aigon(verb, *rest, *more.get(verb, ()), timeout=100)
