@@ -17,7 +17,7 @@ from msgspec import Struct
 from aigon.errors import AigonError, usage
 from aigon.model.criteria import Spec
 from aigon.spec.annotation import HtmlComment, find_comments, parse_annotation, strip_trailing_comments
-from aigon.spec.criteria import BOX
+from aigon.spec.criteria import BOX, parse_items
 from aigon.spec.document import SHELLS, list_validation_blocks, parse_spec, read_language
 from aigon.spec.markdown import MarkdownPage, line_of, one_line, parse_page
 
@@ -66,6 +66,7 @@ def disarm_annotations(raw: bytes) -> bytes:
     if armed := next(_list_edits(parse_page(result)), None):
         what = "An annotation cannot be taken out of this text"
         raise usage(what, where=f"line {armed.line}", hint="Write it on a line of its own, or remove it")
+    list(parse_items(parse_page(result)))
     return result
 
 

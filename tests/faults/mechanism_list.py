@@ -217,7 +217,7 @@ MEANWHILE = (
     ),
     Mechanism(
         "two loops in one checkout", "the checkout's lock, whatever is worked on", "aigon/job/seat.py",
-        'return hold_lock(home / "locks" / f"checkout-{place}.lock", "This checkout")',
+        'return hold_lock(find_checkout_lock(home, root), "This checkout")',
         "import contextlib\n\n    return contextlib.nullcontext()",
         f"{REFUSALS}::test_a_loop_on_another_feature_of_the_checkout_names_the_holders_pid",
     ),

@@ -1,7 +1,7 @@
 """Annotations in text from outside: taken out wherever a parser would find them, and put back byte for byte."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from aigon.errors import AigonError
@@ -58,13 +58,14 @@ def test_boxes_of_a_spec_without_criteria_become_some_when_accepted() -> None:
     assert [each.text for each in parse_spec(accepted).criteria] == ["x", "y"] and not list_proposals(accepted)
 
 
+@example("- [ ] one <!-- human --> <!-- human -->")
 @given(st.lists(PARTS, max_size=12).map("".join))
 def test_no_text_from_outside_decides_or_runs_anything(text: str) -> None:
     raw = HEAD + text.encode()
     try:
         disarmed = disarm_annotations(raw)
     except AigonError as error:  # it is refused, not taken in
-        assert "cannot be taken out" in error.what
+        assert "cannot be taken out" in error.what or "has two annotations" in error.what
         return
     assert not armed(disarmed) and not any(each.checked for each in parse_spec(disarmed).criteria)
     assert disarm_annotations(disarmed) == disarmed

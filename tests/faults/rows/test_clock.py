@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from aigon.job.world import World
 from aigon.process import run
 from aigon.process.stop import Stop
+from tests.compare.bench import world_of
+from tests.lab import Lab
 from tests.process.test_process import bash
 
 FORWARD, BACK = 10 * 365 * 86400.0, -10 * 365 * 86400.0
@@ -29,10 +30,10 @@ def test_a_deadline_is_counted_on_a_clock_that_nobody_sets(
 
 
 @pytest.mark.parametrize("jump", [FORWARD, BACK])
-def test_a_runs_time_is_counted_on_a_clock_that_nobody_sets(monkeypatch: pytest.MonkeyPatch, jump: float) -> None:
-    world = World.__new__(World)
-    object.__setattr__(world, "begun", time.monotonic())
-    object.__setattr__(world, "attendants", [])
-    real = time.time
-    monkeypatch.setattr(time, "time", lambda: real() + jump)
-    assert 0 <= world.elapsed() < 60
+def test_a_runs_time_is_counted_on_a_clock_that_nobody_sets(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, jump: float
+) -> None:
+    with world_of(lab) as world:
+        real = time.time
+        monkeypatch.setattr(time, "time", lambda: real() + jump)
+        assert 0 <= world.elapsed() < 60
