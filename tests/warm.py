@@ -15,7 +15,6 @@ import json
 import os
 import pkgutil
 import select
-import shutil
 import signal
 import socket
 import subprocess
@@ -31,13 +30,11 @@ ROOT = Path(__file__).parents[1]
 ROOM = 8192
 """Bytes for the command line that a fork shows in /proc, where aigon looks for a loop among its ancestors, and for the
 environment, by which tests find what was left behind."""
-AT_START = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "GIT_PYTHON_GIT_EXECUTABLE")
-"""With PYTHON* and LD_*, what Python or a library reads once: a command with other values begins from nothing. Of PATH
-only which git it leads to is read so, by GitPython."""
+AT_START = ("LANG", "LC_ALL", "LC_CTYPE", "TZ")
+"""With PYTHON* and LD_*, what Python or a library reads once: a command with other values begins from nothing."""
 LIBRARIES = (
     "anthropic",
     "filelock",
-    "git",
     "markdown_it",
     "mdit_py_plugins.front_matter",
     "platformdirs",
@@ -142,10 +139,7 @@ def _begins_alike(env: Mapping[str, str], usual: Mapping[str, str]) -> bool:
     """Whether a fork of the warm interpreter is what a process that begins from nothing with `env` would be."""
     if sys.platform != "linux" or os.environ.get("AIGON_FRESH_PROCESSES"):
         return False
-    there, here = (
-        dict(_at_start(each)) | {"PATH": str(shutil.which("git", path=each["PATH"]))} for each in (env, usual)
-    )
-    return there == here
+    return _at_start(env) == _at_start(usual)
 
 
 _one_at_a_time = threading.Lock()

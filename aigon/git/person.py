@@ -1,4 +1,4 @@
-"""The person's repository, read and moved with their own git: the only importer of GitPython.
+"""The person's repository, read and moved with their own git.
 
 Nothing here runs after an agent has worked: the loop uses `aigon.git.workspace`, which never reads configuration that
 an agent could have planted.
@@ -10,8 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -19,9 +17,7 @@ from aigon.errors import AigonError, environment
 from aigon.files.system_errors import explain_git_error
 from aigon.git.listings import parse_config, split_paths
 from aigon.git.repository import find_lender, find_repository, find_repository_root, is_named
-
-if TYPE_CHECKING:
-    import git
+from aigon.process.run import capture_output
 
 LOCAL_VARIABLES = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS",
@@ -61,39 +57,18 @@ class Identity(Struct, frozen=True):
 class Checkout:
     """A work tree and what its repository says about itself. `git_dir` differs from `common_dir` in a worktree."""
 
-    def __init__(self, root: Path, git_dir: Path, common_dir: Path, command: "git.Git") -> None:
+    def __init__(self, root: Path, git_dir: Path, common_dir: Path) -> None:
         self.root, self.git_dir, self.common_dir = root, git_dir, common_dir
-        self._command = command
 
     @staticmethod
     @contextmanager
     def open(start: Path) -> Iterator["Checkout"]:
         """Open the checkout around `start`. Raises AigonError (exit 7) outside of a work tree."""
-        git = _import_gitpython()
         place = find_repository_root(start.resolve())
         if place and (lender := find_lender(place)):
-            yield Checkout(place, lender, find_repository(place).common_dir, git.Git(place))
-            return
-        try:
-            repo = git.Repo(start, search_parent_directories=True, expand_vars=False)
-        except (git.InvalidGitRepositoryError, git.NoSuchPathError):
-            raise environment(
-                "This is not a git repository", where=str(start), hint="Run `git init` here, or go to your repository"
-            ) from None
-        with repo:
-            if repo.bare or not repo.working_tree_dir:
-                raise environment(
-                    "This repository is bare: it has no work tree for an agent",
-                    where=str(repo.git_dir),
-                    hint="Clone it and run aigon in the clone",
-                )
-            root, git_dir, common = (Path(p).resolve() for p in (repo.working_tree_dir, repo.git_dir, repo.common_dir))
-            checkout = Checkout(root, git_dir, common, repo.git)
-            try:  # if git refuses (another owner, a damaged configuration), every `ask` would look like a no
-                checkout.git("rev-parse", "--git-dir")
-            except AigonError as error:
-                raise environment("git cannot read this repository", where=str(root), hint=error.hint) from None
-            yield checkout
+            yield Checkout(place, lender, find_repository(place).common_dir)
+        else:
+            yield _find_checkout(place or start)
 
     def git(self, *arguments: str) -> str:
         """Run the person's own git and return what it prints. Raises AigonError (exit 7) with git's words."""
@@ -101,7 +76,7 @@ class Checkout:
 
     def git_with_hooks(self, *arguments: str) -> str:
         """Like `git`, for a command with hooks: they get the person's locale, and an error ends with their output."""
-        # GitPython forces LC_ALL=C, under which Ruby and Perl hooks cannot read UTF-8. Empty means unset.
+        # Under LC_ALL=C, which is for aigon, Ruby and Perl hooks cannot read UTF-8. Empty means unset.
         locale = {name: os.environ.get(name, "") for name in ("LC_ALL", "LANGUAGE")}
         try:
             return self._execute(arguments, locale)
@@ -117,22 +92,18 @@ class Checkout:
             raise environment(f"git hook {name} failed", where=str(self.root), hint=error.hint) from None
 
     def _execute(self, arguments: Sequence[str], env: Mapping[str, str]) -> str:
-        git = _import_gitpython()
         # Whatever `.git` names while an agent works here: its repository has settings that nobody else may run.
         told = {"GIT_DIR": str(self.git_dir), "GIT_WORK_TREE": str(self.root)}
         told = {} if is_named(self.git_dir, self.root) else told
-        try:
-            return str(
-                self._command.execute(["git", *NO_MONITOR, *arguments], env={**told, **env}, start_new_session=True)
-            )
-        except git.GitCommandError as error:
-            said = (error.stderr or error.stdout or "").strip().removeprefix("stderr: '").rstrip("'")
-            what = f"git {name_command(arguments)} failed"
-            lack = explain_git_error(what, said, (self.root, self.common_dir, self.git_dir))
-            silent = f"It ended with {error.status} and printed nothing"
-            if error.status == -signal.SIGXFSZ:
-                silent = "It wrote more into a file than is allowed here: raise the limit (ulimit -f unlimited)"
-            raise lack or environment(what, where=str(self.root), hint=said or silent) from error
+        code, out, said = _run(self.root, arguments, {**told, **env})
+        if not code:
+            return out
+        what, said = f"git {name_command(arguments)} failed", said or out.strip()
+        silent = f"It ended with {code} and printed nothing"
+        if code == -signal.SIGXFSZ:
+            silent = "It wrote more into a file than is allowed here: raise the limit (ulimit -f unlimited)"
+        lack = explain_git_error(what, said, (self.root, self.common_dir, self.git_dir))
+        raise lack or environment(what, where=str(self.root), hint=said or silent)
 
     def ask(self, *arguments: str) -> str | None:
         """Like `git`, but return None if git exits non-zero: for questions whose answer may be no."""
@@ -169,8 +140,13 @@ class Checkout:
 
     def identity(self) -> Identity:
         """Return who commits. Raises AigonError (exit 7) if git does not know."""
+        return self._identity
+
+    @cached_property
+    def _identity(self) -> Identity:
         try:
-            author, committer = self.git("var", "GIT_AUTHOR_IDENT"), self.git("var", "GIT_COMMITTER_IDENT")
+            author = self.git("var", "GIT_AUTHOR_IDENT")
+            committer = self.git("var", "GIT_COMMITTER_IDENT") if self._has_two_names() else author
         except AigonError:
             raise environment(
                 "git does not know who you are, so aigon cannot commit",
@@ -178,6 +154,12 @@ class Checkout:
                 hint='git config user.name "Your Name"; git config user.email you@example.com',
             ) from None
         return Identity(_parse_ident(author), _parse_ident(committer))
+
+    def _has_two_names(self) -> bool:
+        """Return whether anything sets author and committer apart."""
+        return any(name.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_")) for name in os.environ) or any(
+            name.startswith(("author.", "committer.")) for name in self.config
+        )
 
     def checked_out_elsewhere(self, branch: str) -> str | None:
         """Return the other worktree that has `branch` checked out."""
@@ -213,12 +195,37 @@ def take_last_lines(text: str) -> str:
     return text if left_out <= 0 else "\n".join([f"({left_out} lines left out)", *lines[left_out:]])
 
 
-def _import_gitpython() -> ModuleType:
+def _find_checkout(start: Path) -> Checkout:
+    """Return the checkout as git finds it from this folder. Raises AigonError (exit 7) where it finds none."""
+    asked = ("rev-parse", "--is-bare-repository", "--absolute-git-dir", "--git-common-dir", "--show-toplevel")
+    code, out, said = _run(start, asked, {})  # also where git refuses to read: every `ask` would look like a no
+    bare, git_dir, common, *root = [*out.split("\n"), "", "", ""][:4] if code else out.split("\n")
+    if code and "not a git repository" in said:
+        raise environment(
+            "This is not a git repository", where=str(start), hint="Run `git init` here, or go to your repository"
+        )
+    if bare == "true":
+        raise environment(
+            "This repository is bare: it has no work tree for an agent",
+            where=git_dir,
+            hint="Clone it and run aigon in the clone",
+        )
+    if code:
+        raise environment("git cannot read this repository", where=str(start), hint=said)
+    return Checkout(*((start / path).resolve() for path in ("\n".join(root), git_dir, common)))
+
+
+def _run(folder: Path, arguments: Sequence[str], env: Mapping[str, str]) -> tuple[int, str, str]:
+    """Return exit code, output and errors of the person's git. Raises AigonError (exit 7) where there is no git."""
+    whole = {**os.environ, "LANGUAGE": "C", "LC_ALL": "C", **env}
     try:
-        import git
-    except ImportError as error:  # GitPython looks for the program when it is imported
+        code, *texts = capture_output(("git", *NO_MONITOR, *arguments), cwd=folder, env=whole, restore_signals=True)
+    except OSError as error:
+        if not folder.is_dir():
+            return 128, "", "not a git repository"
         raise environment("git is not installed, or not on PATH", hint="Install git 2.36 or newer") from error
-    return git
+    out, err = (text.decode(errors="surrogateescape").removesuffix("\n") for text in texts)
+    return code, out, err.strip()
 
 
 def _parse_ident(ident: str) -> tuple[str, str]:

@@ -233,16 +233,21 @@ def watch_exit(process: RunningProgram) -> Iterator[int]:
 
 
 def capture_output(
-    argv: Sequence[str], *, cwd: Path | None = None, env: Mapping[str, str], stdin: bytes | None = None
+    argv: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str],
+    stdin: bytes | None = None,
+    restore_signals: bool = False,
 ) -> tuple[int, bytes, bytes]:
     """Return exit code, standard output and standard error of a short, trusted program (git): no deadline, no log.
 
     It gets its own session, so that Ctrl+C in the terminal does not hit it half-way. It inherits that SIGXFSZ (a file
-    may not grow any more) is ignored: git that is killed by this signal leaves its locks.
+    may not grow any more) is ignored, unless it may start hooks: git that is killed by this signal leaves its locks.
     """
     process = subprocess.Popen(
         argv,
-        restore_signals=False,
+        restore_signals=restore_signals,
         cwd=cwd,
         env=env,
         stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
