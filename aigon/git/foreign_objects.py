@@ -15,10 +15,10 @@ from pathlib import Path
 from aigon.files.atomic import sync_folder
 from aigon.git.objects import read_sizes
 from aigon.git.trusted import TrustedGit
-from aigon.process.run import pipe_output
+from aigon.process.run import Program, pipe_output
 
-Confine = Callable[[Sequence[str]], Sequence[str]]
-"""Returns the command line that runs a program in the agent's sandbox."""
+Confine = Callable[[Sequence[str]], Program]
+"""Returns the program that runs a command line in the agent's sandbox."""
 LARGEST_PACK = 1 << 30
 """Bytes of new objects that are taken over from one turn."""
 LARGEST_ALLOCATION = 512 << 20

@@ -67,7 +67,7 @@ def _write_link(root: Path, git_dir: Path) -> None:
 class RunRepository(Struct):
     """The repository in `aigon/run` of the checkout's git directory.
 
-    `confine` returns the command line that runs a program in the agent's sandbox; `rivals` are branches that the agent
+    `confine` returns the program that runs a command line in the agent's sandbox; `rivals` are branches that the agent
     does not get; `over` is the folder over which the sandbox mounts it, None if the work tree's `.git` is a file. With
     `swaps` nothing is mounted over that file either.
     """

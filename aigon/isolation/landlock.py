@@ -6,15 +6,16 @@ written can be reached. Landlock covers neither attributes of files, nor sockets
 processes (landlock(7)).
 """
 
-import contextlib
 import ctypes
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any
 
 from aigon.process.syscalls import call, syscall
+
+TYPE_CHECKING = False  # as few modules as can be: `aigon.isolation.launcher` says why
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 """System call numbers, the same on every architecture."""
@@ -28,9 +29,8 @@ TCP = 1 | 2
 """To bind and to connect, since version 4 of the interface."""
 SCOPES = 1 | 2
 """No connection to abstract sockets and no signal to processes outside, since version 6."""
-PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 24, 38
+PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
 """From <linux/prctl.h>."""
-SIGKILL = 9
 MACHINE_CAPABILITIES = (2, 16, 17, 19, 21, 22, 27, 38, 39)
 """What root keeps none of: DAC_READ_SEARCH, SYS_MODULE, SYS_RAWIO, SYS_PTRACE, SYS_ADMIN, SYS_BOOT, MKNOD, PERFMON and
 BPF from <linux/capability.h>. With them it reads disks and the memory of others past every rule (PERFMON and SYS_ADMIN
@@ -53,90 +53,91 @@ def can_confine() -> bool:
     return landlock_version() > 0
 
 
-def enter_room(plan: dict[str, Any]) -> None:
+def enter_room(plan: "dict[str, Any]") -> None:
     """Give up every right to files, except to what is beside the plan's `hidden`, and to its `shown` paths.
 
     Of `shown`, the read-only ones can be read but for what is `masked` in them. Raises OSError without Landlock.
     """
     rights = _list_rights()
-    ruleset = _create_ruleset(rights)
-    for path in list_beside([Path(path) for path in plan["hidden"]]):
-        _allow_path(ruleset, path, rights)
-    for name, read_only in plan["shown"]:
-        if not read_only:
-            _allow_path(ruleset, Path(name), rights)
-            continue
-        for entry in _list_entries(Path(name)):
-            if entry not in plan["masked"]:
-                _allow_path(ruleset, Path(name, entry), rights & TO_READ)
-        _allow_path(ruleset, Path(name), READ_DIR)
-    _restrict_self(ruleset)
+    with _Ruleset(rights) as rules:
+        for path in list_beside(plan["hidden"]):
+            rules.allow(path, rights)
+        for name, read_only in plan["shown"]:
+            if not read_only:
+                rules.allow(name, rights)
+                continue
+            for entry in _list_entries(name):
+                if entry not in plan["masked"]:
+                    rules.allow(f"{name}/{entry}", rights & TO_READ)
+            rules.allow(name, READ_DIR)
+        rules.restrict_thread()
 
 
-def enter_sandbox(plan: dict[str, Any]) -> None:
-    """Give up what the plan does not grant, and end with the `parent`. Raises OSError without Landlock."""
-    call("prctl", PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
-    if os.getppid() != plan["parent"]:  # it was gone before the kernel was asked
-        os._exit(128 + SIGKILL)
+def enter_sandbox(plan: "dict[str, Any]") -> None:
+    """Let this thread, and what it starts from now on, have only what the plan grants. Raises OSError without Landlock.
+
+    Other threads stay as they are.
+    """
     version, rights = landlock_version(), _list_rights()
     more = (TCP if plan["closed"] else 0, SCOPES)
-    ruleset = _create_ruleset(rights, *more[: 0 if version < 4 else 1 if version < 6 else 2])
-    hidden = [Path(path) for path in (*plan["hidden"], "/dev")]
-    for path in list_beside(hidden):
-        _allow_path(ruleset, path, TO_READ)
-    for name in plan["read"]:
-        holds_hidden = any(Path(name) in path.parents for path in hidden)
-        for path in list_beside(hidden, name) if holds_hidden else [Path(name)]:
-            _allow_path(ruleset, path, TO_READ)
-    for name in (*plan["write"], *(f"/dev/{device}" for device in (*WRITABLE_DEVICES, *MORE_DEVICES))):
-        _allow_path(ruleset, Path(name), rights)
-    for capability in MACHINE_CAPABILITIES:
-        with contextlib.suppress(OSError):  # only root has any
-            call("prctl", PR_CAPBSET_DROP, capability, 0, 0, 0)
-    _restrict_self(ruleset)
+    hidden = (*plan["hidden"], "/dev")
+    leading = _list_leading(hidden)
+    with _Ruleset(rights, *more[: 0 if version < 4 else 1 if version < 6 else 2]) as rules:
+        for path in list_beside(hidden):
+            rules.allow(path, TO_READ)
+        for name in plan["read"]:
+            for path in list_beside(hidden, name) if name in leading else (name,):
+                rules.allow(path, TO_READ)
+        for name in (*plan["write"], *(f"/dev/{device}" for device in (*WRITABLE_DEVICES, *MORE_DEVICES))):
+            rules.allow(name, rights)
+        for capability in MACHINE_CAPABILITIES:
+            try:  # noqa: SIM105 - without contextlib
+                call("prctl", PR_CAPBSET_DROP, capability, 0, 0, 0)
+            except OSError:  # only root has any
+                pass
+        rules.restrict_thread()
 
 
-def enter_writes(plan: dict[str, Any]) -> None:
+def enter_writes(plan: "dict[str, Any]") -> None:
     """Give up the right to write but in the plan's `write`. Raises OSError without Landlock."""
-    confine_writes(map(Path, plan["write"]))
+    confine_writes(plan["write"])
 
 
-def confine_writes(writable: Iterable[Path]) -> None:
+def confine_writes(writable: "Iterable[str]") -> None:
     """Give up the right to write outside of these files and folders. Raises OSError without Landlock."""
     rights = _list_rights() & ~(TO_READ | IOCTL)
-    ruleset = _create_ruleset(rights)
-    for path in (*writable, *(Path("/dev") / name for name in WRITABLE_DEVICES)):
-        _allow_path(ruleset, path.resolve(), rights)
-    _restrict_self(ruleset)
+    with _Ruleset(rights) as rules:
+        for path in (*writable, *(f"/dev/{name}" for name in WRITABLE_DEVICES)):
+            rules.allow(os.path.realpath(path), rights)
+        rules.restrict_thread()
 
 
-def list_beside(hidden: Sequence[Path], top: str = "/") -> Iterator[Path]:
+def list_beside(hidden: "Sequence[str]", top: str = "/") -> "Iterator[str]":
     """Yield the fewest paths that together hold everything below `top` but the hidden ones."""
-    closed = {str(path) for path in hidden}
-    leading = {str(folder) for path in hidden for folder in path.parents}
+    closed, leading = {*hidden}, _list_leading(hidden)
     folders = [top]
     for folder in folders:
-        paths = [os.path.join(folder, entry) for entry in _list_entries(Path(folder))]  # noqa: PTH118 - may be thousands
+        paths = [os.path.join(folder, entry) for entry in _list_entries(folder)]  # noqa: PTH118 - without pathlib
         folders += [path for path in paths if path in leading and path not in closed]
-        yield from (Path(path) for path in paths if path not in leading and path not in closed)
+        yield from (path for path in paths if path not in leading and path not in closed)
 
 
-def _list_entries(folder: Path) -> list[str]:
-    with contextlib.suppress(OSError):
-        return os.listdir(folder)  # noqa: PTH208 - a folder may have many
-    return []
+def _list_leading(paths: "Sequence[str]") -> set[str]:
+    """Return the folders above these absolute paths."""
+    parts = [path.split("/") for path in paths]
+    return {"/".join(names[:count]) or "/" for names in parts for count in range(1, len(names))}
+
+
+def _list_entries(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208 - without pathlib
+    except OSError:
+        return []
 
 
 def _list_rights() -> int:
     version = landlock_version()
     return sum(rights for since, rights in RIGHTS.items() if since <= version)
-
-
-def _create_ruleset(*attributes: int) -> int:
-    """Create rules that deny the rights in `attributes` (to files, to the network, scopes)."""
-    words = (ctypes.c_uint64 * len(attributes))(*attributes)
-    size, flags = ctypes.c_size_t(ctypes.sizeof(words)), ctypes.c_uint32(0)
-    return syscall("landlock_create_ruleset", CREATE_RULESET, ctypes.byref(words), size, flags)
 
 
 class _Beneath(ctypes.Structure):
@@ -146,27 +147,41 @@ class _Beneath(ctypes.Structure):
     _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
 
 
-def _allow_path(ruleset: int, path: Path, rights: int) -> None:
-    """Give rights to a path and what is below it. A link gives none: its target has rights or not."""
-    try:
-        descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW)
-    except OSError:
-        return  # gone since it was listed
-    try:
-        mode = os.fstat(descriptor).st_mode
-        allowed = rights if stat.S_ISDIR(mode) else rights & OF_FILES
-        if allowed and not stat.S_ISLNK(mode):
-            rule = ctypes.byref(_Beneath(allowed, descriptor))
-            syscall("landlock_add_rule", ADD_RULE, ruleset, ctypes.c_int(PATH_BENEATH), rule, ctypes.c_uint32(0))
-    finally:
-        os.close(descriptor)
+class _Ruleset:
+    """Rules that deny the rights in `attributes` (to files, to the network, scopes), and what they allow."""
 
+    def __init__(self, *attributes: int) -> None:
+        words = (ctypes.c_uint64 * len(attributes))(*attributes)
+        size, flags = ctypes.c_size_t(ctypes.sizeof(words)), ctypes.c_uint32(0)
+        self._number = syscall("landlock_create_ruleset", CREATE_RULESET, ctypes.byref(words), size, flags)
 
-def _restrict_self(ruleset: int) -> None:
-    """Apply the rules to this process and its children. Without privilege, setuid programs are given up for it."""
-    try:
-        syscall("landlock_restrict_self", RESTRICT_SELF, ruleset, ctypes.c_uint32(0))
-    except PermissionError:
-        call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        syscall("landlock_restrict_self", RESTRICT_SELF, ruleset, ctypes.c_uint32(0))
-    os.close(ruleset)
+    def __enter__(self) -> "_Ruleset":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._number)
+
+    def allow(self, path: str, rights: int) -> None:
+        """Give rights to a path and what is below it. A link gives none: its target has rights or not."""
+        try:
+            descriptor = os.open(path, os.O_PATH | os.O_NOFOLLOW)
+        except OSError:
+            return  # gone since it was listed
+        try:
+            mode = os.fstat(descriptor).st_mode
+            allowed = rights if stat.S_ISDIR(mode) else rights & OF_FILES
+            if allowed and not stat.S_ISLNK(mode):
+                rule = ctypes.byref(_Beneath(allowed, descriptor))
+                none = ctypes.c_uint32(0)
+                syscall("landlock_add_rule", ADD_RULE, self._number, ctypes.c_int(PATH_BENEATH), rule, none)
+        finally:
+            os.close(descriptor)
+
+    def restrict_thread(self) -> None:
+        """Apply the rules to this thread and its children. Without privilege, setuid programs are given up for it."""
+        none = ctypes.c_uint32(0)
+        try:
+            syscall("landlock_restrict_self", RESTRICT_SELF, self._number, none)
+        except PermissionError:
+            call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+            syscall("landlock_restrict_self", RESTRICT_SELF, self._number, none)

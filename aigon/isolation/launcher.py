@@ -58,10 +58,6 @@ def _enter(plan: dict[str, object]) -> None:
         from aigon.isolation.landlock import enter_writes
 
         enter_writes(plan)
-    elif plan["enter"] == "sandbox":
-        from aigon.isolation.landlock import enter_sandbox
-
-        enter_sandbox(plan)
 
 
 def _give_up(what: str, code: int) -> None:

@@ -72,7 +72,7 @@ def find_isolation_flaw(workspace: Path, isolation: Isolation, *, closed: bool =
     With `closed` it is run without a network.
     """
 
-    def probe(folder: Path) -> tuple[Sequence[str], list[bytes]]:
+    def probe(folder: Path) -> tuple[run.Program, list[bytes]]:
         export, scratch = folder / "export", folder / "scratch"
         for path in (export, scratch):
             path.mkdir()
@@ -80,20 +80,20 @@ def find_isolation_flaw(workspace: Path, isolation: Isolation, *, closed: bool =
         enclosure = Enclosure(isolation, workspace, export, scratch, closed=closed)
         parts = os.path.split(os.path.realpath(workspace))
         argv = enclosure.wrap_command(["sh", "-c", PROBE, "sh", str(enclosure.seen_as), *parts], Path())
-        return argv, [b"token"] * (2 if enclosure.mounts else 1)
+        return run.Program(argv), [b"token"] * (2 if enclosure.mounts else 1)
 
     return find_flaw(isolation, probe, "the workspace stays in reach")
 
 
-def find_flaw(mechanism: str, probe: Callable[[Path], tuple[Sequence[str], list[bytes]]], leak: str) -> str:
+def find_flaw(mechanism: str, probe: Callable[[Path], tuple[run.Program, list[bytes]]], leak: str) -> str:
     """Run what `probe` returns and return why the output is not the expected words, `leak` for no reason."""
     if not sys.platform.startswith("linux"):
         return "it is Linux's"
     if mechanism == "bwrap" and not find_bubblewrap():
         return explain_no_bubblewrap()
     with tempfile.TemporaryDirectory(prefix="aigon-probe-") as folder:
-        argv, expected = probe(Path(os.path.realpath(folder)))
-        _, out, err = run.capture_output(argv, cwd=Path(folder), env=os.environ)
+        program, expected = probe(Path(os.path.realpath(folder)))
+        _, out, err = run.capture_output(program.argv, cwd=Path(folder), env=os.environ, enter=program.enter)
     if out.split() == expected:
         return ""
     return err.decode(errors="replace").strip().removeprefix("aigon: ") or leak
@@ -105,12 +105,12 @@ def find_mount_flaw(make_table: Callable[[Path], Sequence[Mount]]) -> str:
     The program has to be able to make a folder in `seen`, which is in that folder.
     """
 
-    def probe(place: Path) -> tuple[Sequence[str], list[bytes]]:
+    def probe(place: Path) -> tuple[run.Program, list[bytes]]:
         (place / "seen").mkdir()
         plan: dict[str, object] = {"place": "the sandbox", "enter": "namespaces", "cwd": str(place), "scoped": True}
         plan |= {"unset": (), "signals": (), "mounts": [*make_table(place)], "closed": False}
         argv = ["/bin/sh", "-c", "mkdir -p seen/made && ls -d seen/made"]
-        return [*make_launcher_command(plan), *argv], [b"seen/made"]
+        return run.Program([*make_launcher_command(plan), *argv]), [b"seen/made"]
 
     return find_flaw("namespaces", probe, "it shows something else")
 

@@ -27,6 +27,7 @@ from aigon.job.seat import Seat
 from aigon.job.world import Attendant
 from aigon.journal.events import Notice
 from aigon.model.turns import Agent, Launch, Turn, TurnRequest
+from aigon.process.run import Program
 
 HOMES = ("/home", "/root")
 """Where people have their homes (Filesystem Hierarchy Standard)."""
@@ -52,23 +53,23 @@ class RunSandbox(Struct, Attendant, frozen=True):
     def mechanism(self) -> Mechanism:
         return self.box.mechanism if self.box else "none"
 
-    def command(self, launch: Launch, agent: Agent, ask: TurnRequest, env: Mapping[str, str]) -> list[str]:
-        """Return the command line of a turn; unchanged if its program is missing, which the loop reports."""
+    def command(self, launch: Launch, agent: Agent, ask: TurnRequest, env: Mapping[str, str]) -> Program:
+        """Return the program of a turn; unchanged if it is missing, which the loop reports."""
         argv, root = launch.argv, Path(ask.workspace)
         if self.box is None:
-            return list(argv)
+            return Program(argv)
         needed = find_needed_files(argv, self.box.grants, env, root)
         if not needed:
-            return list(argv)
+            return Program(argv)
         kind, own = agent.kind, {**env, **agent.env}
         files = (*(expand_existing(kind.credentials.files, own) if kind else ()), *expand_existing(launch.reads, own))
         folder = str(Path(ask.prompt_file).parent)
         write = (folder, *expand_existing((*(kind.home if kind else ()), *agent.home), own))
         return self.box.command(argv, root, self.box.grants.more(write=write, read=(*needed, *files)))
 
-    def confine(self, argv: Sequence[str], root: Path) -> list[str]:
-        """Return the command line that runs a program with what all agents of the run may read and write."""
-        return self.box.command(argv, root) if self.box else list(argv)
+    def confine(self, argv: Sequence[str], root: Path) -> Program:
+        """Return the program that runs `argv` with what all agents of the run may read and write."""
+        return self.box.command(argv, root) if self.box else Program(argv)
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
         """Return `env` as it is in the sandbox."""

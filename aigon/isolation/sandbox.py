@@ -1,4 +1,4 @@
-"""The sandbox of an agent: which mechanism works here, and the command line that starts an agent in it.
+"""The sandbox of an agent: which mechanism works here, and how an agent is started in it.
 
 With bubblewrap or aigon's own namespaces an agent has its own view of the file system and its own process numbers: what
 is not granted does not exist, and what it started dies with it. With Landlock it sees the same file system and is
@@ -60,31 +60,31 @@ class Sandbox(Struct, frozen=True):
     folder: Path
     changes: Path | None = None
 
-    def command(self, argv: Sequence[str], cwd: Path, more: Grants | None = None) -> list[str]:
-        """Return the command line that runs `argv` in `cwd`, with the grants of this turn, else those of the run."""
+    def command(self, argv: Sequence[str], cwd: Path, more: Grants | None = None) -> run.Program:
+        """Return the program that runs `argv` in `cwd`, with the grants of this turn, else those of the run."""
         grants = more or self.grants
-        plan: dict[str, object] = {"place": "the sandbox", "enter": "scopes", "cwd": "", "unset": ()}
-        plan["parent"], plan["signals"] = os.getpid(), tuple(map(int, SIGNALS))
         closed = grants.network == "closed"
         if self.mechanism == "landlock":
-            plan |= {
-                "enter": "sandbox",
+            rules = {
                 "hidden": _resolve_all((*grants.hidden, *grants.own)),
                 "read": _resolve_all(grants.read),
                 "write": _resolve_all((*grants.write, str(self.folder))),
                 "closed": closed,
             }
-        elif self.mechanism == "namespaces":
+            return run.Program([*argv], functools.partial(landlock.enter_sandbox, rules))
+        plan: dict[str, object] = {"place": "the sandbox", "enter": "scopes", "cwd": "", "unset": ()}
+        plan["parent"], plan["signals"] = os.getpid(), tuple(map(int, SIGNALS))
+        if self.mechanism == "namespaces":
             mounts, numbers = list_mounts(grants, self.folder, self.changes), has_process_numbers()
             plan |= {"enter": "namespaces", "cwd": str(cwd), "mounts": mounts, "closed": closed, "numbers": numbers}
             plan["scoped"] = True
         inner = [*make_launcher_command(plan), *argv]
         if self.mechanism != "bwrap":
-            return inner
+            return run.Program(inner)
         options = [*_ISOLATING_OPTIONS, *(["--unshare-net"] if closed else [])]
         options += list_bwrap_options(list_mounts(grants, self.folder))
         view = [find_bubblewrap() or "/usr/bin/bwrap", *options, "--chdir", str(cwd), "--", *inner]
-        return ["/bin/sh", "-c", _DEAF, "sh", *view]
+        return run.Program(["/bin/sh", "-c", _DEAF, "sh", *view])
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
         """Return `env` with the folder for temporary files, if it is another one than outside."""
@@ -177,13 +177,13 @@ def find_sandbox_flaw(mechanism: Mechanism, network: Network = "open") -> str:
             since = f"before version {CLOSES_NETWORK} of its interface"
             return f"it closes no network {since}, and this kernel has {version}"
 
-    def probe(folder: Path) -> tuple[Sequence[str], list[bytes]]:
+    def probe(folder: Path) -> tuple[run.Program, list[bytes]]:
         hidden, granted, own = (folder / name for name in ("hidden", "open", "own"))
         for path in (hidden, granted, own):
             path.mkdir()
         (hidden / "secret").write_text("seen\n")
         sandbox = Sandbox(mechanism, Grants((str(granted),), hidden=(str(hidden),), network=network), own)
-        argv = sandbox.command(["/bin/sh", "-c", PROBE, "sh", str(hidden), str(granted)], granted)
-        return argv, [b"alive", b"written"]
+        program = sandbox.command(["/bin/sh", "-c", PROBE, "sh", str(hidden), str(granted)], granted)
+        return program, [b"alive", b"written"]
 
     return find_flaw(mechanism, probe, "what is hidden stays in reach")

@@ -184,8 +184,10 @@ def _build_command(job: Job, world: World, agent: Agent, request: TurnRequest, l
     if job.limits.run_time is not None:
         deadline = min(deadline, max(LEAST_TURN_SECONDS, job.limits.run_time - world.elapsed()))
     sandbox = world.get(RunSandbox)
+    program = sandbox.command(launch, agent, request, env)
     return run.Command(
-        sandbox.command(launch, agent, request, env),
+        program.argv,
+        enter=program.enter,
         cwd=world.workspace.root,
         env=sandbox.environment(env),
         stdin=Path(request.prompt_file) if launch.stdin == "prompt" else None,

@@ -1,6 +1,7 @@
 """Run a program to its exit, never to the end of its pipes."""
 
 import contextlib
+import errno
 import os
 import select
 import signal
@@ -10,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -28,6 +30,15 @@ AT_ONCE: EndingSteps = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0))
 CHUNK = 65536
 RunningProgram = subprocess.Popen[bytes]
 """A program that was started and is not waited for yet."""
+Enter = Callable[[], None]
+"""Confines the thread that calls it and what this thread starts, for good. Raises OSError."""
+
+
+class Program(Struct, frozen=True):
+    """A command line, and what the thread that starts it has to `enter` before."""
+
+    argv: Sequence[str]
+    enter: Enter | None = None
 
 
 class Command(Struct, frozen=True):
@@ -36,7 +47,7 @@ class Command(Struct, frozen=True):
     `ladder` is what it gets then. `stdin` is a file to read, None for nothing. With `merge` standard error goes into
     standard output, in the order written. `started` is called with the number of its process, and `hear` with
     the pieces of standard output as they come, not redacted. `slowed` are the seconds that it ordinarily takes if it
-    has to stand still most of the time.
+    has to stand still most of the time. `enter` is as in `Program`.
     """
 
     argv: Sequence[str]
@@ -52,6 +63,7 @@ class Command(Struct, frozen=True):
     ladder: EndingSteps = DEADLINE
     idle: float | None = None
     slowed: float = 0.0
+    enter: Enter | None = None
 
 
 class _Deadline(Struct):
@@ -87,14 +99,13 @@ def run(command: Command, stop: Stop | None = None) -> ProgramExit:
         return ProgramExit(None, killed=True)
     try:
         with open(command.stdin or os.devnull, "rb") as stdin:  # noqa: PTH123 - either a path or the null device
-            process = subprocess.Popen(
-                command.argv,
+            process = _start(
+                Program(command.argv, command.enter),
                 cwd=command.cwd,
                 env=dict(command.env),
                 stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT if command.merge else subprocess.PIPE,
-                start_new_session=True,
             )
     except OSError as error:
         return ProgramExit(None, start_error=f"{error.strerror or error}: {error.filename or command.argv[0]}")
@@ -125,6 +136,24 @@ def run(command: Command, stop: Stop | None = None) -> ProgramExit:
         ended=time.time(),
         silent=(command.idle or 0.0) if waiting.silent else 0.0,
     )
+
+
+def _start(program: Program, **options: Any) -> RunningProgram:
+    """Start a program in its own session, from a thread of its own if that is confined for it. Raises OSError."""
+    enter = program.enter
+    if enter is None:
+        return subprocess.Popen(program.argv, start_new_session=True, **options)
+    from concurrent.futures import ThreadPoolExecutor
+
+    def start_confined() -> RunningProgram:
+        enter()
+        return subprocess.Popen(program.argv, start_new_session=True, **options)
+
+    with ThreadPoolExecutor(1, thread_name_prefix="confined") as confined:
+        try:
+            return confined.submit(start_confined).result()
+        except RuntimeError as error:  # the system gives no thread
+            raise OSError(errno.EAGAIN, str(error)) from error
 
 
 def _read_exit_code(pid: int) -> int | None:
@@ -239,21 +268,21 @@ def capture_output(
     env: Mapping[str, str],
     stdin: bytes | None = None,
     restore_signals: bool = False,
+    enter: Enter | None = None,
 ) -> tuple[int, bytes, bytes]:
     """Return exit code, standard output and standard error of a short, trusted program (git): no deadline, no log.
 
     It gets its own session, so that Ctrl+C in the terminal does not hit it half-way. It inherits that SIGXFSZ (a file
     may not grow any more) is ignored, unless it may start hooks: git that is killed by this signal leaves its locks.
     """
-    process = subprocess.Popen(
-        argv,
+    process = _start(
+        Program(argv, enter),
         restore_signals=restore_signals,
         cwd=cwd,
         env=env,
         stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        start_new_session=True,
     )
     out, err = process.communicate(stdin)
     return process.returncode, out, err
@@ -273,7 +302,7 @@ def capture_beginning(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str],
 
 
 def pipe_output(
-    source: Sequence[str],
+    source: Program,
     target: Sequence[str],
     *,
     cwd: Path,
@@ -290,15 +319,7 @@ def pipe_output(
     with tempfile.TemporaryFile() as asked:
         asked.write(stdin)
         asked.seek(0)
-        first = subprocess.Popen(
-            source,
-            cwd=cwd,
-            env=envs[0],
-            stdin=asked,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        first = _start(source, cwd=cwd, env=envs[0], stdin=asked, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert first.stdout is not None
     timer = threading.Timer(deadline, signal_group, (first.pid, signal.SIGKILL))
     timer.start()

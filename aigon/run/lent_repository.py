@@ -16,6 +16,7 @@ from aigon.isolation.machine_paths import add_git_grants, expand_existing, is_re
 from aigon.isolation.run_sandbox import HOMES, RunSandbox
 from aigon.isolation.sandbox import Sandbox, choose_mechanism
 from aigon.job.world import World
+from aigon.process.run import Program
 from aigon.proof.watch import Watch
 from aigon.run.opening import Opening
 
@@ -52,8 +53,8 @@ def recover_turn(opening: Opening) -> tuple[str, ...]:
     workspace = opening.open_workspace(branch)
     sandbox, root = _make_reading_sandbox(checkout), checkout.root
 
-    def confine(argv: Sequence[str]) -> Sequence[str]:
-        return sandbox.command(argv, root) if sandbox else ("false",)  # nothing reads it without one: it is kept aside
+    def confine(argv: Sequence[str]) -> Program:  # nothing reads it without a sandbox: it is kept aside
+        return sandbox.command(argv, root) if sandbox else Program(("false",))
 
     left = RunRepository(workspace, confine, over=_find_covered(root), swaps=True)
     before = workspace.tip()

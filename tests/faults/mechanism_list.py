@@ -326,8 +326,8 @@ KEPT_IN = (
     Mechanism(
         "what an agent can reach", "Landlock: nothing can be written but what is granted",
         "aigon/isolation/landlock.py",
-        "    for path in list_beside(hidden):\n        _allow_path(ruleset, path, TO_READ)",
-        "    for path in list_beside(hidden):\n        _allow_path(ruleset, path, rights)",
+        "        for path in list_beside(hidden):\n            rules.allow(path, TO_READ)",
+        "        for path in list_beside(hidden):\n            rules.allow(path, rights)",
         f"{DENIED}[landlock]",
     ),
     *(
@@ -337,7 +337,7 @@ KEPT_IN = (
         )
         for mechanism in ("bwrap", "namespaces", "landlock")
         for name, text, instead, test in (
-            ("a turn is run in it", "return self.box.command(argv, root, ", "return list(argv); (", CURIOUS),
+            ("a turn is run in it", "return self.box.command(argv, root, ", "return Program(argv); (", CURIOUS),
             ("the person's home is another one", "        own=own,\n", "", CURIOUS),
             ("aigon's records are hidden", "        hidden=hidden,\n", "", GRANTED),
         )

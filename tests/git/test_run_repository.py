@@ -2,7 +2,7 @@
 
 import hashlib
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from aigon.git.workspace import Workspace
 from aigon.isolation import sandbox
 from aigon.isolation.machine_paths import add_git_grants
 from aigon.isolation.sandbox import Sandbox
+from aigon.process.run import Program, capture_output
 from tests.lab import Lab
 
 BRANCH = "feature-01-x"
@@ -49,16 +50,19 @@ class Turns:
             swaps=self.box is None or self.box.mechanism == "landlock",
         )
 
-    def confine(self, argv: object) -> list[str]:
-        words = [str(word) for word in argv]  # type: ignore[attr-defined]
-        return self.box.command(words, self.root) if self.box else words
+    def confine(self, argv: Sequence[str]) -> Program:
+        return self.box.command(argv, self.root) if self.box else Program(argv)
 
     def agent(self, script: str) -> str:
         """Let the agent work; what it printed."""
         self.repository.lend()
-        argv = self.confine(["bash", "-c", f"set +e\n{script}"])
-        done = subprocess.run(argv, cwd=self.root, env=self.lab.env, capture_output=True, text=True, timeout=60)
-        return done.stdout + done.stderr
+        return self.run(f"set +e\n{script}")[1]
+
+    def run(self, script: str) -> tuple[int, str]:
+        """The exit code and output of a script in the agent's sandbox."""
+        program = self.confine(["bash", "-c", script])
+        code, out, err = capture_output(program.argv, cwd=self.root, env=self.lab.env, enter=program.enter)
+        return code, (out + err).decode()
 
     def back(self) -> tuple[str, ...]:
         """What was said when the turn was over."""
@@ -272,9 +276,8 @@ def test_a_person_may_delete_the_branch_and_prune_during_a_turn(run: Turns) -> N
     run.lab.git("reflog", "expire", "--expire=now", "--all")
     run.lab.git("gc", "-q", "--prune=now")
     script = "echo two > two; git add two; git commit -qm two && git log --format=%s && git fsck --strict"
-    argv = run.confine(["bash", "-c", script])
-    done = subprocess.run(argv, cwd=run.root, env=run.lab.env, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stdout + done.stderr
+    code, printed = run.run(script)
+    assert code == 0, printed
     (told,) = run.back()
     assert run.lab.git("log", "--format=%s", run.saved[BRANCH]).split() == ["two", "one", "first"], told
     run.lab.git("fsck", "--full", "--strict")

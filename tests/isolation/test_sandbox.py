@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -59,9 +60,8 @@ def script(folder: Path, text: str) -> list[str]:
 def run(box: Sandbox, argv: list[str], deadline: float | None = None, stdin: Path | None = None) -> ProgramExit:
     """The program in the sandbox, as an agent is run."""
     cwd = Path(box.grants.write[0])
-    command = process.Command(
-        box.command(argv, cwd), cwd=cwd, env=box.environment(os.environ), deadline=deadline, ladder=QUICK, stdin=stdin
-    )
+    program, env = box.command(argv, cwd), box.environment(os.environ)
+    command = process.Command(program.argv, cwd, env, stdin, deadline, ladder=QUICK, enter=program.enter)
     return process.run(command)
 
 
@@ -145,9 +145,14 @@ import os, sys
 from pathlib import Path
 from aigon.config.grants import Grants
 from aigon.process import run as process
+from aigon.process.watchdog import run_watchdog
 from aigon.isolation.sandbox import Sandbox
-box = Sandbox(sys.argv[1], Grants((sys.argv[2],)), Path(sys.argv[2]))
-process.run(process.Command(box.command(sys.argv[3:], Path(sys.argv[2])), cwd=Path(sys.argv[2]), env=os.environ))
+folder = Path(sys.argv[2])
+box = Sandbox(sys.argv[1], Grants((sys.argv[2],)), folder)
+program = box.command(sys.argv[3:], folder)
+with run_watchdog("none") as guardian:  # the kernel ends what is in namespaces without one
+    told = guardian.begun if program.enter else print
+    process.run(process.Command(program.argv, folder, os.environ, enter=program.enter, started=told))
 """
 
 
@@ -157,7 +162,7 @@ def test_the_agent_dies_when_aigon_is_killed(mechanism: Mechanism, tmp_path: Pat
     aigon = [sys.executable, "-c", PARENT, mechanism, str(tmp_path / "work"), *agent, marker]
     started = subprocess.Popen(aigon, start_new_session=True)
     until((tmp_path / "work" / "up").exists)
-    started.kill()  # nobody guards here: the kernel does it
+    started.kill()
     started.wait()
     until(lambda: not alive(marker), 5)
 
@@ -172,6 +177,53 @@ def test_what_is_hidden_cannot_be_read_and_what_is_not_granted_cannot_be_written
     text = f'cd {tmp_path}; cat secret/file; cat beside/file; echo x > beside/file; echo x > work/made && echo " done"'
     assert run(box, ["/bin/sh", "-c", f"exec 2>/dev/null; {text}"]).stdout == b"beside done\n"
     assert (tmp_path / "beside" / "file").read_text() == "beside"
+
+
+ANSWERS = """
+import ctypes, os, signal, sys
+def answer(of):
+    try:
+        return of()
+    except OSError as error:
+        return error.strerror
+rights = [line.split()[1] for line in open("/proc/self/status") if line.startswith(("CapBnd", "NoNewPrivs"))]
+print(answer(lambda: open("../secret/file").read()), answer(lambda: open("../beside/file", "w").write("x")))
+print(answer(lambda: open("made", "w").write("x")), answer(lambda: os.listdir("..")))
+print(answer(lambda: os.kill(int(sys.argv[1]), 0)), answer(lambda: open(f"/proc/{sys.argv[1]}/environ").read(1)))
+print(sorted(map(int, os.listdir("/proc/self/fd")))[:-1], rights)
+"""
+
+
+@pytest.mark.parametrize("times", [3, pytest.param(1000, marks=pytest.mark.slow)])
+def test_only_the_agent_is_confined_and_nothing_else_that_runs(tmp_path: Path, times: int) -> None:
+    usable("landlock")
+    for name in ("secret", "beside"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text(name)
+    box = boxed("landlock", tmp_path, hidden=(str(tmp_path / "secret"),))
+    before = Path("/proc/self/status").read_text().partition("CapInh")[2].partition("Seccomp:")[0]
+    with (tmp_path / "beside" / "file").open() as held:  # what aigon has open does not reach the agent
+        os.set_inheritable(held.fileno(), True)
+        exited = run(box, [*script(tmp_path, ANSWERS), str(os.getpid())])
+    refused, scoped = "Permission denied", landlock.landlock_version() >= 6
+    told = exited.stdout.decode().splitlines()
+    assert told[:2] == [f"{refused} {refused}", f"1 {refused}"], exited
+    assert told[2] == f"{'Operation not permitted' if scoped else None} {refused}"
+    assert told[3].startswith("[0, 1, 2] ")
+    for _ in range(times):
+        assert run(box, ["/bin/true"]).exit_code == 0
+        (tmp_path / "beside" / "file").write_text("still free")
+    with ThreadPoolExecutor(1) as later:
+        assert later.submit((tmp_path / "secret" / "file").read_text).result() == "secret"
+    assert Path("/proc/self/status").read_text().partition("CapInh")[2].partition("Seccomp:")[0] == before
+
+
+def test_an_agent_that_cannot_be_confined_does_not_start(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise OSError(1, "landlock_restrict_self: Operation not permitted")
+
+    exited = process.run(process.Command(["/bin/touch", "made"], tmp_path, os.environ, enter=fail))
+    assert exited.start_error.startswith("landlock_restrict_self") and not (tmp_path / "made").exists()
 
 
 UNDO = r"""

@@ -55,7 +55,7 @@ def _exec_confined(plan: dict[str, list[str] | None], argv: list[str]) -> None:
         if writable is not None:
             from aigon.isolation.landlock import confine_writes
 
-            confine_writes(Path(path) for path in writable)
+            confine_writes(writable)
     except OSError as error:
         _give_up(f"the command could not be confined: {error}", NOT_CONFINED)
     try:
