@@ -55,6 +55,7 @@ SECTIONS = {
     },
     "Clean up": {
         "worktrees": ("worktrees", "List the worktrees that aigon made."),
+        "records": ("records", "Push a run's records to the remote, or fetch them."),
         "cleanup": ("cleanup", "Remove a feature's worktrees if nothing is lost."),
         "parked": ("parked", "List what was saved aside, or bring it back."),
     },

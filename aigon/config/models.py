@@ -246,6 +246,12 @@ class ApprovalsConfig(Section):
     folder: str = ".aigon/approvals"
 
 
+class FleetConfig(Section):
+    """Runs on several machines: where records and leases are on the remote."""
+
+    ref_prefix: str = Field(default="refs/aigon/", pattern=r"^refs/([A-Za-z0-9_-]+/)+$")
+
+
 class EvaluationConfig(Section):
     """How the candidates of an arena are compared."""
 
@@ -290,6 +296,7 @@ class Config(Section):
     worktree: WorktreeConfig = WorktreeConfig()
     arena: ArenaConfig = ArenaConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
+    fleet: FleetConfig = FleetConfig()
     kinds: dict[str, KindConfig] = Field(default_factory=dict)
     tasks: TasksConfig = TasksConfig()
     views: ViewsConfig = ViewsConfig()

@@ -42,6 +42,11 @@ class ChosenWork(Struct, frozen=True):
         """Return the candidate's label; "" in solo mode."""
         return self.candidate.label if self.candidate else ""
 
+    @property
+    def is_claim(self) -> bool:
+        """Whether the records came from elsewhere: what they say decides nothing here."""
+        return self.records.fetched.exists()
+
     def resume(self, main: Checkout) -> str:
         """Return the command that lets its agent continue, or begin."""
         begun = self.records.journal.exists()

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.done import checkouts
-from aigon.done.checkouts import UnfinishedMerge, move_branch, save_commit_aside
+from aigon.done.checkouts import UnfinishedMerge, detached_head, move_branch, open_branch, save_commit_aside
 from aigon.done.choice import (
     ChosenWork,
     choose_work,
@@ -58,8 +58,11 @@ class Errand(Struct, frozen=True):
         subject = ProofSubject(place, self.main.root, landing.chosen, landing.feature, base)
         if shortcomings := find_shortcomings(subject, self.observers):
             chosen, target = landing.chosen, landing.target
+            why = f"{target} has moved on, and with it"
+            if chosen.is_claim:
+                why = "Its records came from elsewhere, and here"
             raise AigonError(
-                f"{target} has moved on, and with it {chosen.branch} is not proven; nothing was merged",
+                f"{why} {chosen.branch} is not proven; nothing was merged",
                 where="; ".join(shortcomings),
                 hint=f"{chosen.bring(target)}, then `{chosen.resume(landing.main)}`, then `{chosen.again}`",
                 code=Exit.STOPPED,
@@ -92,6 +95,9 @@ def finish_feature(
             hint = f"aigon cleanup {chosen.name}" if chosen.candidate else ""
             refuse_done(main, landing.onto, landing.feature, hint)
             with _working_alone(errand, chosen, landing, current):
+                if chosen.is_claim and not request.force:
+                    with open_branch(main, chosen.branch) as place, detached_head(place, chosen.branch, landing.tip):
+                        errand.prove(place, landing)
                 done = _land(errand, landing)
             return _retire_candidates(main, errand.home, chosen, done, keep=request.keep_worktrees)
 
@@ -118,6 +124,7 @@ def _land(errand: Errand, proven: Landing) -> DoneResult:
     if not request.pr and (request.how == "rebase" or has_grown):
         _move_branch_along(landing, proven.tip)
     proof = "proven again, on the merge result" if anew or has_grown else "proven by its last run"
+    proof = "proven again, for its records came from elsewhere" if chosen.is_claim else proof
     proof = "not proven (--force)" if request.force else proof
     adopted = tuple(f"{adoption.whose.label}:{adoption.path}" for adoption in adoptions)
     return DoneResult(

@@ -46,7 +46,7 @@ class ProofSubject(Struct, frozen=True):
 
 def load_record(subject: ProofSubject, workspace: Workspace, job: Job) -> frozen.Frozen:
     """Return what decides the feature. If people changed a file on the target since, their version counts."""
-    known = frozen.load(subject.chosen.records.frozen)
+    known = None if subject.chosen.is_claim else frozen.load(subject.chosen.records.frozen)
     root, base = str(subject.place.root), subject.base
     if known:
         theirs: dict[str, str] = dict.fromkeys(workspace.paths_changed(known.base, base), base)
@@ -61,7 +61,7 @@ def select_checks(subject: ProofSubject, record: frozen.Frozen, job: Job) -> tup
     """Return the checks there are, and those that the work took away; not those that people changed."""
     if job.demand.skip_validation or ".aigon/config.json" in record.theirs:
         return job.checks
-    known = frozen.load(subject.chosen.records.frozen)
+    known = None if subject.chosen.is_claim else frozen.load(subject.chosen.records.frozen)
     if known and known.root == str(subject.place.root):
         return frozen.lasting(known, job.checks, known.root, known.inputs, known.base)
     names = {check.name for check in job.checks}
@@ -88,7 +88,8 @@ def find_shortcomings(subject: ProofSubject, observers: Sequence[Observer]) -> t
     Raises AigonError: 7 if something cannot be run, 130 or 143 if a person stopped it.
     """
     records = subject.chosen.records
-    started = replay(records.each()).started if records.journal.exists() else None
+    is_known = records.journal.exists() and not subject.chosen.is_claim
+    started = replay(records.each()).started if is_known else None
     # A run that skipped the checks is merged without them.
     skipped = bool(started and started.skip_validation)
     options = Options(subject.chosen.name, skip_validation=skipped, accept_passing=True)

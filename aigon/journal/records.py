@@ -60,6 +60,11 @@ class Records(Struct, frozen=True):
         return self.folder / "decisions.jsonl"
 
     @property
+    def fetched(self) -> Path:
+        """The mark that these records came from elsewhere: they are claims, and `feature-done` proves again."""
+        return self.folder / "fetched.json"
+
+    @property
     def name(self) -> str:
         """What people call the feature."""
         candidate = self.candidate()

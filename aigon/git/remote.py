@@ -1,0 +1,162 @@
+"""A remote, spoken to from a git directory of aigon's own: no hook or setting that an agent planted runs.
+
+What a person configured for their remote (credentials, proxies, ssh) is read before any agent works.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from aigon.errors import AigonError, Exit, environment, usage
+from aigon.git.listings import parse_config
+from aigon.git.person import LOCAL_VARIABLES, Checkout, take_last_lines
+from aigon.git.trusted import TrustedGit, format_config
+from aigon.process import run as process
+
+_SETTINGS = ("credential.", "http.", "https.", "ssh.", "url.", "protocol.", "core.sshcommand", "core.gitproxy")
+_TAKEN = ("stale info", "fetch first", "non-fast-forward", "already exists", "cannot lock ref", "incorrect old value")
+"""What git says of a ref that somebody else moved meanwhile."""
+_CLOSED = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+NOTHING = ""
+"""In place of a commit: the ref does not exist, or is to be deleted."""
+RefChange = tuple[str, str]
+"""What a ref was, and what it is to be."""
+Trouble = Literal["moved", "refused", "no atomic", "away"]
+
+
+class PushError(AigonError):
+    """A push that changed nothing, as far as is known.
+
+    moved: a ref was not what it was thought to be. refused: by a hook, or for lack of permission. away: no answer; the
+    push may have succeeded all the same.
+    """
+
+    def __init__(self, trouble: Trouble, url: str, said: str) -> None:
+        what = {
+            "moved": "The remote has moved on: somebody else pushed there",
+            "refused": "The remote refused the push",
+            "no atomic": "The remote cannot push several refs as one (--atomic)",
+            "away": "The remote cannot be reached",
+        }[trouble]
+        super().__init__(what, where=url, hint=take_last_lines(said), code=Exit.ENVIRONMENT)
+        self.trouble = trouble
+
+
+def find_remote(checkout: Checkout) -> str:
+    """Return the remote's name: `origin`, or the only one. Raises AigonError (exit 2) if there is none to choose."""
+    names = checkout.git("remote").split()
+    if "origin" in names:
+        return "origin"
+    if len(names) == 1:
+        return names[0]
+    what = f"None of {len(names)} remotes is called origin" if names else "This repository has no remote"
+    raise usage(
+        what, where=str(checkout.root), hint="git remote add origin URL, of a bare repository that all can reach"
+    )
+
+
+class Remote:
+    """The remote of a checkout. `directory` is a git directory for nobody else; objects are those of the checkout."""
+
+    def __init__(self, checkout: Checkout, directory: Path) -> None:
+        """Read what the person configured. Raises AigonError: exit 2 without a remote, 7 for the repository."""
+        name = find_remote(checkout)
+        self.url, self.root = checkout.git("remote", "get-url", name), checkout.root
+        self.git = TrustedGit(checkout, directory)
+        known = parse_config(checkout.git("config", "--local", "--list", "-z"))
+        wanted = {key: value for key, value in known if key.lower().startswith(_SETTINGS)}
+        theirs = f"remote.{name}."
+        wanted |= {f"remote.origin.{key.removeprefix(theirs)}": value for key, value in known if key in (
+            f"{theirs}url", f"{theirs}pushurl", f"{theirs}proxy")}  # fmt: skip
+        with (directory / "config").open("a") as file:
+            file.write(format_config({**wanted, "gc.auto": "0", "maintenance.auto": "false"}))
+        own = {key: value for key, value in self.git.env.items() if key not in _CLOSED}
+        given = {
+            key: value for key, value in os.environ.items() if key.startswith("GIT_") and key not in LOCAL_VARIABLES
+        }
+        self._env = {**given, **own, "GIT_TERMINAL_PROMPT": "0"}
+        if head := checkout.head:  # what is here need not be fetched again
+            self.git.run("update-ref", "refs/here", head)
+
+    def _ask(self, *arguments: str) -> tuple[int, str, str]:
+        code, out, err = process.capture_output((self.git.program, *arguments), cwd=self.root, env=self._env)
+        return code, out.decode(errors="replace"), err.decode(errors="replace").strip()
+
+    def list_refs(self, *patterns: str) -> dict[str, str]:
+        """Return the refs that match, and what each is. Raises PushError (exit 7) if the remote does not answer."""
+        code, out, err = self._ask("ls-remote", "-q", "origin", *patterns)
+        if code:
+            raise PushError("away", self.url, err)
+        return {ref: sha for sha, _, ref in (line.partition("\t") for line in out.splitlines())}
+
+    def fetch(self, refs: Sequence[str]) -> None:
+        """Bring the objects that these refs name. Raises PushError (exit 7) if the remote does not answer."""
+        specs = [f"+{ref}:refs/there/{ref.removeprefix('refs/')}" for ref in refs]
+        options = ("--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "-q")
+        code, _, err = self._ask("fetch", *options, "origin", *specs) if specs else (0, "", "")
+        if code:
+            raise PushError("away", self.url, err)
+
+    def push(self, changes: Mapping[str, RefChange]) -> None:
+        """Change all of these refs or none, each only if it is what it was. Raises PushError (exit 7)."""
+        leases = [f"--force-with-lease={ref}:{old}" for ref, (old, _) in changes.items()]
+        specs = [f"{new}:{ref}" for ref, (_, new) in changes.items()]
+        options = ("--atomic", "--porcelain", "--no-verify", "--no-signed", *leases)
+        code, out, err = self._ask("push", *options, "origin", *specs)
+        if code:
+            raise PushError(_classify(out, err), self.url, "\n".join(filter(None, (_list_refusals(out), err))))
+
+
+def _classify(out: str, err: str) -> Trouble:
+    if "does not support --atomic" in err:
+        return "no atomic"
+    if not (said := _list_refusals(out)):
+        return "away"
+    return "moved" if any(words in said for words in _TAKEN) else "refused"
+
+
+def _list_refusals(out: str) -> str:
+    """Return the reasons in the output of `git push --porcelain`, without those of refs that only went along."""
+    lines = [line.partition("\t")[2] for line in out.splitlines() if line.startswith("!")]
+    own = [line for line in lines if "atomic" not in line]
+    return "\n".join(own or lines)
+
+
+def probe_remote(remote: Remote, prefix: str, nonce: str, commits: tuple[str, str]) -> None:
+    """Try on the remote what leases rest on: create, swap, refuse a stale swap, two refs as one, delete.
+
+    Raises AigonError (exit 7) that names what is missing.
+    """
+    one, two = (f"{prefix}probe/{nonce}{end}" for end in ("", "-b"))
+    first, second = commits
+    steps: list[tuple[str, dict[str, RefChange], bool]] = [
+        ("create a ref", {one: (NOTHING, first)}, True),
+        ("swap a ref", {one: (first, second)}, True),
+        ("refuse a stale swap", {one: (first, second)}, False),
+        ("refuse two refs of which one is stale", {one: (second, first), two: (first, second)}, False),
+        ("change two refs as one", {one: (second, first), two: (NOTHING, second)}, True),
+        ("delete refs", {one: (first, NOTHING), two: (second, NOTHING)}, True),
+    ]
+    for what, changes, is_possible in steps:
+        try:
+            remote.push(changes)
+            works = True
+        except PushError as error:
+            if error.trouble in ("away", "no atomic") or is_possible:
+                raise _explain_probe(error, what, prefix) from None
+            works = False
+        if works != is_possible:
+            raise environment(f"The remote does not {what}", where=remote.url, hint="Use a remote on a git server")
+
+
+def _explain_probe(error: PushError, what: str, prefix: str) -> AigonError:
+    if error.trouble == "away":
+        return error
+    if error.trouble == "no atomic":
+        hint = (
+            "Azure DevOps and CodeCommit are such remotes: use another, such as a bare repository on a machine with ssh"
+        )
+        return environment(error.what, where=error.where, hint=hint)
+    hint = f'{error.hint}\nName another place: "fleet": {{"refPrefix": "refs/heads/aigon/"}} in .aigon/config.json'
+    return environment(f"The remote does not {what} under {prefix}", where=error.where, hint=hint)

@@ -1,0 +1,204 @@
+"""Push, fetch and list the records of runs on the git remote."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from aigon.config.loading import load_configuration, open_work_tree
+from aigon.errors import AigonError, environment, usage
+from aigon.files.home import ensure_home
+from aigon.files.locks import is_locked
+from aigon.git import objects
+from aigon.git.person import Checkout
+from aigon.git.remote import NOTHING, PushError, RefChange, Remote
+from aigon.job.seat import list_known_candidates
+from aigon.job.spec_locations import locate_spec
+from aigon.journal.records import Records, candidate_records, locate_records
+from aigon.model.candidates import Candidate
+from aigon.process.running import loop_lock
+from aigon.records.install import RUNS, install_record
+from aigon.records.portable import LARGEST, PortableRecord, gather_record, read_record
+
+
+class RecordRef(Struct, frozen=True):
+    """A record on the remote: its name, the ref, the record's commit, and what was done with it here."""
+
+    name: str
+    ref: str
+    commit: str
+    done: str = ""
+
+
+def locate_ref(prefix: str, kind: str, name: str) -> str:
+    """Return the ref of a record or a lease. Names are flat: `42` and `42/claude` could not both exist."""
+    return f"{prefix}{kind}/{name}"
+
+
+def read_prefix(checkout: Checkout) -> str:
+    """Return where records and leases are on the remote, with a slash at its end."""
+    return load_configuration(open_work_tree(checkout.root)).fleet.ref_prefix.rstrip("/") + "/"
+
+
+def open_remote(main: Checkout, name: str) -> Remote:
+    return Remote(main, ensure_home(main.common_dir) / f"git-remote-{name}")
+
+
+def resolve_feature(main: Checkout, wanted: str) -> str:
+    """Return the feature's ID, or `wanted` where only the remote may know it."""
+    if known := list_known_candidates(main, wanted):
+        return known[0].feature
+    with suppress(AigonError):
+        return locate_spec(main.root, main.common_dir, wanted).feature.name_for_people
+    return wanted
+
+
+def list_records(main: Checkout, wanted: str, agent: str | None = None) -> tuple[RecordRef, ...]:
+    """Return the records of a feature on the remote. Raises AigonError (exit 7) if the remote does not answer."""
+    name = resolve_feature(main, wanted)
+    return _list_records(open_remote(main, name), read_prefix(main), name, agent)
+
+
+def _list_records(remote: Remote, prefix: str, name: str, agent: str | None) -> tuple[RecordRef, ...]:
+    pattern = locate_ref(prefix, "records", f"{name}--*")
+    found = [RecordRef(ref.rpartition("/")[2], ref, sha) for ref, sha in sorted(remote.list_refs(pattern).items())]
+    return tuple(each for each in found if agent in (None, each.name.removeprefix(f"{name}--")))
+
+
+def push_records(main: Checkout, wanted: str, agent: str | None = None) -> tuple[RecordRef, ...]:
+    """Push the records of a feature, or those of `agent`, each with its branch as one.
+
+    Raises AigonError: exit 2 if there is nothing to push, exit 7 if the remote is further on, refuses or is away.
+    """
+    name, prefix = resolve_feature(main, wanted), read_prefix(main)
+    remote = open_remote(main, name)
+    pushed = []
+    for records, candidate in _list_own(main, name, agent):
+        record = _gather(main, records, candidate)
+        ref, branch = locate_ref(prefix, "records", record.manifest.name), f"refs/heads/{record.manifest.branch}"
+        known = remote.list_refs(ref, branch)
+        changes = plan_push(remote, record, ref, known, look=True)
+        if changes:
+            remote.push(changes)
+        commit = changes[ref][1] if ref in changes else known[ref]
+        pushed.append(RecordRef(record.manifest.name, ref, commit, "pushed" if changes else "was there already"))
+    if not pushed:
+        whom = f" of {agent}" if agent else ""
+        raise usage(f"Feature {name} has no records{whom} here", hint=f"aigon feature-implement {name} --loop")
+    return tuple(pushed)
+
+
+def _list_own(main: Checkout, name: str, agent: str | None) -> Iterator[tuple[Records, Candidate | None]]:
+    home = ensure_home(main.common_dir)
+    for each in list_known_candidates(main, name):
+        records = candidate_records(home, each)
+        if agent in (None, each.label, each.agent) and records.origin():
+            yield records, each
+    solo = locate_records(home, name)
+    if agent is None and solo.begun():
+        yield solo, None
+
+
+def _gather(main: Checkout, records: Records, candidate: Candidate | None) -> PortableRecord:
+    """Return the record, and with it what people committed on the branch since; not what a loop is about to commit."""
+    record = gather_record(records, candidate, main.root / RUNS)
+    manifest, home = record.manifest, ensure_home(main.common_dir)
+    tip = main.commit_of(f"refs/heads/{manifest.branch}")
+    is_live = is_locked(loop_lock(home, manifest.feature, manifest.label))
+    if tip and not is_live and main.is_ancestor(manifest.commit, tip):
+        return replace(record, manifest=replace(manifest, commit=tip))
+    return record
+
+
+def plan_push(
+    remote: Remote, record: PortableRecord, ref: str, known: Mapping[str, str], *, look: bool
+) -> dict[str, RefChange]:
+    """Return the changes that bring the branch and the record there, where `known` is what the remote has.
+
+    With `look`, what is there is read first. Raises AigonError (exit 7) if it is more than is here.
+    """
+    branch, commit = f"refs/heads/{record.manifest.branch}", record.manifest.commit
+    old, old_branch = known.get(ref, NOTHING), known.get(branch, NOTHING)
+    files = record.encode()
+    if look and old:
+        remote.fetch([each for each in (ref, branch) if each in known])
+        theirs = read_remote_record(remote, record.manifest.name, old)
+        if not record.continues(theirs):
+            _refuse_older(remote, record)
+        if theirs.encode() == files and old_branch == commit:
+            return {}
+        own_past = theirs.manifest.commit == old_branch  # the loop went back since, and nobody else pushed
+    elif look and old_branch:
+        remote.fetch([branch])
+        own_past = False
+    else:
+        own_past = True
+    if old_branch and not own_past and not _contains(remote, commit, old_branch):
+        _refuse_older(remote, record)
+    made = objects.commit_files(remote.git, files, f"aigon: records of {record.manifest.name}\n", old)
+    changes = {branch: (old_branch, commit)} if commit != old_branch else {}
+    return {**changes, ref: (old, made)}
+
+
+def _contains(remote: Remote, commit: str, ancestor: str) -> bool:
+    return remote.git.attempt("merge-base", "--is-ancestor", ancestor, commit)[0] == 0
+
+
+def _refuse_older(remote: Remote, record: PortableRecord) -> None:
+    name, _, label = record.manifest.name.rpartition("--")
+    option = f" --agent {label}" if label else ""
+    what = f"The remote has more of {record.manifest.name} than is here"
+    raise environment(what, where=remote.url, hint=f"aigon records fetch {name}{option}, then push again")
+
+
+def read_remote_record(remote: Remote, name: str, commit: str) -> PortableRecord:
+    """Return a record that was fetched. Raises AigonError (exit 7) for one that is not what aigon pushes."""
+    git = remote.git
+    entries = objects.list_entries(git, commit)
+    sizes = objects.read_sizes(git, {each.sha for each in entries.values()})
+    if not all(each.mode == "100644" for each in entries.values()) or sum(size for _, size in sizes.values()) > LARGEST:
+        what = f"The record {name} is refused: it holds what is no file, or more than {LARGEST >> 20} MB"
+        raise environment(what, where=remote.url)
+    content = dict(objects.read_objects(git, sizes))
+    return read_record(name, {path: content[each.sha] for path, each in entries.items()}, remote.url)
+
+
+def fetch_records(
+    main: Checkout, wanted: str, agent: str | None = None, *, give_way: bool = False
+) -> tuple[RecordRef, ...]:
+    """Take over the records of a feature, or those of `agent`, from the remote.
+
+    What is here and not there is saved aside if it is to `give_way`. Raises AigonError: exit 2 if there are none, exit
+    7 for a record that is cut, altered or forged, and if there is more here than there.
+    """
+    name, prefix = resolve_feature(main, wanted), read_prefix(main)
+    remote = open_remote(main, name)
+    found = _list_records(remote, prefix, name, agent)
+    if not found:
+        whom = f" of {agent}" if agent else ""
+        raise usage(f"There are no records of feature {name}{whom} on the remote", where=remote.url,
+                    hint=f"Where it ran: aigon records push {name}")  # fmt: skip
+    return tuple(take_record(main, remote, each, give_way=give_way) for each in found)
+
+
+def take_record(main: Checkout, remote: Remote, each: RecordRef, *, give_way: bool) -> RecordRef:
+    """Fetch one record with its branch and install it."""
+    remote.fetch([each.ref])
+    record = read_remote_record(remote, each.name, each.commit)
+    tip = fetch_branch(remote, record)
+    taken = install_record(main, record, tip, each.commit, give_way=give_way)
+    return replace(each, done="fetched" if taken else "was here already")
+
+
+def fetch_branch(remote: Remote, record: PortableRecord) -> str:
+    """Fetch the branch that a record goes with, and return its tip. Raises AigonError (exit 7) unless they agree."""
+    branch, commit = f"refs/heads/{record.manifest.branch}", record.manifest.commit
+    tip = remote.list_refs(branch).get(branch, "")
+    if tip:
+        with suppress(PushError):  # what it names instead is looked at below
+            remote.fetch([branch])
+    if not tip or not _contains(remote, tip, commit):
+        what = f"The record {record.manifest.name} is refused: the branch does not have {commit[:12]}"
+        raise environment(what, where=f"{record.manifest.branch} on {remote.url}")
+    return tip
