@@ -151,15 +151,18 @@ class Project(Struct, frozen=True):
     def tasks(self, feature: str, agent: str | None = None) -> "Tasks":
         """Return the criteria of `feature` as tasks, as the last run, or that of `agent`, left them.
 
-        Raises AigonError: exit 2 for an unknown feature, one that has not run, or several agents; exit 7 for a damaged
-        journal.
+        All are pending before the first run. Raises AigonError: exit 2 for an unknown feature, several agents or a
+        spec without criteria; exit 7 for a damaged journal.
         """
         from aigon.api.runs import find_records
         from aigon.job.spec_locations import locate_spec
         from aigon.journal.snapshot import read_tasks
+        from aigon.journal.tasks import make_tasks
 
-        name = locate_spec(self.root, self.common_dir, feature).feature.name_for_people
-        return read_tasks(find_records(find_home(self.common_dir), name, agent))
+        place = locate_spec(self.root, self.common_dir, feature)
+        name = place.feature.name_for_people
+        records = find_records(find_home(self.common_dir), name, agent)
+        return read_tasks(records) if records else make_tasks(name, place.parse().criteria)
 
     def validate(self, feature: str, *, timeout: float | None = None, **options: Any) -> "ValidationResult":
         """Assess the files as they are with `aigon feature-validate` in a process of its own, and wait for it.

@@ -128,16 +128,20 @@ def _summarise_run(home: Path, journal: Path) -> RunInfo | None:
     )
 
 
-def find_records(home: Path | None, name: str, agent: str | None) -> Records:
-    """Return the records of a feature with a run of `agent`, or the only ones. Raises AigonError (exit 2)."""
+def find_records(home: Path | None, name: str, agent: str | None) -> Records | None:
+    """Return the records of a feature with a run of `agent`, or the only ones; None if nobody has worked on it.
+
+    Raises AigonError (exit 2) if that is another agent, or several have.
+    """
     known = [(each.label, each.agent, candidate_records(home, each)) for each in find_candidates(home, name) if home]
     known += [("", "", locate_records(home, name))] if home else []
     ran = [(label, who, records) for label, who, records in known if records.begun()]
     chosen = [records for label, who, records in ran if agent in (None, label, who)]
     listed = ", ".join(label or "this checkout" for label, _, _ in ran)
-    if not ran:
-        raise usage(f"Feature {name} has not run", hint=f"aigon feature-implement {name} --loop")
+    if not ran and not agent:
+        return None
     if not chosen:
+        listed = listed or "nobody yet"
         raise usage(f"{agent} has not worked on feature {name}", where="--agent", hint=f"There: {listed}")
     if len(chosen) > 1:
         raise usage(f"Several agents work on feature {name}: {listed}", hint="Name one with --agent")

@@ -18,9 +18,10 @@ STATES = ("pending", "in_progress", "completed")
 def command(feature: str, agent: str | None, statuses: tuple[str, ...], form: str, as_json: bool) -> int:
     """See the criteria of feature ID as tasks: open, in progress or completed, and why one is open again.
 
-    Tasks follow from what aigon saw in the last run, and from nothing that an agent says.
+    Tasks follow from what aigon saw in the last run, and from nothing that an agent says. Before the first run all are
+    pending.
 
-    Exit codes: 0, 2 there is no such feature or run, 7 its record is damaged or the extra is missing.
+    Exit codes: 0, 2 there is no such feature or no run of that agent, 7 its record is damaged or the extra is missing.
     """
     from aigon.api import open_project
     from aigon.journal.tasks import build_tasks_document

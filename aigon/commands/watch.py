@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @click.option("--interval", type=Duration(), default="5s", show_default=True, metavar="TIME", help="Look so often.")
 @click.option("--agent", shell_complete=complete_agents, metavar="NAME", help="Name the agent.")
 @click.option("--parallel", type=click.IntRange(min=1), metavar="N", help="Build so many at a time.")
-@click.option("--max-cost", type=Dollars(), metavar="USD", help="Stop starting loops when all have spent so much.")
+@click.option("--max-cost", type=Dollars(), metavar="USD", help="Stop when all loops have spent so much.")
 @click.option("--dry-run", is_flag=True, help="Show what would be started.")
 @json_option
 def command(

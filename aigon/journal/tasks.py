@@ -15,14 +15,17 @@ from aigon.journal.events import (
     RunStarted,
     TurnEnded,
 )
-from aigon.model.criteria import Verdict
+from aigon.model.criteria import Criterion, Verdict
 from aigon.model.outcomes import describe_outcome
 from aigon.model.requests import MAX_PROPOSALS, AgentRequest
 from aigon.spec.prd import Prd, PrdStatus, PrdTask, split_label
+from aigon.text.quoting import fold
 
 TaskStatus = Literal["pending", "in_progress", "completed"]
 MOST_IN_PROGRESS = 3
 """Tasks that a turn is taken to work on: the first that its prompt names."""
+MAX_SUBJECT_CHARS = 300
+"""Characters of a criterion's text that a task keeps."""
 MAX_NOTES = 20
 """Notes of a task: the newest are kept, the journal has all."""
 
@@ -137,6 +140,12 @@ class Tasks(Struct, frozen=True):
 
     def _map(self, change: Any) -> "Tasks":
         return replace(self, all=tuple(change(task) for task in self.all))
+
+
+def make_tasks(feature: str, criteria: Iterable[Criterion]) -> Tasks:
+    """Return the tasks of a feature that has not run."""
+    made = (Task(f"{feature}.{each.number}", each.number, fold(each.text, MAX_SUBJECT_CHARS), "") for each in criteria)
+    return Tasks(feature, all=tuple(made))
 
 
 def _start(task: Task, first: Sequence[int]) -> Task:

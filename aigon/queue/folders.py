@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -110,8 +110,3 @@ def _list_run_ranges(home: Path) -> Iterator[tuple[str, str]]:
             end = next((each.commit for each in reversed(events) if isinstance(each, RunFinished)), "")
             if base and end:
                 yield base, end
-
-
-def name_task(path: str) -> str:
-    """Return what people call a task file: its name without the ending."""
-    return PurePosixPath(path).stem

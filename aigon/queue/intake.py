@@ -18,7 +18,6 @@ from aigon.model.candidates import Candidate, RequestedAgent
 from aigon.queue.folders import TaskFile
 from aigon.spec import files
 from aigon.spec.features import ROOT, Feature, parse_feature_path, slugify
-from aigon.spec.files import moved_to_stage
 from aigon.worktrees.setup import create_candidate
 
 Say = Callable[[str], None]
@@ -77,14 +76,3 @@ def update_spec(candidate: Candidate, content: bytes, say: Say) -> None:
         message = f"docs(feature-{candidate.feature}): update the spec"
         if checkout.changed():
             bookkeeping.commit_as_asked(checkout, [feature.path], message, Committing(say, verify=False))
-
-
-def move_to_evaluation(candidate: Candidate, say: Say) -> None:
-    """Move the spec of a proven feature on its branch to the stage in-evaluation, where a person looks at it."""
-    with Checkout.open(Path(candidate.path)) as checkout:
-        feature = files.locate_feature(checkout.root, candidate.feature)
-        if feature.stage != "in-progress":
-            return
-        with moved_to_stage(checkout.root, feature, "in-evaluation") as (moved, paths):
-            message = f"docs(feature-{moved.id}): evaluate"
-            bookkeeping.commit_as_asked(checkout, paths, message, Committing(say, verify=False))

@@ -8,6 +8,7 @@ from msgspec import Struct
 from aigon.errors import AigonError
 from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
+from aigon.job.dependencies import list_missing
 from aigon.job.spec_locations import list_spec_locations
 from aigon.journal.decisions import find_decision
 from aigon.journal.queue import QueueEntry, list_steps, read_queue
@@ -15,7 +16,7 @@ from aigon.journal.records import Records
 from aigon.journal.state import State, replay
 from aigon.model.criteria import Criterion, Spec
 from aigon.process import running
-from aigon.queue.backlog import CLOSED, list_missing
+from aigon.queue.backlog import CLOSED
 from aigon.spec.document import parse_spec
 
 TaskState = Literal["pending", "in-progress", "done", "skipped", "blocked"]
@@ -44,7 +45,7 @@ def list_tasks(main: Checkout) -> Iterator[QueueTask]:
             spec = parse_spec(place.read())
         except (AigonError, OSError, ValueError):
             continue
-        missing = list_missing(places, spec)
+        missing = list_missing(places, spec.settings)
         folders = [*home.glob(f"features/{name}"), *home.glob(f"features/{name}-*")]
         for records in [Records(folder) for folder in folders] or [Records(home / "features" / name)]:
             try:

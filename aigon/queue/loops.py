@@ -34,6 +34,8 @@ class LoopGroup:
     def __init__(self, main: Path, home: Path, stop: Stop, hear: Hear) -> None:
         self._main, self._home, self._stop, self._hear = main, home, stop, hear
         self._running: dict[str, Entrant] = {}
+        self._spent_before: dict[str, float] = {}
+        self._spent_by_ended = 0.0
 
     def __len__(self) -> int:
         return len(self._running)
@@ -43,26 +45,35 @@ class LoopGroup:
 
     @property
     def spent(self) -> float:
-        """Return what the loops that run have spent, in US dollars, over all resumes of their runs."""
-        return sum(each.lane.spend.usd for each in self._running.values())
+        """Return what all loops of this group have spent, in US dollars, without what their runs had spent before."""
+        return self._spent_by_ended + sum(map(self._get_own_spend, self._running))
+
+    def _get_own_spend(self, feature: str) -> float:
+        return max(0.0, self._running[feature].lane.spend.usd - self._spent_before[feature])
 
     def start(self, candidate: Candidate, options: Options, *, resume: bool, money: float | None = None) -> None:
         """Start the loop of a candidate, which may spend `money` more than its run did so far. Raises OSError."""
         (entrant,) = list_entrants(self._home, [candidate], [candidate.label] if resume else [])
+        before = entrant.lane.spend.usd
         if money is not None:
-            options = replace(options, max_cost=entrant.lane.spend.usd + money)
+            options = replace(options, max_cost=before + money)
         argv = build_command_line(candidate, options, resume=resume)
         log = self._main / ".aigon" / "runs" / "queue" / f"{candidate.feature}-{candidate.label}.err"
         entrant.start(argv, cwd=self._main, env={**os.environ, "AIGON_ARENA_STDIN": "1"}, log=log)
-        self._running[candidate.feature] = entrant
+        self._running[candidate.feature], self._spent_before[candidate.feature] = entrant, before
+
+    def finish_all(self) -> None:
+        """Ask every loop to end with its iteration."""
+        for each in self._running.values():
+            each.ask(signal.SIGINT)
 
     def end_all(self) -> None:
         """Pass on what asks this process to end. Stop files the loops see themselves."""
+        if not self._stop.now:
+            self.finish_all()
+            return
         for each in self._running.values():
-            if self._stop.now:
-                each.insist(_SIGNALS.get(self._stop.reason))
-            elif self._stop.asked:
-                each.ask(signal.SIGINT)
+            each.insist(_SIGNALS.get(self._stop.reason))
 
     def listen(self, seconds: float = POLL_SECONDS) -> dict[str, LaneEnd]:
         """Wait for what the loops send, and return those that ended."""
@@ -72,8 +83,9 @@ class LoopGroup:
         for feature, each in list(self._running.items()):
             hear = partial(self._hear, feature)
             if each.take(ready, hear):
-                del self._running[feature]
                 ended[feature] = each.finish(hear)
+                self._spent_by_ended += self._get_own_spend(feature)
+                del self._running[feature]
         return ended
 
 

@@ -1,5 +1,6 @@
 """Work through the backlog: what an earlier start left unfinished, then the rest in order, one loop at a time."""
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -7,10 +8,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.agents.configured import resolve_agents
+from aigon.arena.entrant import END_SECONDS
 from aigon.arena.lane import LaneEnd
 from aigon.config.models import Config
 from aigon.errors import Exit
 from aigon.files.home import STOP_FILES, ensure_home
+from aigon.files.locks import is_locked
 from aigon.git.person import Checkout
 from aigon.job.options import Options, get_limit
 from aigon.job.settings import apply_settings, find_kind
@@ -21,7 +24,8 @@ from aigon.journal.queue import QueueEntry, append_entry, read_queue
 from aigon.journal.records import candidate_records, find_candidates
 from aigon.journal.state import replay
 from aigon.model.candidates import Candidate
-from aigon.process.stop import Stop
+from aigon.process.running import loop_lock
+from aigon.process.stop import POLL_SECONDS, Stop
 from aigon.queue.backlog import CLOSED, plan_backlog
 from aigon.queue.loops import LoopGroup, combine_task_codes
 from aigon.run.approvals import write_pages
@@ -50,7 +54,7 @@ class QueueRunner:
         self._stop, self._tell = stop, tell
         self._home = ensure_home(main.common_dir)
         self._loops = LoopGroup(main.root, self._home, stop, self._hear)
-        self._turns, self._failures, self._built, self._spent = 0, 0, 0, 0.0
+        self._turns, self._failures, self._built = 0, 0, 0
         self._codes: list[int] = []
 
     def run(self) -> int:
@@ -74,6 +78,8 @@ class QueueRunner:
                            feature=each.feature.name_for_people, waits_for=list(each.missing))  # fmt: skip
                 continue
             self._build(QueueEntry("start", each.feature.name_for_people, "taken", "", slug=each.feature.slug))
+        if not self._codes and not self._stop.asked:
+            self._tell("idle", "nothing is in the backlog: aigon feature-prioritise NAME puts a feature there")
         return self._sum_up()
 
     def _sum_up(self) -> int:
@@ -109,7 +115,7 @@ class QueueRunner:
             why = f"all {format_count(limits.max_iterations, 'turn')} are used; aigon run start goes on"
         elif self._failures >= most:
             why = f"{format_count(self._failures, 'turn')} in a row failed, over features"
-        elif limits.max_cost is not None and self._spent >= limits.max_cost:
+        elif limits.max_cost is not None and self._loops.spent >= limits.max_cost:
             why, code = "the cost limit is reached", Exit.SPENT
         elif found := next((name for name in STOP_FILES if (root / name).exists()), ""):
             why = f"{found} exists: remove it to go on"
@@ -127,6 +133,7 @@ class QueueRunner:
         candidate = (
             known[0] if known else Candidate(name, entry.slug, chosen.label, chosen.agent, "worktree", 0, "", "")
         )
+        self._wait_for_killed(candidate)
         resume = bool(known) and candidate_records(self._home, candidate).begun()
         entry = replace(entry, state="taken", at=World.now(), feature=name, label=candidate.label, outcome="")
         append_entry(self._home, entry)
@@ -140,7 +147,7 @@ class QueueRunner:
             max_iterations=self._limit_turns(name, self._count_iterations(candidate) if resume else 0),
             max_consecutive_failures=max(1, most - self._failures),
         )
-        money = None if self._options.max_cost is None else self._options.max_cost - self._spent
+        money = None if self._options.max_cost is None else self._options.max_cost - self._loops.spent
         self._built += 1
         self._loops.start(candidate, options, resume=resume, money=money)
         ended: dict[str, LaneEnd] = {}
@@ -149,6 +156,13 @@ class QueueRunner:
                 self._loops.end_all()
             ended = self._loops.listen()
         self._finish(entry, ended[name])
+
+    def _wait_for_killed(self, candidate: Candidate) -> None:
+        """Wait until the loop of a start that was killed has ended: it saves its state and goes."""
+        lock = loop_lock(self._home, candidate.feature, candidate.label)
+        patience = time.monotonic() + 3 * END_SECONDS
+        while is_locked(lock) and time.monotonic() < patience and not self._stop.asked:
+            self._stop.rest(POLL_SECONDS)
 
     def _limit_turns(self, name: str, done: int) -> int | None:
         """Return how many turns a feature may take now, None for its own limit; `done` are those of its run so far.
@@ -165,7 +179,6 @@ class QueueRunner:
         return min(rest, own) if done or rest < own else None
 
     def _finish(self, entry: QueueEntry, end: LaneEnd) -> None:
-        self._spent += end.spend.usd
         self._codes.append(end.exit_code)
         self._tell("ended", f"feature {entry.feature}: {end.summary}", feature=entry.feature, status=end.status,
                    exit_code=end.exit_code)  # fmt: skip

@@ -1,7 +1,5 @@
 """Watch folders: every task file that a person brought becomes a feature in a worktree and a loop of its own."""
 
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -19,9 +17,10 @@ from aigon.files.home import STOP_FILES, ensure_home
 from aigon.files.locks import is_locked
 from aigon.git.person import Checkout
 from aigon.job import bookkeeping
+from aigon.job.dependencies import list_missing
 from aigon.job.options import Options
 from aigon.job.seat import find_checkout_lock
-from aigon.job.spec_locations import find_checked_out_feature
+from aigon.job.spec_locations import SpecLocation, find_checked_out_feature, list_spec_locations
 from aigon.job.world import World
 from aigon.journal.events import Event, RunFinished, RunStarted
 from aigon.journal.queue import QueueEntry, append_entry, read_queue
@@ -30,26 +29,23 @@ from aigon.model.candidates import Candidate
 from aigon.model.criteria import Spec
 from aigon.model.outcomes import Stopped
 from aigon.process.capacity import count_slots, measure_free_memory
-from aigon.process.run import capture_output
 from aigon.process.running import loop_lock
 from aigon.process.stop import Stop
 from aigon.queue import intake
-from aigon.queue.backlog import find_missing_dependencies
 from aigon.queue.folders import (
     TaskFile,
     is_from_an_agent,
     list_committed_files,
     list_files_on_disk,
-    name_task,
     read_task,
 )
+from aigon.queue.handover import hand_over, link_steps
 from aigon.queue.loops import LoopGroup, combine_task_codes
 from aigon.run.approvals import write_pages
 from aigon.run.seating import choose_default_agent
 from aigon.spec.document import parse_spec
 from aigon.spec.features import LARGEST
 from aigon.text.amounts import format_dollars
-from aigon.text.quoting import fold
 
 Tell = Callable[..., None]
 """Tells a person, or a program, of a step: `tell(kind, text, **data)`."""
@@ -90,7 +86,10 @@ class Watcher:
         self._queue = read_queue(self._home)
         self._settled: set[tuple[str, str]] = set()
         self._seen: dict[str, str] = {}
-        self._head, self._spent, self._said = "", 0.0, ""
+        self._blocked: dict[str, tuple[str, ...]] = {}
+        self._is_waiting = False  # for the loop of a watcher that was killed
+        self._places: list[SpecLocation] | None = None
+        self._head, self._said = "", ""
         self._no_money = f"the cost limit of {format_dollars(options.max_cost)} is reached: nothing starts"
         self._runs: dict[str, str] = {}
         self._halted: set[str] = set()
@@ -99,14 +98,19 @@ class Watcher:
     def run(self) -> int:
         """Watch until something asks for the end, or once; return the exit code."""
         next_look = 0.0
+        write_pages(self._main)
         while True:
             if self._stop.asked:
                 self._loops.end_all()
+            elif self._is_spent and len(self._loops):
+                self._loops.finish_all()
+                self._say_once(self._no_money)
             elif time.monotonic() >= next_look and not self._is_held():
+                self._places, self._is_waiting = None, False
                 for due in self._list_due():
                     self._start(due)
                 next_look = time.monotonic() + self._options.interval
-            if not len(self._loops) and (self._stop.asked or self._options.once):
+            if not len(self._loops) and (self._stop.asked or (self._options.once and not self._is_waiting)):
                 return self._get_exit_code()
             for feature, end in self._loops.listen().items():
                 self._finish(feature, end)
@@ -115,14 +119,27 @@ class Watcher:
     def plan(self) -> Iterator[tuple[DueTask, str]]:
         """Yield what would be started now, and what it waits for."""
         for due in self._list_due(record=False):
-            waits = find_missing_dependencies(self._main, due.spec)
+            waits = self._list_missing(due)
             yield due, f"waits for {', '.join(waits)}" if waits else ""
+
+    def _list_missing(self, due: DueTask) -> tuple[str, ...]:
+        """Return what a task waits for. Where specs are is looked up once per look at the folders."""
+        if not due.spec.settings.depends_on:
+            return ()
+        if self._places is None:
+            self._places = list_spec_locations(self._main.root, self._main.common_dir)
+        return list_missing(self._places, due.spec.settings)
+
+    @property
+    def _is_spent(self) -> bool:
+        return self._loops.spent >= self._options.max_cost
 
     def _get_exit_code(self) -> int:
         if self._stop.asked:
             return {"SIGINT": Exit.INTERRUPTED, "SIGTERM": Exit.TERMINATED, "SIGHUP": Exit.TERMINATED}.get(
                 self._stop.reason, Exit.STOPPED
             )
+        self._codes += [Exit.STOPPED] if self._blocked else []
         if self._said:
             self._codes.append(Exit.SPENT if self._said == self._no_money else Exit.STOPPED)
         waiting = any(each.state == "waiting" for each in self._queue.values())
@@ -148,7 +165,10 @@ class Watcher:
             entry = self._queue.get(task.path)
             if (task.path, task.sha) in self._settled and not (entry and self._is_decided(entry)):
                 continue
-            if entry and (entry.feature in self._loops or self._is_winding_down(entry)):
+            if entry and entry.feature in self._loops:
+                continue
+            if entry and self._is_winding_down(entry):
+                self._is_waiting = self._is_waiting or entry.state == "taken"
                 continue
             if not self._needs_look(entry, task):
                 continue
@@ -178,10 +198,13 @@ class Watcher:
         return entry.state == "ended" and self._count_decisions(entry) > entry.decisions
 
     def _count_decisions(self, entry: QueueEntry) -> int:
-        for candidate in find_candidates(self._home, entry.feature):
-            with suppress(AigonError):
-                return len(candidate_records(self._home, candidate).decisions())
+        with suppress(AigonError):
+            return sum(len(candidate_records(self._home, each).decisions()) for each in self._find_candidates(entry))
         return 0
+
+    def _find_candidates(self, entry: QueueEntry) -> list[Candidate]:
+        """Return the candidate that builds a task, if it is still on record."""
+        return [each for each in find_candidates(self._home, entry.feature) if each.label == entry.label]
 
     def _is_winding_down(self, entry: QueueEntry) -> bool:
         """Return whether the loop of a watcher that was killed has not ended yet, or somebody else runs one."""
@@ -236,13 +259,21 @@ class Watcher:
             cores=count_slots(),
             memory=measure_free_memory(),
         ).number
-        money = self._options.max_cost - self._spent - self._loops.spent
-        if len(self._loops) >= places or find_missing_dependencies(self._main, due.spec):
+        if due.entry and due.entry.state == "taken" and due.entry.outcome == "met" and not due.is_new:
+            self._conclude(due.entry)
             return
-        if money <= 0:
+        task, missing = due.task, self._list_missing(due)
+        if missing:
+            if self._blocked.get(task.path) != missing:
+                self._tell("blocked", f"{task.path} waits for {', '.join(missing)}: a feature begins once those it "
+                           "depends on are merged", task=task.path, waits_for=list(missing))  # fmt: skip
+            self._blocked[task.path] = missing
+            return
+        if self._is_spent:
             self._say_once(self._no_money)
+        if self._is_spent or len(self._loops) >= places:
             return
-        task = due.task
+        self._blocked.pop(task.path, None)
         begun = due.entry if due.entry and due.entry.feature else QueueEntry("watch", task.path, "taken", "")
         begun = replace(begun, state="taken", at=World.now(), sha=task.sha, outcome="", reason="")
         name = self._options.agent or choose_default_agent(self._main, Options(feature=""))
@@ -254,7 +285,7 @@ class Watcher:
             if resume and due.is_new and due.entry:
                 intake.update_spec(candidate, due.content, self._note)
                 options = replace(options, accept_spec=True, yes=True)
-            self._loops.start(candidate, options, resume=resume, money=money / max(1, places - len(self._loops)))
+            self._loops.start(candidate, options, resume=resume, money=self._options.max_cost - self._loops.spent)
         except (AigonError, OSError) as error:
             self._settle(task, due.entry, f"it cannot be started: {error}", record=True)
             return
@@ -280,50 +311,31 @@ class Watcher:
         self._tell("event", "", feature=feature, document=document, event=event)
 
     def _finish(self, feature: str, end: LaneEnd) -> None:
-        """Write down how a loop ended. One that this watcher or a stop file ended goes on with the next start."""
+        """Write down how a loop ended. One that was killed, or ended by a stop file or the limit, goes on next time."""
         entry = next(each for each in self._queue.values() if each.feature == feature and each.source == "watch")
-        self._spent += end.spend.usd
-        self._link_steps(entry)
+        if self._config.watch.logs and feature in self._runs:
+            link_steps(self._main.root, self._config.watch.logs, entry.path, self._runs[feature])
         self._tell("ended", f"feature {feature}: {end.summary}", feature=feature, status=end.status,
                    exit_code=end.exit_code)  # fmt: skip
         self._codes.append(end.exit_code)
-        if self._stop.asked or feature in self._halted:
-            self._halted.discard(feature)
+        if end.status == "broken_off":  # killed, and perhaps killed again: not by this watcher
+            self._settled.add((entry.path, entry.sha))
+        is_halted = self._stop.asked or feature in self._halted or self._is_spent
+        self._halted.discard(feature)
+        if end.status == "broken_off" or (is_halted and end.status != "met"):
             return
-        (candidate,) = [each for each in find_candidates(self._home, feature) if each.label == end.label]
-        decisions = len(candidate_records(self._home, candidate).decisions())
-        ended = replace(entry, state="ended", at=World.now(), label=end.label, outcome=end.status)
-        self._record(replace(ended, reason=end.summary, decisions=decisions))
+        ended = replace(entry, label=end.label, outcome=end.status, reason=end.summary)
+        ended = replace(ended, decisions=self._count_decisions(ended))
         if end.status == "met":
-            self._hand_over(candidate)
+            self._record(replace(ended, at=World.now()))  # should this watcher be killed, only the rest is left to do
+        self._conclude(ended)
+
+    def _conclude(self, entry: QueueEntry) -> None:
+        """Hand over what is proven, then write down that the task has ended."""
+        for candidate in self._find_candidates(entry) if entry.outcome == "met" else ():
+            hand_over(self._main, candidate, pr=self._config.watch.pr, note=self._note)
+        self._record(replace(entry, state="ended", at=World.now()))
         write_pages(self._main)
-
-    def _hand_over(self, candidate: Candidate) -> None:
-        """Move what is proven to evaluation, or open a pull request; a person merges it."""
-        try:
-            intake.move_to_evaluation(candidate, self._note)
-        except (AigonError, OSError) as error:
-            self._note(f"feature {candidate.feature} is proven, and stays in progress: {error}")
-        if self._config.watch.pr:
-            words = ["feature-done", candidate.feature, candidate.label, "--pr"]
-            argv = [sys.executable, "-P", "-m", "aigon", *words]
-            code, out, _ = capture_output(argv, cwd=self._main.root, env=os.environ)
-            self._note(f"aigon {' '.join(words)}: {fold(out.decode(errors='replace')) or f'exit code {code}'}")
-
-    def _link_steps(self, entry: QueueEntry) -> None:
-        """Link the steps of a run where users of vaults look for them."""
-        run = self._runs.get(entry.feature)
-        if not (self._config.watch.logs and run):
-            return
-        folder = self._main.root / self._config.watch.logs / name_task(entry.path)
-        with suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
-            for step in sorted((self._main.root / ".aigon" / "runs" / run).glob("step_*.md")):
-                link = folder / step.name
-                if link.is_symlink():
-                    link.unlink()
-                if not link.exists():
-                    link.symlink_to(step)
 
     def _record(self, entry: QueueEntry) -> None:
         append_entry(self._home, entry)

@@ -21,7 +21,7 @@ from aigon.journal.queue import QueueEntry, read_queue
 from aigon.journal.records import Records
 from aigon.journal.state import State, replay
 from aigon.model.candidates import format_run_command
-from aigon.model.outcomes import NeedsHuman
+from aigon.model.outcomes import NeedsHuman, Stopped
 from aigon.run.decisions import MAX_FILES, NOT_AIGONS
 from aigon.text.documents import parse_yaml
 from aigon.text.quoting import fold, list_item
@@ -84,12 +84,13 @@ def list_cases(main: Checkout) -> tuple[ApprovalCase, ...]:
 
 def _make_case(records: Records, originals: Mapping[tuple[str, str], str]) -> ApprovalCase | None:
     state = replay(records.each()) if records.journal.exists() else State()
-    if not isinstance(state.outcome, NeedsHuman) or state.started is None or state.last is None:
+    outcome = state.outcome
+    if not isinstance(outcome, NeedsHuman | Stopped) or state.started is None or state.last is None:
         return None
     started, name = state.started, state.started.feature_id
     items = tuple(_list_items(state, records.decisions()))
-    if not items and (state.outcome.criteria or state.last.concerns):
-        return None  # all is decided, and takes effect in the next run
+    if not items and (isinstance(outcome, Stopped) or outcome.criteria or state.last.concerns):
+        return None  # all is decided, and takes effect in the next run; or there is nothing that a person decides
     agent = f" --agent {started.label}" if started.label else ""
     decidable = " ".join(item.name for item in items if item.decides)
     waivable = " ".join(f"{name}.{item.name}" for item in items if item.name.isdecimal() and not item.decides)
@@ -103,7 +104,7 @@ def _make_case(records: Records, originals: Mapping[tuple[str, str], str]) -> Ap
         label=started.label,
         original_file=originals.get((name, started.label), started.spec_path),
         created=state.last.at,
-        reason=fold(state.outcome.reason, 500),
+        reason=fold(outcome.reason, 500),
         items=items,
         run=started.run_id,
         commit=state.checkpoint,
@@ -114,14 +115,17 @@ def _make_case(records: Records, originals: Mapping[tuple[str, str], str]) -> Ap
 
 
 def _list_items(state: State, decisions: tuple[HumanDecision, ...]) -> Iterator[OpenItem]:
-    """Yield what is open and not decided for this commit yet."""
+    """Yield what is open and not decided for this commit yet; of a run that a guard stopped what needs review."""
     look, outcome = state.last, state.outcome
     assert look is not None
-    assert isinstance(outcome, NeedsHuman)
+    if isinstance(outcome, NeedsHuman):
+        wanted = outcome.criteria
+    else:
+        wanted = tuple(each.criterion for each in look.verdicts if each.status == "unclear")
     decided = {each.criterion or each.text for each in decisions if each.commit == state.checkpoint}
     texts = {task.criterion: fold(task.subject, 200) for task in state.tasks.all}
     for verdict in look.verdicts:
-        if verdict.criterion in outcome.criteria and verdict.status != "met" and verdict.criterion not in decided:
+        if verdict.criterion in wanted and verdict.status != "met" and verdict.criterion not in decided:
             why = state.requests.skips.get(verdict.criterion) or verdict.reason or verdict.evidence
             decides = verdict.method in ("human", "judge") or verdict.method.startswith("judge:")
             text = f"criterion {verdict.criterion} ({texts.get(verdict.criterion, '')})"

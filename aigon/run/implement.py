@@ -134,7 +134,7 @@ def run_in_seat(
                 loop.close()  # nothing of an assessment that was interrupted may still run when survivors are swept
             world.sweep()
             recorder.close()
-    if ended.status == "needs_human":
+    if ended.status in ("needs_human", "stopped"):
         from aigon.run.approvals import update_pages
 
         update_pages(seat.checkout)

@@ -176,13 +176,13 @@ def _require_loop(config: Config, options: Options) -> None:
 
 
 def _list_waiting(checkout: Checkout, feature: Feature, spec: Spec) -> Iterator[str]:
-    """Yield a warning for each feature that this one depends on and that is not proven yet. Raises AigonError (2)."""
+    """Yield a warning for each feature that this one depends on and that is not merged yet. Raises AigonError (2)."""
     if spec.settings.depends_on:
         places = list_spec_locations(checkout.root, checkout.common_dir)
         for place in find_dependencies(places, feature, spec.settings):
-            if place.feature.stage != "done":
-                name, stage = place.feature.name_for_people, place.feature.stage
-                yield f"this feature depends on feature {name}, which is in the stage {stage}"
+            name, stage = place.feature.name_for_people, place.feature.stage
+            state = "is not merged yet" if stage == "done" else f"is in the stage {stage}"
+            yield f"this feature depends on feature {name}, which {state}"
 
 
 def _forbid_bytecode(checkout: Checkout) -> dict[str, str]:

@@ -30,6 +30,7 @@ from aigon.journal.records import Records, is_journal_lost, locate_records, new_
 from aigon.journal.replay import NewerJournal, RunPast, replay_past
 from aigon.journal.state import State, replay
 from aigon.journal.state_document import command_elsewhere, describe_search
+from aigon.journal.tasks import MAX_SUBJECT_CHARS
 from aigon.loop import iteration_log
 from aigon.loop.mailbox import read_mailbox
 from aigon.loop.prompt import describe_decision
@@ -47,9 +48,6 @@ from aigon.run.run_branch import require_branch
 from aigon.run.run_world import make_run_world
 from aigon.spec import files as specs
 from aigon.text.quoting import fold
-
-MAX_SUBJECT_CHARS = 300
-"""Characters of a criterion's text that a task keeps."""
 
 
 class Session(Struct, frozen=True):

@@ -1,9 +1,10 @@
-"""Tables of tasks as other tools keep them: `prd.toon`, and Markdown with `- [ ] T001: ...`.
+"""Tables of tasks as other tools keep them: `prd.toon`, the same as JSON, and Markdown with `- [ ] T001: ...`.
 
 TOON is read and written by the library toon-format, the extra `toon`. Everything in such a file is text, and what it
 says of the state of a task is a claim.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, get_args
@@ -72,15 +73,30 @@ def parse_prd(raw: bytes, name: str) -> Prd:
     require_extra("toon", "toon_format", purpose="TOON")
     from toon_format import ToonDecodeError, decode
 
+    return _parse_document(raw, name, "TOON", decode, (ToonDecodeError, RecursionError))
+
+
+def parse_json_table(raw: bytes, name: str) -> Prd:
+    """Return the table in a JSON file, with the keys of TOON. Raises usage errors as `parse_prd` does."""
+    return _parse_document(raw, name, "JSON", json.loads, (ValueError, RecursionError))
+
+
+def _parse_document(
+    raw: bytes, name: str, form: str, decode: Callable[[str], object], errors: tuple[type[Exception], ...]
+) -> Prd:
     try:
         document = decode(_decode(raw, name))
-    except (ToonDecodeError, RecursionError) as error:
-        what, hint = f"Not valid TOON: {fold(str(error), 200)}", "Is the file whole? Fix that line, or write it anew"
+    except errors as error:
+        what, hint = f"Not valid {form}: {fold(str(error), 200)}", "Is the file whole? Fix that line, or write it anew"
         raise usage(what, where=name, hint=hint) from None
     rows = document.get("tasks") if isinstance(document, dict) else None
+    if not isinstance(rows, list) and form == "JSON":
+        hint = f"If it is of another tool: aigon feature-create --from {name}"
+        raise usage("There is no list `tasks`", where=name, hint=hint)
     if not isinstance(rows, list):
         hint = "Is the file whole? It holds a table such as `tasks[2]{id,title,status}:`"
         raise usage("There is no table `tasks`", where=name, hint=hint)
+    assert isinstance(document, dict), "it has rows"
     project = _read_text(document.get("project"))
     problems = [f"row {n} is no row of the table" for n, row in enumerate(rows, 1) if not isinstance(row, dict)]
     tasks = tuple(_read_row(row, n, problems) for n, row in enumerate(rows, 1) if isinstance(row, dict))
@@ -196,5 +212,7 @@ def _find_problems(tasks: tuple[PrdTask, ...]) -> Iterator[str]:
 
 
 def read_table(raw: bytes, name: str) -> Prd:
-    """Return the tasks in a file: Markdown by its ending, TOON otherwise. Raises AigonError (exit 2)."""
-    return parse_task_list(raw, name) if name.lower().endswith((".md", ".markdown")) else parse_prd(raw, name)
+    """Return the tasks in a file: Markdown or JSON by its ending, TOON otherwise. Raises AigonError (exit 2)."""
+    if name.lower().endswith((".md", ".markdown")):
+        return parse_task_list(raw, name)
+    return parse_json_table(raw, name) if name.lower().endswith(".json") else parse_prd(raw, name)

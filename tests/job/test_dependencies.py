@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import AigonError
-from aigon.job.dependencies import find_dependencies
+from aigon.job.dependencies import find_dependencies, list_missing
 from aigon.job.spec_locations import SpecLocation
 from aigon.spec.features import Feature, parse_feature_path
 
@@ -28,6 +28,16 @@ def needed(places: list[SpecLocation], at: int = 0) -> list[str]:
 def test_dependencies_are_found_by_id_and_slug(tmp_path: Path) -> None:
     places = [place(tmp_path, id, needs) for id, needs in (("12", "[013, f14]"), ("13", "14"), ("14", "[]"))]
     assert [needed(places, at) for at in range(3)] == [["13", "14"], ["14"], []]
+
+
+def test_only_what_is_merged_counts(tmp_path: Path) -> None:
+    places = [place(tmp_path, id, "[13, 14, tbd]" if id == "12" else "[]") for id in ("12", "13", "14")]
+    done = parse_feature_path("docs/specs/features/05-done/feature-13-f13.md")
+    assert done is not None
+    settings = places[0].parse().settings
+    for branch, missing in (("main", ("14", "tbd")), ("feature-13-f13", ("13", "14", "tbd")), ("", ("14", "tbd"))):
+        places[1] = SpecLocation(done, tmp_path, branch, b"")
+        assert list_missing(places, settings) == missing
 
 
 def test_an_unknown_one_and_a_circle_are_named(tmp_path: Path) -> None:

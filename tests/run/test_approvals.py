@@ -44,6 +44,21 @@ def test_a_moved_page_is_a_decision_only_once_a_person_applies_it(lab: Lab) -> N
     assert "Nothing waits for a person" in lab.aigon("approvals").out and not lab.path(PAGE).exists()
 
 
+def test_what_needs_review_is_listed_although_a_guard_stopped_the_run(lab: Lab) -> None:
+    lab.spec("it works <!-- verify: test -f never -->", READS_WELL)
+    lab.agent("cat > /dev/null; echo x >> tried.txt")
+    lab.commit("a spec")
+    tasks = lab.aigon("tasks", "42", "--json").json["tasks"]
+    assert [(each["id"], each["status"]) for each in tasks] == [("42.1", "pending"), ("42.2", "pending")]
+    assert lab.aigon("tasks", "42", "--agent", "other").code == 2
+    assert lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1").code == 3
+    assert lab.path(PAGE).exists()
+    (case,) = lab.aigon("approvals", "--json").json["approvals"]
+    assert (case["decidable"], [item["name"] for item in case["items"]]) == (["2"], ["2"])
+    assert lab.aigon("approve", "42", "2", "--yes").code == 0
+    assert "Nothing waits for a person" in lab.aigon("approvals").out
+
+
 @pytest.mark.slow
 def test_a_rejection_needs_its_reason_and_garbage_decides_nothing(lab: Lab) -> None:
     make_case(lab)

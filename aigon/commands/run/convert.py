@@ -17,7 +17,7 @@ from aigon.text.amounts import format_count
 @verify_option
 @json_option
 def command(file: Path, title: str, slug: str, commit: bool, verify: bool, as_json: bool) -> int:
-    """Write a spec of the tasks in FILE into the inbox: prd.toon, or Markdown with items such as `- [ ] T001: ...`.
+    """Write a spec of the tasks in FILE into the inbox: prd.toon, JSON, or Markdown with `- [ ] T001: ...`.
 
     Each task becomes a criterion under its ID, after those that it depends on. A task that is done becomes a ticked
     box, which is a claim: the run proves it, or takes the tick back. Annotations in FILE run nothing until you accept
@@ -37,9 +37,11 @@ def command(file: Path, title: str, slug: str, commit: bool, verify: bool, as_js
         made.claimed > 0
     )
     lines += [f"{format_count(made.skipped, 'skipped task')} left out"] * (made.skipped > 0)
-    proposed = f"{format_count(made.proposed, 'annotation')} came with it and runs nothing until you accept it"
-    lines += [f"{proposed}: aigon spec-compile {feature.slug} --accept"] * (made.proposed > 0)
     lines.append(f"Next: aigon spec-compile {feature.slug} finds something to run that decides each criterion")
+    if made.proposed:
+        came = f"{format_count(made.proposed, 'annotation')} came with the file"
+        lines[-1] = f"Next: aigon spec-compile {feature.slug} --accept ({came}, and nothing runs until you accept it)"
+    lines.append(f"Then: aigon feature-prioritise {feature.slug}, and aigon run start builds it")
     document = {**to_builtins(made), "slug": feature.slug, "path": feature.path, "stage": feature.stage}
     answer({key: value for key, value in document.items() if key != "feature"}, "\n".join(lines), as_json)
     return 0
