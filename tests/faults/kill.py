@@ -7,6 +7,7 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from tests.faults.verdict import PATIENCE, Verdict, judge, no_orphans
 from tests.lab import Lab, Ran, alive
 from tests.loop.processes import left_behind
 
+ROOT = Path(__file__).parents[2]
 DEADLINE = 90.0
 """Seconds that a run of some tenths may take on a busy machine; a lock of git that is held costs 10 of them."""
 _ADVICE = re.compile(r"aigon (feature-implement [^\n]*)")
@@ -57,10 +59,19 @@ def tried(trial: Trial, whole: Whole, folder: Path, proof: str = "") -> Verdict:
 
 def _killed(lab: Lab, scenario: Scenario, line: tuple[str, ...], moment: Moment, whole: Whole) -> bool:
     """Whether it was killed before it ended by itself."""
+    if moment.step:
+        return _killed_at_step(lab, line, moment.step)
     if not moment.point:
         return _killed_in_time(lab, scenario, lab.start(*line), moment, whole)
     ran = _advised(lab, line, {"AIGON_FAILPOINT": f"{moment.point}:kill"})
     return ran.code != 0 or not _met(lab, scenario)
+
+
+def _killed_at_step(lab: Lab, line: tuple[str, ...], step: str) -> bool:
+    """Nobody waits for the loop that is left: the next one finds it."""
+    argv, env = [sys.executable, "-m", "tests.faults.steps", step, *line], {**lab.env, "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(argv, cwd=lab.root, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=DEADLINE)
+    return ran.returncode == -signal.SIGKILL
 
 
 def _advised(lab: Lab, line: tuple[str, ...], env: dict[str, str]) -> Ran:

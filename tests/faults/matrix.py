@@ -12,7 +12,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from tests.faults.kill import tried, uninterrupted
-from tests.faults.moment import Trial, at_every_point, at_random
+from tests.faults.moment import Trial, at_every_point, at_every_step, at_random
 from tests.faults.scenario import AT_POINTS, EVERY, Scenario
 from tests.faults.standing import Whole
 from tests.faults.verdict import Verdict
@@ -44,6 +44,7 @@ def trials(modes: Sequence[str], known: Wholes, number: int, seed: int, *, point
     chosen = [each for each in EVERY if each.mode in modes]
     pointed = [each for each in chosen if each.agent in AT_POINTS]
     fixed = [at_every_point(each.mode, each.agent, known[each.mode, each.agent].events) for each in pointed]
+    fixed += [at_every_step(each.mode, each.agent) for each in pointed]
     drawn = at_random(number, [(each.mode, each.agent, each.labels) for each in chosen], seed)
     wanted = [*(trial for some in fixed if points for trial in some), *drawn]
     random.Random(seed).shuffle(wanted)

@@ -1,9 +1,10 @@
-"""What is killed: a small project, agents whose turns give the same however often, and three ways to run them."""
+"""What is killed: a small project, agents whose turns give the same however often, and the ways to run them."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.lab import Lab
+from tests.faults.steps import QUEUE_STEPS
+from tests.lab import SPEC, Lab
 
 SLUG = "dark-mode"
 CRITERIA = (
@@ -24,19 +25,23 @@ STEPS = (
 )
 DAEMON = "setsid sleep 300 > /dev/null 2>&1 < /dev/null &\n"
 COMMITS = 'git add -A; git commit -q -m "step $AIGON_ITERATION" || true\n'
+ASKS = "aigon run done 1; aigon run skip 2 --reason 'needs a licence'; aigon run enqueue 'Buy a licence'\n"
 SCRIPTS = {
     "honest": GREETS + COUNTS,
     "two-step": STEPS,
     "commits": STEPS + COMMITS,
     "daemon": DAEMON + STEPS + DAEMON,
+    "asks": ASKS + STEPS,
 }
 """Agents by name. What a turn does depends on the work tree and the number of the iteration, nothing else."""
 ARENAS = {"both": ("honest", "two-step"), "daemons": ("daemon", "commits")}
 """Who is in an arena of this name."""
 MODES = {
-    "solo": ("honest", "two-step", "commits", "daemon"),
+    "solo": ("honest", "two-step", "commits", "daemon", "asks"),
     "worktree": ("honest", "two-step", "daemon"),
     "arena": ("both", "daemons"),
+    "watch": ("two-step", "daemon"),
+    "start": ("two-step", "daemon"),
 }
 """The scenarios that there are: agents, or arenas, by mode."""
 
@@ -54,12 +59,21 @@ class Scenario:
         return ARENAS[self.agent] if self.mode == "arena" else (self.agent,)
 
     @property
+    def is_queue(self) -> bool:
+        """Whether a watcher or a start runs it, from the backlog."""
+        return self.mode in QUEUE_STEPS
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """What the runs are told apart by: nothing in solo mode."""
         return ("",) if self.mode == "solo" else self.agents
 
     def command(self, how: str) -> tuple[str, ...]:
-        """The command line that starts (`--loop`) or goes on with (`--resume`) it."""
+        """The command line that starts (`--loop`) or goes on with (`--resume`) it: of a queue the same one."""
+        if self.mode == "watch":
+            return ("watch", "--once", "--interval", "1s", "--max-cost", "5")
+        if self.mode == "start":
+            return ("run", "start", "--max-cost", "5")
         named = [word for name in self.agents for word in ("--agent", name)]
         place = ["--worktree"] if self.mode == "worktree" else []
         return ("feature-implement", "42", how, *named, *place)
@@ -90,11 +104,15 @@ class Scenario:
         lab = Lab(folder).init()
         lab.write("greeting.txt", "Hi\n")
         lab.write("old.txt", "old\n")
-        lab.spec(*CRITERIA)
+        head = "---\nmode: ralph\n---\n" if self.is_queue else ""
+        path = SPEC.replace("03-in-progress", "02-backlog") if self.is_queue else SPEC
+        lab.spec(*CRITERIA, name=path, frontmatter=head)
         for name in self.agents:
             self._agent(lab, name)
         lab.config(checks={"script": {"command": ["sh", "-c", "grep -q sample README.md"]}}, judge={"backend": "none"})
         lab.config(**({"proof": proof} if proof else {}))
+        if self.is_queue:
+            lab.config(defaultAgent=self.agent, guards={"allowUnknownCost": True}, watch={"logs": "Ralph_Logs"})
         lab.commit("the project")
         return lab
 

@@ -28,6 +28,7 @@ class Standing:
     iterations: tuple[int, ...]
     status: str
     turns: int
+    tasks: tuple[tuple[str, str, bool], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ def standing(lab: Lab, scenario: Scenario, label: str, agent: str) -> Standing:
     """The run called `label`, in which `agent` worked. Raises AssertionError or OSError where there is none yet."""
     branch, log = scenario.branch(label), scenario.log(label)
     state = json.loads(lab.read(scenario.state(label)))
+    tasks = json.loads(lab.read(scenario.state(label).replace("loop-state", "tasks")))["tasks"]
     return Standing(
         tuple(line for line in files(lab, branch) if not line.endswith(f"\t{log}")),
         _log(lab.git("show", f"{branch}:{log}"), agent),
@@ -51,6 +53,7 @@ def standing(lab: Lab, scenario: Scenario, label: str, agent: str) -> Standing:
         tuple(each["number"] for each in state["iterations"]),
         state["status"],
         scenario.turns(lab, agent),
+        tuple((each["id"], each["status"], each["manual_review"]) for each in tasks),
     )
 
 

@@ -9,9 +9,10 @@ import pytest
 
 from tests.faults.kill import uninterrupted
 from tests.faults.matrix import one
-from tests.faults.moment import Moment, Trial, at_every_point, at_random, trial_of
+from tests.faults.moment import Moment, Trial, at_every_point, at_every_step, at_random, trial_of
 from tests.faults.scenario import Scenario
 from tests.faults.standing import Whole, timeless
+from tests.faults.steps import QUEUE_STEPS
 from tests.faults.table import failure
 from tests.faults.verdict import Verdict, judge
 
@@ -31,7 +32,7 @@ def survives(trial: Trial, proof: str = IN_PLACE) -> None:
     """Fail with everything that is not as promised, and with how to repeat it."""
     result = one(trial, whole(Scenario(trial.mode, trial.agent), proof), proof)
     assert not result.verdict.reasons, failure(result)
-    assert result.verdict.kills or not trial.moments[0].point, "the point was not reached"
+    assert result.verdict.kills or trial.moments[0].part, "the point was not reached"
 
 
 def drawn(number: int) -> list[str]:
@@ -65,8 +66,30 @@ def test_candidates_that_are_killed_come_to_the_same(trial: str) -> None:
     survives(trial_of(trial), "")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", QUEUE_STEPS)
+def test_a_queue_that_is_killed_at_any_step_starts_nothing_twice(mode: str) -> None:
+    for trial in at_every_step(mode, "two-step"):
+        survives(trial)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trial", [
+    "watch:two-step:turn_ended.between", "watch:two-step:~0.6000/two-step", "watch:daemon:~0.7000",
+    "start:two-step:checkpoint_intended", "start:daemon:~0.6000+~0.5000", "solo:asks:turn_ended.before",
+    "solo:asks:~0.5000",
+])  # fmt: skip
+def test_a_queue_and_what_an_agent_asked_for_survive_a_kill(trial: str) -> None:
+    survives(trial_of(trial))
+
+
 def test_a_trial_is_what_is_written_down_of_it() -> None:
-    for text in ("solo:two-step:turn_ended.between@2", "arena:both:~0.5000/two-step", "solo:honest:~0.2500+parked"):
+    for text in (
+        "solo:two-step:turn_ended.between@2",
+        "arena:both:~0.5000/two-step",
+        "solo:honest:~0.2500+parked",
+        "watch:honest:!taken.before",
+    ):
         assert str(trial_of(text)) == text
     assert trial_of("arena:both:~0.5000/honest").moments == (Moment("", 0.5, "honest"),)
     with pytest.raises(ValueError, match="no moment"):

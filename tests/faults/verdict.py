@@ -60,6 +60,8 @@ def _compare(verdict: Verdict, agent: str, then: Standing, now: Standing) -> Non
     if (now.files, now.log) != (then.files, then.log):
         verdict.trees += 1
         verdict.against(f"{agent}: another tree:\n{_diff(then, now)}")
+    if now.tasks != then.tasks:
+        verdict.against(f"{agent}: tasks {now.tasks}, not {then.tasks}")
     more = now.turns - then.turns
     verdict.repeated += max(0, more)
     if more > verdict.kills:
@@ -90,6 +92,9 @@ def _tidy(verdict: Verdict, lab: Lab, scenario: Scenario, label: str) -> None:
 def _main(verdict: Verdict, lab: Lab, scenario: Scenario, whole: Whole) -> None:
     if files(lab, "main") != whole.main:
         verdict.against("main is not as it was")
+    branches = lab.git("for-each-ref", "--format=%(refname:short)", "refs/heads/feature-*").splitlines()
+    if extra := set(branches) - set(map(scenario.branch, scenario.labels)):
+        verdict.against(f"started twice: {extra}")
     if scenario.mode != "solo" and lab.git("branch", "--show-current") != "main":
         verdict.against("the main checkout is not on main any more")
 
