@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from aigon.config.prices import MILLION, Price, PriceGroup, PriceTable, find_price, merge_tables
 from aigon.errors import usage
 from aigon.files import atomic
-from aigon.files.resources import find_resource
+from aigon.files.resources import read_shipped
 from aigon.text.documents import LARGEST_DOCUMENT, DocumentNode, parse_yaml, suggest
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _read_file(path: Path) -> bytes | None:
 @cache
 def load_shipped_prices() -> PriceTable:
     """Return the prices that ship with aigon."""
-    return read_price_table(find_resource("templates", "prices.yaml").read_bytes(), "templates/prices.yaml")
+    return read_price_table(read_shipped("templates", "prices.yaml"), "templates/prices.yaml")
 
 
 def read_price_table(content: bytes, file: str) -> PriceTable:

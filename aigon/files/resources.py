@@ -3,8 +3,16 @@
 A wheel holds them in `aigon/_data/`; an editable install and a checkout have them at the top of the repository.
 """
 
+import contextlib
+import marshal
+import sys
+from collections.abc import Iterable
+from functools import cache
+from importlib.util import cache_from_source
 from pathlib import Path
+from typing import Any
 
+from aigon import __version__
 from aigon.errors import AigonError, Exit, usage
 from aigon.files import atomic
 
@@ -29,7 +37,61 @@ def read_profiles(folder: Path | None = None) -> dict[str, bytes]:
     """
     root = find_resource("profiles") if folder is None else folder
     found = [path for path in sorted(root.rglob("*")) if path.suffix in (".yaml", ".yml") and path.is_file()]
-    return {path.relative_to(root).with_suffix("").as_posix(): read_document(path) for path in found}
+    read = {path.relative_to(root).with_suffix("").as_posix(): read_document(path) for path in found}
+    if folder is None:
+        _remember(read.values())
+    return read
+
+
+def read_shipped(*parts: str) -> bytes:
+    """The bytes of a YAML document that ships with aigon, whose value `parse_yaml` then knows."""
+    content = find_resource(*parts).read_bytes()
+    _remember([content])
+    return content
+
+
+def _remember(documents: Iterable[bytes]) -> None:
+    """Let `parse_yaml` know the values of these documents, and of all others that ship, without parsing them again."""
+    from aigon.text.documents import is_remembered, remember_shipped
+
+    remember_shipped(_read_values())
+    if not all(map(is_remembered, documents)):
+        remember_shipped(_parse_all())
+
+
+@cache
+def _read_values() -> dict[bytes, object]:
+    """What an earlier start parsed, by content; nothing of another version, nor of a file that is damaged.
+
+    It lies where Python keeps aigon's own compiled code: whoever can write there needs no forged values.
+    """
+    with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
+        version, values = marshal.loads(_find_values_file().read_bytes())
+        if version == __version__ and isinstance(values, dict):
+            return values
+    return {}
+
+
+@cache
+def _parse_all() -> dict[bytes, object]:
+    """Parse what ships, and leave it for later starts where the installation can be written."""
+    from aigon.text.documents import parse_yaml
+
+    values: dict[bytes, object] = {}
+    for path in (*find_resource("profiles").rglob("*.yaml"), *find_resource("templates").rglob("*.yaml")):
+        with contextlib.suppress(AigonError, OSError, ValueError):  # whoever needs it says what is wrong
+            content = path.read_bytes()
+            value: Any = parse_yaml(content, path.name).value
+            marshal.dumps(value)
+            values[content] = value
+    if not sys.dont_write_bytecode:
+        with contextlib.suppress(OSError):
+            atomic.write_atomic(_find_values_file(), marshal.dumps((__version__, values)))
+    return values
+
+
+def _find_values_file() -> Path:
+    return Path(cache_from_source(str(_PACKAGE / "documents.py")))
 
 
 def read_document(path: Path) -> bytes:

@@ -197,22 +197,25 @@ def take_last_lines(text: str) -> str:
 
 def _find_checkout(start: Path) -> Checkout:
     """Return the checkout as git finds it from this folder. Raises AigonError (exit 7) where it finds none."""
-    asked = ("rev-parse", "--is-bare-repository", "--absolute-git-dir", "--git-common-dir", "--show-toplevel")
-    code, out, said = _run(start, asked, {})  # also where git refuses to read: every `ask` would look like a no
-    bare, git_dir, common, *root = [*out.split("\n"), "", "", ""][:4] if code else out.split("\n")
+    asked = ("--is-bare-repository", "--absolute-git-dir", "--git-common-dir", "--show-toplevel")
+    code, out, said = _run(start, ("rev-parse", *asked), {})
+    answers = out.split("\n")
+    if len(answers) > len(asked):  # a path has a line end
+        answers = [_run(start, ("rev-parse", each), {})[1] for each in asked]
     if code and "not a git repository" in said:
         raise environment(
             "This is not a git repository", where=str(start), hint="Run `git init` here, or go to your repository"
         )
-    if bare == "true":
+    if answers[0] == "true":
         raise environment(
             "This repository is bare: it has no work tree for an agent",
-            where=git_dir,
+            where=answers[1],
             hint="Clone it and run aigon in the clone",
         )
-    if code:
+    if code:  # another owner, a damaged configuration
         raise environment("git cannot read this repository", where=str(start), hint=said)
-    return Checkout(*((start / path).resolve() for path in ("\n".join(root), git_dir, common)))
+    _, git_dir, common, root = ((start / answer).resolve() for answer in answers)
+    return Checkout(root, git_dir, common)
 
 
 def _run(folder: Path, arguments: Sequence[str], env: Mapping[str, str]) -> tuple[int, str, str]:

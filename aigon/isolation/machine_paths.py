@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from aigon.config.grants import Grants, Mechanism, SandboxPaths, is_inside, read_sandbox_paths
-from aigon.files.resources import find_resource
+from aigon.files.resources import read_shipped
 from aigon.git.repository import LENT, LINK, RUN_FOLDER, find_repository
 from aigon.text.documents import parse_yaml
 
@@ -23,8 +23,7 @@ _XDG = (("XDG_CONFIG_HOME", "~/.config"), ("XDG_CACHE_HOME", "~/.cache"), ("XDG_
 @cache
 def load_sandbox_data() -> SandboxPaths:
     """Return the paths that ship with aigon."""
-    file = find_resource("templates", "sandbox.yaml")
-    return read_sandbox_paths(parse_yaml(file.read_bytes(), str(file)))
+    return read_sandbox_paths(parse_yaml(read_shipped("templates", "sandbox.yaml"), "templates/sandbox.yaml"))
 
 
 def find_home(env: Mapping[str, str]) -> str:

@@ -231,9 +231,9 @@ MEANWHILE = (
         '.replace("\\n", "\\\\n")', "", f"{ROWS}/test_places.py::test_a_repository_may_have_any_name[with\\na line]",
     ),
     Mechanism(
-        "odd paths", "a path with a dollar sign", "aigon/git/person.py",
-        ", expand_vars=False", "",
-        f'{ROWS}/test_places.py::test_a_repository_may_have_any_name[with "quotes" & $HOME]',
+        "odd paths", "a path with a line end in what git says", "aigon/git/person.py",
+        "if len(answers) > len(asked):", "if False:",
+        f"{ROWS}/test_places.py::test_a_repository_may_have_any_name[with\\na line]",
     ),
     Mechanism(
         "LFS", "git-lfs that is missing is named", "aigon/git/trusted.py",

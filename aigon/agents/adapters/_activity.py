@@ -15,7 +15,7 @@ from aigon.agents.adapters._records import (
     text_at,
     value_at,
 )
-from aigon.files.resources import find_resource, read_document
+from aigon.files.resources import read_shipped
 from aigon.model.activity import Activity, ActivityKind, Spent
 from aigon.text.documents import parse_yaml
 
@@ -30,7 +30,7 @@ _SHELL = re.compile(r"/\S*sh -l?c (?P<quote>['\"])(?P<command>.*)(?P=quote)", re
 def _read_kinds() -> dict[str, ActivityKind]:
     """Return what each known tool does."""
     kinds: tuple[ActivityKind, ...] = ("reads", "edits", "runs", "searches")
-    table = parse_yaml(read_document(find_resource("templates", _FILE)), _FILE).fields(kinds)
+    table = parse_yaml(read_shipped("templates", _FILE), _FILE).fields(kinds)
     return {tool: kind for kind in kinds for tool in table[kind].texts()}
 
 

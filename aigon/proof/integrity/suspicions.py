@@ -16,7 +16,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from aigon.files.resources import find_resource, read_document
+from aigon.files.resources import read_shipped
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
 from aigon.proof.analysis.languages import extension, is_javascript, is_python, is_script, list_parts, list_product
 from aigon.proof.analysis.python import list_statements, read_module
@@ -75,7 +75,7 @@ class Suspicion(Struct, frozen=True):
 @cache
 def read_suspicions() -> tuple[Suspicion, ...]:
     """Return the rules that ship, with `%name%` replaced by what it stands for."""
-    document = parse_yaml(read_document(find_resource("templates", _FILE)), _FILE).fields(("names", "rules"))
+    document = parse_yaml(read_shipped("templates", _FILE), _FILE).fields(("names", "rules"))
     names = {name: node.text() for name, node in document["names"].pairs().items()}
 
     def expand(pattern: str) -> str:
