@@ -76,5 +76,6 @@ def command(
             "uncommitted": [] if made else list(left.paths),
         }
         text = "" if made or not left.paths else f"{left.why_not or UNCOMMITTED_HINT}\n"
+        text += "Criteria may be plain sentences: aigon feature-prove ID has an agent write a test for each.\n"
         answer(document, f"{text}Next: aigon feature-create NAME", as_json)
     return 0

@@ -34,15 +34,14 @@ def command(feature: str, agent: str, yes: bool, as_json: bool) -> int:
     from aigon.job.bookkeeping import Committing
 
     how = Committing(lambda _text: None, commit=False)
-    return draft_and_write(
-        "spec-draft", how, yes, as_json, lambda checkout, say: draft_spec(checkout, feature, agent, say)
-    )
+    draft_and_write("spec-draft", how, yes, as_json, lambda checkout, say: draft_spec(checkout, feature, agent, say))
+    return 0
 
 
 def draft_and_write(
     verb: str, how: "Committing", yes: bool, as_json: bool, draft: "Callable[[Checkout, Say], SpecDraft]"
-) -> int:
-    """Show what `draft` returns as a difference, and write it if the person says yes."""
+) -> str:
+    """Show what `draft` returns as a difference, and write it if the person says yes. Return its feature, "" if not."""
     from aigon.compile.drafting import write_draft
     from aigon.run.authority import require_person
 
@@ -54,7 +53,7 @@ def draft_and_write(
         if is_written:
             write_draft(checkout, found, how)
     answer(_encode(found, is_written), _render(found, is_written), as_json)
-    return 0
+    return found.feature.name_for_people if is_written else ""
 
 
 def _render(draft: "SpecDraft", is_written: bool) -> str:

@@ -24,9 +24,14 @@ if TYPE_CHECKING:
 @json_option
 def command(spec: str, as_json: bool) -> int:
     """List the criteria of SPEC (an ID, a slug or the path of a file) and how each is decided."""
+    show_spec(spec, as_json=as_json)
+    return 0
+
+
+def show_spec(spec: str, *, as_json: bool = False) -> None:
+    """Print the criteria of a spec and how each is decided."""
     shown = _parsed(spec)
     answer(_document(shown), _text(shown), as_json)
-    return 0
 
 
 class _Shown(Struct, frozen=True, dict=True):

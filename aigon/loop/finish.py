@@ -213,7 +213,7 @@ def _summarise_run(job: Job, world: World, outcome: Outcome, state: State) -> Ru
         root=str(world.checkout),
         warnings=(
             *describe_passing(job.spec.criteria, look.passed_at_base if look else ()),
-            *_warn_of_no_judge(job, outcome),
+            *_warn_of_no_judge(job, world, outcome),
         ),
         iterations=state.done,
         advice=list_advice(state, {check.name: check.cwd for check in job.checks}) if has_advice else (),
@@ -221,12 +221,14 @@ def _summarise_run(job: Job, world: World, outcome: Outcome, state: State) -> Ru
     )
 
 
-def _warn_of_no_judge(job: Job, outcome: Outcome) -> Iterator[str]:
+def _warn_of_no_judge(job: Job, world: World, outcome: Outcome) -> Iterator[str]:
     """Yield what would have decided the criteria that wait for a person only because there is no judge."""
     numbers = outcome.criteria if isinstance(outcome, NeedsHuman) and not outcome.nothing_built else ()
     waiting = [c.number for c in job.spec.criteria if c.kind == "judge" and c.number in numbers]
     if waiting and job.judge is None:
-        yield describe_no_judge(waiting, job.feature.name_for_people, has_tests=bool(job.acceptance))
+        is_begun = bool(world.workspace.history(job.base_commit))
+        name, has_tests = job.feature.name_for_people, bool(job.acceptance)
+        yield describe_no_judge(waiting, name, has_tests=has_tests, is_begun=is_begun)
 
 
 def _describe_branch(job: Job, outcome: Outcome, state: State) -> str:

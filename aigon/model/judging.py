@@ -23,13 +23,15 @@ JUDGE_BROKEN = "judge:broken"
 """The method of a verdict if the judge's program answers in another format, which no turn can change."""
 
 
-def describe_no_judge(numbers: Sequence[int], feature: str, *, has_tests: bool = False) -> str:
+def describe_no_judge(numbers: Sequence[int], feature: str, *, has_tests: bool, is_begun: bool) -> str:
     """Return a warning that a person has to decide these criteria of `feature`, with the other ways.
 
-    `has_tests`: an agent has been asked to write tests, and these are what it wrote none for.
+    `has_tests`: an agent has been asked to write tests, and these are what it wrote none for. `is_begun`: there is
+    work on the feature, so that it is too late for tests before it.
     """
     commands = "a command for it" if len(numbers) == 1 else "commands for them"
-    tests = "" if has_tests else f", `aigon feature-prove {feature}` has an agent write tests before the work"
+    prove = "for the next feature, `aigon feature-prove`" if is_begun else f"`aigon feature-prove {feature}`"
+    tests = "" if has_tests else f"; {prove} has an agent write tests before the work"
     return (
         f"No judge is configured, so a person decides {list_criteria(numbers)}. "
         f"`aigon spec-compile {feature}` proposes {commands}{tests}; "

@@ -144,6 +144,16 @@ def needs_tests(main: Checkout, wanted: str) -> bool:
     return bool(list_open_criteria(place.parse())) and not begun and not (acceptance and acceptance.accepted_by)
 
 
+def find_waiting_tests(main: Checkout, wanted: str) -> Acceptance | None:
+    """Return tests that were written for the criteria of a feature as they are, and that nobody has accepted yet."""
+    place = locate_spec(main.root, main.common_dir, wanted)
+    waiting = load_acceptance(find_home(main.common_dir), place.feature.name_for_people)
+    if waiting is None or waiting.accepted_by:
+        return None
+    written = {(test.number, test.text) for test in waiting.tests}
+    return waiting if {(c.number, c.text) for c in list_open_criteria(place.parse())} == written else None
+
+
 def _find_feature(main: Checkout, wanted: str, how: Committing) -> Feature:
     require_feature(main, wanted, write=True)
     feature = locate_spec(main.root, main.common_dir, wanted).feature

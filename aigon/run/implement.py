@@ -205,15 +205,17 @@ def _announce_judge(session: Session, now: str) -> Iterator[Notice]:
     waiting = [
         c.number for c in job.spec.criteria if c.kind == "judge" and not find_decision(job.decisions, c, content)
     ]
-    if waiting and prepared.judge:
-        numbers = ", ".join(map(str, waiting))
-        instead = f"`aigon feature-prove {job.feature.name_for_people}` has tests written instead, before the work"
-        text = f"judge: {prepared.judge.backend} ({prepared.judge.model}) for {numbers}"
-        yield Notice(now, text if session.state.used or job.earlier else f"{text}; {instead}")
-    elif waiting:
-        yield Notice(
-            now, describe_no_judge(waiting, job.feature.name_for_people, has_tests=bool(job.acceptance)), "warning"
-        )
+    if not waiting:
+        return
+    name, has_tests = job.feature.name_for_people, bool(job.acceptance)
+    is_begun = bool(session.world.workspace.history(job.base_commit))
+    if prepared.judge:
+        text = f"judge: {prepared.judge.backend} ({prepared.judge.model}) for {', '.join(map(str, waiting))}"
+        instead = f"`aigon feature-prove {name}` has tests written instead, before the work"
+        yield Notice(now, text if is_begun or has_tests else f"{text}; {instead}")
+    else:
+        text = describe_no_judge(waiting, name, has_tests=has_tests, is_begun=is_begun)
+        yield Notice(now, text, "warning")
 
 
 def say(text: str) -> None:

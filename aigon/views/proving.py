@@ -46,7 +46,7 @@ def render_page(acceptance: Acceptance) -> str:
     parts = [
         f"# Tests for feature {acceptance.feature}",
         f"Written by {fold(acceptance.agent)}, cost {format_cost(acceptance.cost, 'reported')}. "
-        f"{len(sound)} of {format_count(len(acceptance.tests), 'criterion')} would be decided by a test."
+        f"{len(sound)} of {format_count(len(acceptance.tests), 'open criterion')} would be decided by a test."
         f"{_count_mutants(acceptance)}",
         *("\n".join(_render_test(test)) for test in acceptance.tests),
     ]

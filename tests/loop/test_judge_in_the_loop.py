@@ -179,6 +179,11 @@ def test_where_no_judge_is_wanted_nobody_is_asked(lab: Lab) -> None:
     assert ran.code == 4, ran.out + ran.err
     said = " ".join(ran.out.split())
     assert said.count("No judge is configured, so a person decides criterion 2. `aigon spec-compile 42` proposes") == 2
+    before, after = (
+        said.index("`aigon feature-prove 42` has an agent write"),
+        said.index("for the next feature, `aigon"),
+    )
+    assert before < said.index("iteration 1 of") < after, "once there is work, it is too late for tests before it"
     assert lab.aigon("approve", "42", "2", "--yes").code == 0
     resumed = lab.aigon("feature-implement", "42", "--resume")
     assert resumed.code == 0 and "No judge is configured" not in resumed.out

@@ -9,6 +9,7 @@ import pytest
 
 from aigon.files.home import find_home
 from tests.lab import Lab, Ran
+from tests.loop.processes import answer_in_terminal
 
 INBOX = "docs/specs/features/02-backlog/feature-42-multiply.md"
 SPEC = "docs/specs/features/03-in-progress/feature-42-multiply.md"
@@ -87,7 +88,7 @@ def test_a_vacuous_test_is_sent_back_and_the_others_wait_for_a_person(lab: Lab) 
     assert ran.code == 4, ran.err + ran.out
     assert "stray.txt were put back: only files in tests/acceptance/42/ are yours" in ran.out
     assert "criterion 3 failed: `./calc.py help` names `multiply` (it passes before anything is built" in ran.out
-    assert "4 of 5 criteria would be decided by a test" in ran.out
+    assert "4 of 5 open criteria would be decided by a test" in ran.out
     assert "Next: aigon approve 42 tests" in ran.out
     assert lab.git("status", "--short", "--branch") == before  # nothing of the person's is touched
     assert lab.git("for-each-ref", "--format=%(refname)") == "refs/heads/main"
@@ -209,11 +210,16 @@ def test_a_witness_turns_tests_green_and_is_thrown_away(lab: Lab, monkeypatch: p
 @pytest.mark.slow
 def test_prove_first_stops_until_a_person_accepts_and_then_goes_on(lab: Lab) -> None:
     prepare(lab, author(build(BUILT)), FIVE[:1], ralph={"proveFirst": True})
-    waits = lab.aigon("feature-implement", "42", "--loop")
+    lab.agent("exit 1", name="worker")
+    lab.config(defaultAgent=None)
+    lab.commit("two agents")
+    waits = lab.aigon("feature-implement", "42", "--loop", "--agent", "mine")
     assert (waits.code, "Next: aigon approve 42 tests" in waits.out) == (4, True), waits.err
     assert "iteration 2" not in waits.out
+    again = lab.aigon("feature-implement", "42", "--loop", "--agent", "mine")
+    assert (again.code, "iteration 1" in again.out, "Nothing is accepted yet" in again.out) == (4, False, True)
     assert lab.aigon("approve", "42", "tests", "--yes").code == 0
-    done = lab.aigon("feature-implement", "42", "--loop")
+    done = lab.aigon("feature-implement", "42", "--loop", "--agent", "mine")
     assert done.code == 0, done.out + done.err
     assert "accepted by" not in done.out  # a person did
 
@@ -239,3 +245,62 @@ def test_a_call_is_stopped_from_another_terminal(lab: Lab) -> None:
         out, _ = process.communicate(timeout=60)
     assert process.returncode == 130, out
     assert "Next: aigon feature-prove 42 --resume" in out
+
+
+def drafted(lab: Lab) -> None:
+    """A project in which a program answers with a draft of one plain sentence, and the agent does the rest."""
+    prepare(lab, author(build(BUILT)).replace("acceptance/42", "acceptance/43"))
+    draft = {"summary": "", "criteria": [{"text": FIVE[0], "kind": "judge", "command": ""}], "questions": []}
+    (lab.home / "draft").write_text(json.dumps(draft))
+    lab.config(
+        judge={"backend": "command", "command": ["sh", "-c", f"echo asked >> $HOME/asked; cat {lab.home}/draft"]}
+    )
+    lab.commit("a model")
+
+
+@pytest.mark.slow
+def test_go_makes_a_proven_feature_of_an_idea(lab: Lab) -> None:
+    drafted(lab)
+    ran = lab.aigon("feature-create", "Multiply numbers", "--draft", "--go", "--yes", timeout=180)
+    assert ran.code == 0, ran.out + ran.err
+    assert "An agent writes tests for criterion 1 first" in ran.out
+    assert "Accepted the tests of criterion 1" in ran.out
+    assert "Next: aigon feature-done 43" in ran.out
+
+
+@pytest.mark.slow
+def test_go_asks_before_anything_is_run(lab: Lab) -> None:
+    lab.agent("touch $HOME/called")
+    lab.write("specs/001-reset/spec.md", "# Reset\n\n- **FR-001**: A mail arrives\n")
+    lab.commit("spec")
+    code, shown = answer_in_terminal(lab, b"n\r", "feature-create", "--from", "specs", "--go")
+    assert code == 4, shown
+    assert "1. [ ] FR-001: A mail arrives  <a person>" in shown
+    assert "Next: aigon feature-implement reset --loop --prove-first" in shown
+    assert not (lab.home / "called").exists() and lab.git("status", "--porcelain") == ""
+
+
+def test_go_is_refused_before_anything_is_paid(lab: Lab) -> None:
+    drafted(lab)
+    idea = ("feature-create", "Multiply numbers", "--go")
+    lab.agent("true", name="other")
+    lab.config(defaultAgent=None)
+    ran = lab.aigon(*idea, "--draft", "--yes")
+    assert (ran.code, "Several agents are configured" in ran.err) == (2, True)
+    assert not (lab.home / "asked").exists()
+
+
+@pytest.mark.slow
+def test_go_takes_one_feature_that_has_criteria_and_a_person(lab: Lab) -> None:
+    drafted(lab)
+    idea = ("feature-create", "Multiply numbers", "--go")
+    assert lab.aigon(*idea, "--yes").code == 2
+    assert lab.aigon(*idea, "--draft").code == 4  # nobody can be asked
+    assert lab.aigon(*idea, "--draft", "--yes", "--json").code == 2
+    assert not (lab.home / "asked").exists()
+    lab.write("specs/001-one/spec.md", "# One\n\n- **FR-001**: It is one\n")
+    lab.write("specs/002-two/spec.md", "# Two\n\n- **FR-001**: It is two\n")
+    lab.commit("specs")
+    ran = lab.aigon("feature-create", "--from", "specs", "--go", "--yes")
+    assert (ran.code, "--go takes one feature, and 2 were imported" in ran.err) == (2, True)
+    assert "aigon feature-implement one --loop --prove-first" in ran.err

@@ -1,14 +1,26 @@
 """`aigon feature-create`: write a new feature spec into the inbox."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from aigon.commands.common import answer, commit_option, committing, here, json_option, verify_option, yes_option
+from aigon.commands.common import (
+    answer,
+    commit_option,
+    committing,
+    confirm,
+    here,
+    json_option,
+    verify_option,
+    yes_option,
+)
 from aigon.commands.spec_draft import draft_and_write, with_option
+from aigon.errors import Exit, usage
 
 if TYPE_CHECKING:
+    from aigon.job.bookkeeping import Committing
     from aigon.run.importing import ImportedFeature, ImportResult
 
 _MOST_SKIPPED = 20
@@ -25,6 +37,7 @@ _MOST_SKIPPED = 20
 )
 @click.option("--draft", is_flag=True, help="Have a model draft summary, criteria and questions; you see them first.")
 @with_option
+@click.option("--go", is_flag=True, help="Go on at once: see what will be proven, have tests written, run the loop.")
 @commit_option
 @verify_option
 @yes_option
@@ -36,6 +49,7 @@ def command(
     priority: str | None,
     draft: bool,
     agent: str,
+    go: bool,
     commit: bool,
     verify: bool,
     yes: bool,
@@ -46,37 +60,101 @@ def command(
     With --from it is written from a GitHub issue (by the program gh) or from specs of spec-kit, OpenSpec, Kiro, BMAD,
     Taskmaster, prd.json, prd.toon or Markdown; a folder imports all of it. The original stays below "Source". What it
     would run is only proposed: aigon spec-compile ID --accept.
-    """
-    from aigon.agents.configured import build_loop_command
-    from aigon.job.seat import hold_checkout
-    from aigon.run.feature_stages import create_feature
 
+    With --go a draft or an import becomes a proven feature in one command: you see how each criterion is decided, say
+    yes, and it goes on as `aigon feature-implement ID --loop --prove-first` does, with its exit codes. 4 means that you
+    said no somewhere; what was written stays.
+    """
     if not (title or source):
         raise click.UsageError("Give the feature a title, or import it with --from SOURCE")
     if draft and source:
         raise click.UsageError("Import first, then draft what is missing: aigon spec-draft ID")
-    how = committing(commit=commit, verify=verify, as_json=as_json)
+    if go:
+        _require_way(agent, is_possible=(draft or bool(source)) and commit and not as_json, yes=yes)
+    how, name = committing(commit=commit, verify=verify, as_json=as_json), " ".join(title)
     if draft:
         from aigon.compile.drafting import draft_feature
 
-        name = " ".join(title)
-        return draft_and_write(
+        made = draft_and_write(
             "feature-create --draft", how, yes, as_json,
             lambda checkout, say: draft_feature(checkout, name, slug, priority or "", agent, say),
         )  # fmt: skip
-    with here() as checkout, hold_checkout(checkout):
-        if source:
-            from aigon.run.importing import ImportRequest, import_features
+    elif source:
+        made = _import(source, name, slug, priority or "", how, as_json, is_one=go)
+    else:
+        _write_template(name, slug, priority or "", how, as_json)
+    if go:
+        return _go_on(made, agent, yes) if made else Exit.NEEDS_HUMAN
+    return 0
 
-            request = ImportRequest(source, Path.cwd(), " ".join(title), slug, priority or "")
-            found = import_features(checkout, request, how)
-            answer(_encode_import(found), _render_import(found), as_json)
-            return 0
-        feature = create_feature(checkout, " ".join(title), slug, how, priority or "")
+
+def _write_template(title: str, slug: str, priority: str, how: "Committing", as_json: bool) -> None:
+    from aigon.agents.configured import build_loop_command
+    from aigon.job.seat import hold_checkout
+    from aigon.run.feature_stages import create_feature
+
+    with here() as checkout, hold_checkout(checkout):
+        feature = create_feature(checkout, title, slug, how, priority)
         go_on = f"Next: write its acceptance criteria, then {build_loop_command(checkout.root, feature.slug)}"
     text = f"Wrote {feature.path}\n{go_on}"
     answer({"slug": feature.slug, "path": feature.path, "stage": feature.stage}, text, as_json)
-    return 0
+
+
+def _import(
+    source: str, title: str, slug: str, priority: str, how: "Committing", as_json: bool, *, is_one: bool
+) -> str:
+    """Import a source and return the first feature. With `is_one`, raise AigonError (exit 2) if there are more."""
+    from aigon.job.seat import hold_checkout
+    from aigon.run.importing import ImportRequest, import_features
+
+    with here() as checkout, hold_checkout(checkout):
+        found = import_features(checkout, ImportRequest(source, Path.cwd(), title, slug, priority), how)
+    answer(_encode_import(found), _render_import(found), as_json)
+    names = [made.feature.slug for made in found.features]
+    if is_one and len(names) > 1:
+        hint = f"All of them are in the inbox. aigon feature-implement {names[0]} --loop --prove-first"
+        raise usage(f"--go takes one feature, and {len(names)} were imported", where=source, hint=hint)
+    return names[0]
+
+
+def _require_way(agent: str, *, is_possible: bool, yes: bool) -> None:
+    """Raise what would stop `--go` later on, before anything is written or paid."""
+    from aigon.job.options import Options
+    from aigon.job.seat import open_main_checkout
+    from aigon.run.authority import require_person
+    from aigon.run.seating import choose_default_agent
+
+    if not is_possible:
+        raise click.UsageError("--go takes a draft (--draft) or an import (--from), without --no-commit and --json")
+    require_person("feature-create --go", yes)
+    with here() as checkout, open_main_checkout(checkout) as (main, _):
+        choose_default_agent(main, Options("", agents=(agent,) if agent else ()))
+
+
+def _go_on(feature: str, agent: str, yes: bool) -> int:
+    """Show what will be proven, and run the commands that come next if the person says yes."""
+    from aigon.commands import spec_compile, spec_show
+    from aigon.commands.feature import implement
+    from aigon.job.spec_locations import locate_spec
+    from aigon.prove.deciders import list_open_criteria
+    from aigon.spec.foreign import list_proposals
+    from aigon.text.amounts import list_criteria
+
+    with here() as checkout:
+        place = locate_spec(checkout.root, checkout.common_dir, feature)
+    if list_proposals(place.read()) and not yes:  # with --yes nobody has read them
+        spec_compile.command.main([feature, "--accept"], "aigon spec-compile", standalone_mode=False)
+    print()
+    spec_show.show_spec(feature)
+    if numbers := [criterion.number for criterion in list_open_criteria(place.parse())]:
+        print(f"An agent writes tests for {list_criteria(numbers)} first, and you see what they are worth.")
+    arguments = [feature, "--loop", "--prove-first", *(["--agent", agent] if agent else [])]
+    print(f"Next: aigon feature-implement {shlex.join(arguments)}")
+    if not (yes or confirm("Run it now?")):
+        return Exit.NEEDS_HUMAN
+    arguments += ["--yes"] if yes else []
+    code: int = implement.command.main(arguments, "aigon feature-implement", standalone_mode=False)
+    return code
 
 
 def _render_import(result: "ImportResult") -> str:

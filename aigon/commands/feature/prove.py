@@ -88,28 +88,34 @@ def command(feature: str, witness: bool, yes: bool, as_json: bool, **given: Any)
 
 
 def prove_before_work(options: Options, *, is_asked: bool, as_json: bool) -> int:
-    """Have tests written if that is asked for, by this command line or the project, and nobody has; 0 to go on."""
-    if not is_asked:
-        from aigon.config.loading import load_configuration, open_work_tree
-        from aigon.git.repository import find_repository_root
+    """Have tests written if that is asked for, by this command line or the project, and nobody has; 0 to go on.
 
-        root = find_repository_root(Path.cwd())
-        if root is None or not load_configuration(open_work_tree(root)).ralph.prove_first:
-            return 0
+    Tests that wait for a person already are shown again, and nobody is paid for others.
+    """
+    from aigon.config.loading import load_configuration, open_work_tree
+    from aigon.git.repository import find_repository_root
+
+    root = find_repository_root(Path.cwd())
+    config = load_configuration(open_work_tree(root)) if root else None
+    if config is None or not (is_asked or config.ralph.prove_first):
+        return 0
     from aigon.job.seat import open_main_checkout
-    from aigon.prove.prove import needs_tests
+    from aigon.prove.prove import find_waiting_tests, needs_tests
 
     with here() as checkout, open_main_checkout(checkout) as (main, _):
         if not needs_tests(main, options.feature):
             return 0
         asked = Options(
             options.feature,
+            agents=() if config.default_agent else options.agents[:1],
             max_iterations=options.max_iterations,
             max_cost=options.max_cost,
             max_time=options.max_time,
             sandbox=options.sandbox,
         )
         with redirect_stdout(sys.stderr) if as_json else nullcontext():  # only events of the run go there
+            if waiting := find_waiting_tests(main, options.feature):
+                return decide(main, waiting, (), yes=options.yes, as_json=False)
             return prove(main, asked, witness=False, yes=options.yes, as_json=False)
 
 

@@ -45,13 +45,13 @@ def _branch(feature: str, how: "Committing", as_json: bool) -> int:
         moved, branch = set_up_feature(checkout, feature, how)
         judged = has_judge(checkout.root)
         start = build_loop_command(checkout.root, moved.name_for_people)
-    text = f"On branch {branch}\nSpec: {moved.path}\nNext: write its acceptance criteria, then {start}"
-    if not judged:
-        text += (
-            "\nNo judge is configured (judge.backend), so a person decides criteria without a command. "
-            f"`aigon spec-compile {moved.name_for_people}` proposes commands, `aigon feature-prove "
-            f"{moved.name_for_people}` has an agent write tests for them."
-        )
+    name = moved.name_for_people
+    who = "A judge decides" if judged else "No judge is configured (judge.backend), so a person decides"
+    text = (
+        f"On branch {branch}\nSpec: {moved.path}\nNext: write its acceptance criteria, then {start}\n{who} criteria "
+        f"without a command. `aigon spec-compile {name}` proposes commands, `aigon feature-prove {name}` has an agent "
+        "write tests for them."
+    )
     answer({"id": moved.id or None, "slug": moved.slug, "path": moved.path, "branch": branch}, text, as_json)
     return 0
 
