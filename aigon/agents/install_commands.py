@@ -4,7 +4,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -139,15 +139,11 @@ def find_types_here(
     wanted = {config.default_agent, *config.fallback, *(agent.adapter for agent in config.agents.values())}
     in_repository: list[AgentType] = []
     in_home: list[AgentType] = []
-    for kind in _filter_installable(load_agent_types(root).values()):
+    for kind in load_agent_types(root).values():
         installed = bool(kind.program and shutil.which(kind.program, path=env.get("PATH")))
         if kind.commands and (installed or {kind.name, *kind.aliases} & wanted):
             (in_home if _is_in_home(kind.commands) else in_repository).append(kind)
     return tuple(in_repository), tuple(in_home)
-
-
-def _filter_installable(known: Iterable[AgentType]) -> tuple[AgentType, ...]:
-    return tuple(kind for kind in known if kind.commands)
 
 
 def _is_in_home(files: CommandFiles) -> bool:

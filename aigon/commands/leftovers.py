@@ -2,6 +2,7 @@
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
@@ -25,7 +26,7 @@ def offer_to_end(root: Path, common_dir: Path) -> None:
     context = click.get_current_context(silent=True)
     given = context.params if context else {}
     asks = not given.get("as_json") and sys.stdin.isatty() and sys.stderr.isatty()
-    offer_to_end(home, confirm if asks else None, _say, beside=_own(context, root))
+    offer_to_end(home, confirm if asks else None, partial(print, "aigon:", file=sys.stderr), beside=_own(context, root))
 
 
 def offer_around(start: Path) -> None:
@@ -51,7 +52,3 @@ def _own(context: click.Context | None, root: Path) -> str:
         return locate_feature(root, str(context.params.get("feature"))).name_for_people
     except AigonError:
         return ""
-
-
-def _say(text: str) -> None:
-    print(f"aigon: {text}", file=sys.stderr)

@@ -4,6 +4,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import to_builtins
 
 from aigon.commands.common import Duration, answer, here, json_option, profile_option
 from aigon.commands.completers import complete_open_features
@@ -60,17 +61,7 @@ def _encode(review: "SpecReview") -> dict[str, object]:
     return {
         "spec": review.path,
         "criteria": len(review.spec.criteria),
-        "findings": [
-            {
-                "rule": each.rule,
-                "criterion": each.criterion,
-                "line": each.line,
-                "column": each.column,
-                "message": each.message,
-                "hint": each.hint,
-            }
-            for each in review.findings
-        ],
+        "findings": to_builtins(review.findings),
         "judge": list(review.judged),
         "person": list(review.people),
         "not_run": review.not_run or None,

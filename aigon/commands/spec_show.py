@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from aigon.commands.common import answer, here, json_option
 from aigon.commands.completers import complete_features
 from aigon.errors import AigonError
-from aigon.model.criteria import Criterion, Spec
+from aigon.model.criteria import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,21 +78,10 @@ def _document(shown: _Shown) -> dict[str, object]:
     return {
         "spec": shown.name,
         "title": spec.title,
-        "criteria": [_criterion(criterion) for criterion in spec.criteria],
+        "criteria": [{key: value for key, value in asdict(each).items() if key != "box"} for each in spec.criteria],
         "validation": spec.validation,
-        "warnings": [{"line": warning.line, "message": warning.message} for warning in list_warnings(spec)],
+        "warnings": [asdict(warning) for warning in list_warnings(spec)],
         "proposed_allow": [{"path": each.path, "why": each.why} for each in shown.proposals],
-    }
-
-
-def _criterion(criterion: Criterion) -> dict[str, object]:
-    return {
-        "number": criterion.number,
-        "line": criterion.line,
-        "text": criterion.text,
-        "checked": criterion.checked,
-        "kind": criterion.kind,
-        "command": criterion.command,
     }
 
 

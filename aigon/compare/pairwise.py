@@ -72,7 +72,7 @@ def _compare_changes(
     if changes[0] == changes[1]:
         return Preference(one[0], other[0], "tie", ("what can be shown of both is the same",), 0.0, "reported")
     plain = build_name_filter(bench, (one, other), base)
-    views = [show_change(each, plain, spec) for each in changes]
+    views = [select_shown([anonymize_diff(diff, plain) for diff in files], spec.criteria) for files in changes]
     for (label, _), shown, whole in zip((one, other), views, changes, strict=True):
         if not shown.whole:
             size = sum(map(measure_diff, whole))
@@ -192,11 +192,6 @@ def read_shown_change(bench: Bench, base: str, tip: str) -> tuple[FileDiff, ...]
     """Return what a candidate changes, without aigon's own files. Raises AigonError (exit 7) with git's words."""
     found = diff_trees(bench.git, base, tip, frozenset(), selection.is_hidden_by_name)
     return tuple(diff for diff in found if not diff.path.startswith(OWN))
-
-
-def show_change(files: Sequence[FileDiff], plain: Anonymizer, spec: Spec) -> ShownChange:
-    """Return a change as it is shown. If that is not the whole, it is no basis for a comparison."""
-    return select_shown([anonymize_diff(diff, plain) for diff in files], spec.criteria)
 
 
 def build_pair(spec: Spec, plain: Anonymizer, first: ShownChange, second: ShownChange) -> Pair:

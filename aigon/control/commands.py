@@ -71,14 +71,10 @@ def _alter_code(script: str, command: ListedCommand, seed: str) -> Iterator[str]
         if not source or not place:
             continue
         for quote in ('"', "'"):
-            written = f"{quote}{_escape(code) if quote == chr(34) else code}{quote}"
+            written = f"{quote}{code if quote == chr(39) else code.replace(quote, chr(92) + quote)}{quote}"
             if script.count(written) == 1 and (quote == "'" or not _EXPANDED.search(code)):
                 altered = apply_edits(source.data, place.edits).decode()
                 yield script.replace(written, shlex.quote(altered))
-
-
-def _escape(code: str) -> str:
-    return code.replace('"', '\\"')
 
 
 def _alter_words(script: str, command: ListedCommand, draw: Draw) -> Iterator[str]:

@@ -32,10 +32,6 @@ _WRAP = (
 )
 
 
-def _alter_number(source: Source, node: Node, draw: Draw) -> str | None:
-    return draw.alter_number(source.text(node))
-
-
 def _alter_text(source: Source, node: Node, draw: Draw) -> str | None:
     text = source.text(node)
     return f"{text[:-1]}{draw.word}{text[-1]}" if "${" not in text else None
@@ -43,7 +39,7 @@ def _alter_text(source: Source, node: Node, draw: Draw) -> str | None:
 
 _VALUES = Values(
     {
-        "number": _alter_number,
+        "number": lambda source, node, draw: draw.alter_number(source.text(node)),
         "string": _alter_text,
         "template_string": _alter_text,
         "true": lambda *_: "false",

@@ -112,7 +112,7 @@ def _alter_statement(source: Source, statement: Node, draw: Draw) -> Iterator[tu
     if statement.kind == "Assert" and (test := statement.get("test")):
         for part in _split_and(test):
             yield from _alter_comparison(source, part, draw)
-        yield _negate(test), ASSERTION
+        yield ((test.start, test.start, "not ("), (test.end, test.end, ")")), ASSERTION
     elif statement.kind in ("With", "AsyncWith"):
         for call in filter(None, (_find_raises(source, item) for item in statement.list("items"))):
             yield _exchange(source, call, draw), LITERAL
@@ -128,10 +128,6 @@ def _split_and(test: Node) -> Iterator[Node]:
         yield test
     for value in test.list("values") if is_and else ():
         yield from _split_and(value)
-
-
-def _negate(test: Node) -> tuple[Edit, ...]:
-    return (test.start, test.start, "not ("), (test.end, test.end, ")")
 
 
 def _alter_comparison(source: Source, test: Node, draw: Draw) -> Iterator[tuple[tuple[Edit, ...], int]]:

@@ -49,7 +49,7 @@ class Retirement(Struct, frozen=True):
 class DoneResult(Struct, frozen=True):
     """A feature that is merged, or waits for it on the forge (`url`).
 
-    `proof` says what the merge rests on; `adopted` holds `LABEL:PATH`, and `notes` what a person should know.
+    `proof` says what the merge rests on; `adopted` holds `LABEL:PATH`.
     """
 
     feature: Feature
@@ -63,7 +63,6 @@ class DoneResult(Struct, frozen=True):
     winner: Retirement | None = None
     losers: tuple[Retirement, ...] = ()
     url: str = ""
-    notes: tuple[str, ...] = ()
 
 
 ARENA = "refs/aigon/arena/"

@@ -95,10 +95,10 @@ def split_changes(
     return [path for path in own if not is_runtime(path)], [path for path in changed if path not in own]
 
 
-def preview_paths(paths: Sequence[str], most: int = 5) -> str:
+def preview_paths(paths: Sequence[str]) -> str:
     """Return the first paths, and the number of the others."""
-    names = [path if path.isprintable() else repr(path) for path in paths[:most]]
-    return ", ".join(names) + (f" and {len(paths) - most} more" if len(paths) > most else "")
+    names = [path if path.isprintable() else repr(path) for path in paths[:5]]
+    return ", ".join(names) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")
 
 
 def _is_former_place(checkout: Checkout, path: str, spec_paths: Sequence[str]) -> bool:

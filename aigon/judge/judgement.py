@@ -23,7 +23,7 @@ from aigon.judge.question import (
 )
 from aigon.judge.quotes import QuoteCheck, QuotedEvidence, check_countering, check_supporting
 from aigon.judge.reply import bound_text
-from aigon.judge.selection import ShownChange, select_shown
+from aigon.judge.selection import select_shown
 from aigon.model.changes import FileDiff
 from aigon.model.criteria import Criterion, Verdict
 from aigon.model.judging import JUDGE_UNAVAILABLE, JudgeAnswer, JudgeQuestion, JudgeSettings
@@ -43,7 +43,6 @@ class _Sitting(Struct):
     """What is known of the case, and what happened so far."""
 
     case: Case
-    view: ShownChange
     evidence: QuotedEvidence
     calls: list[Call] = field(default_factory=list)
     rejected: int = 0
@@ -91,7 +90,7 @@ def judge_case(case: Case) -> Generator[JudgeQuestion, JudgeAnswer, Judgement]:
     if not case.diffs:
         return Judgement(tuple(Verdict(c.number, "unclear", "human", reason=NOTHING_CHANGED) for c in case.criteria))
     view = select_shown(case.diffs, case.criteria)
-    sitting = _Sitting(case, view, QuotedEvidence(view.files, case.observed))
+    sitting = _Sitting(case, QuotedEvidence(view.files, case.observed))
     decisions: dict[int, reply.Decision | NoReply] = {}
     for criteria in _split(case, case.criteria):
         question = build_decide_question(case, view, criteria)

@@ -90,10 +90,7 @@ def describe_missing_failing_criterion(feature: str, label: str, spec: str) -> s
     return f"add a criterion that fails now to {spec}, then {again} --accept-spec; {refactoring}"
 
 
-def find_candidate(candidates: Sequence[Candidate], wanted: str, short: str = "") -> Candidate | None:
-    """Return the candidate that a person calls by its label, by the agent's name, or by its `short` name."""
-    for key in filter(None, (wanted, short)):
-        matches = [one for one in candidates if one.label == key] or [one for one in candidates if one.agent == key]
-        if len(matches) == 1:
-            return matches[0]
-    return None
+def find_candidate(candidates: Sequence[Candidate], wanted: str) -> Candidate | None:
+    """Return the only candidate that a person calls by its label, or else by the agent's name."""
+    matches = [one for one in candidates if one.label == wanted] or [one for one in candidates if one.agent == wanted]
+    return matches[0] if len(matches) == 1 else None

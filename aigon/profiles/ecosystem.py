@@ -102,14 +102,6 @@ def read_ecosystem(name: str, node: DocumentNode) -> Ecosystem:
     return Ecosystem(name=name, file=node.file, **{**values, "roles": read_roles(values["roles"], variables)})
 
 
-def _read_texts(node: DocumentNode) -> dict[str, str]:
-    return {name: child.text() for name, child in node.pairs().items()}
-
-
-def _read_paths(node: DocumentNode) -> dict[str, str]:
-    return {name: child.inside() for name, child in node.pairs().items()}
-
-
 def _read_setup(node: DocumentNode) -> Setup:
     readers = {"lock": DocumentNode.inside, "argv": _read_argv, "makes": DocumentNode.inside}
     return Setup(**node.read(readers, required=readers))
@@ -138,7 +130,7 @@ _ECOSYSTEM: Mapping[str, Callable[[DocumentNode], Any]] = {
     "variables": lambda node: {name: _read_variable(child) for name, child in node.pairs().items()},
     "protect": protection.read_rules,
     "setup": lambda node: tuple(map(_read_setup, node.items())),
-    "caches": _read_paths,
+    "caches": lambda node: {name: child.inside() for name, child in node.pairs().items()},
     "outputs": DocumentNode.texts,
     "roles": lambda node: node,
 }
@@ -149,7 +141,7 @@ SETTINGS: Mapping[str, Callable[[DocumentNode], Any]] = {
     "when": lambda node: node.choice(("each", "final")),
     "paths": DocumentNode.texts,
     "cwd": DocumentNode.inside,
-    "env": _read_texts,
+    "env": lambda node: {name: child.text() for name, child in node.pairs().items()},
     "reports": DocumentNode.texts,
     "writes": DocumentNode.texts,
 }

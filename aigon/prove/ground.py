@@ -98,7 +98,7 @@ def prepare_seat(main: Checkout, copy: Checkout, feature: Feature, label: str) -
     branch = format_branch_name(feature.id, label, feature.slug)
     candidate = Candidate(feature.name_for_people, feature.slug, label, "", "worktree", 0, branch, str(copy.root))
     if config.worktree.copy_ or config.worktree.link or config.worktree.setup:
-        prepare_worktree(main, copy, candidate, config, lambda _text: None, None)
+        prepare_worktree(main, copy, candidate, config, lambda _text: None)
     linked = tuple(_link_dependencies(main.root, copy, config))
     found = find_editable_installs(main.root, {**os.environ, "PATH": build_tool_path(copy.root)})
     if linked and found:

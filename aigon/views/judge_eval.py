@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import to_builtins
+
 from aigon.journal.spending import format_cost
-from aigon.judge.accuracy import AccuracyReport, Calls, JudgedCase, LabelledVerdict, count_verdicts
-from aigon.model.turns import Usage
+from aigon.judge.accuracy import AccuracyReport, Calls, JudgedCase, count_verdicts
 from aigon.text import amounts
 
 
@@ -39,12 +40,8 @@ def _case(judged: JudgedCase) -> dict[str, object]:
         "calls": len(judged.answers),
         "failures": [answer.failure for answer in judged.answers if answer.failure],
         "seconds": round(judged.seconds, 3),
-        "criteria": [_criterion(one) for one in judged.decided],
+        "criteria": to_builtins(judged.decided),
     }
-
-
-def _criterion(one: LabelledVerdict) -> dict[str, object]:
-    return {"number": one.number, "text": one.text, "truth": one.truth, "said": one.said, "reason": one.reason}
 
 
 def render_accuracy(found: AccuracyReport, verbose: bool = False) -> str:
@@ -54,7 +51,7 @@ def render_accuracy(found: AccuracyReport, verbose: bool = False) -> str:
 
 
 def _figures(found: AccuracyReport) -> Iterator[str]:
-    counts, calls = count_verdicts(found.decided), found.calls
+    counts, calls, usage = count_verdicts(found.decided), found.calls, found.calls.usage
     once = "all criteria of a change at once" if found.mode == "all" else "one criterion at a time"
     yield f"Judge: {found.backend} ({found.model}), {once}"
     yield f"Set: {found.source}"
@@ -68,7 +65,7 @@ def _figures(found: AccuracyReport) -> Iterator[str]:
     if max((each.round for each in found.judged), default=1) > 1:
         yield f"  wavering         {len(found.wavering)}  (criteria that were not decided alike in every round)"
     yield f"  calls            {_calls(calls)}"
-    yield f"  tokens           {_tokens(calls.usage)}"
+    yield f"  tokens           {usage.input:,} in, {usage.cached:,} from a cache, {usage.output:,} out"
     yield f"  cost             {_cost(calls)}"
     yield f"  time             {amounts.format_duration(sum(each.seconds for each in found.judged))}"
 
@@ -77,10 +74,6 @@ def _calls(calls: Calls) -> str:
     if not calls.failures:
         return str(calls.number)
     return f"{calls.number}, {len(calls.failures)} without an answer (the last: {calls.failures[-1]})"
-
-
-def _tokens(usage: Usage) -> str:
-    return f"{usage.input:,} in, {usage.cached:,} from a cache, {usage.output:,} out"
 
 
 def _cost(calls: Calls) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct, to_builtins
 
 from aigon.checks.execution import render_command
-from aigon.model.checks import Check, Finding, Problem
+from aigon.model.checks import Check, Finding
 from aigon.model.failures import describe_first_problems
 from aigon.model.outcomes import Interrupted, Outcome, Stopped, describe_outcome, get_exit_code, get_status
 from aigon.observation.reads import Observation
@@ -91,26 +91,17 @@ def build_check_document(row: ValidationRow) -> dict[str, object]:
         "reads": row.reads,
         "cache": {"state": how.replace(" ", "_"), "why": why},
         "counts": to_builtins(found.counts) if found and found.counts else None,
-        "problems": [_problem(each) for each in problems[:PROBLEMS]],
+        "problems": [
+            {**to_builtins(each), "line": each.line or None, "message": strip_escapes(each.message)}
+            for each in problems[:PROBLEMS]
+        ],
         "problems_total": len(problems),
-    }
-
-
-def _problem(problem: Problem) -> dict[str, object]:
-    """Return a problem as data; `line` is null if the tool names none."""
-    return {
-        "file": problem.file,
-        "line": problem.line or None,
-        "rule": problem.rule,
-        "severity": problem.severity,
-        "test": problem.test,
-        "message": strip_escapes(problem.message),
     }
 
 
 def render_check_table(rows: Sequence[ValidationRow], width: int) -> list[str]:
     """Return a line for each check under one head, and below it what has no room in a column."""
-    cells = [HEADS, *((row.name, row.role, _result(row), _took(row)) for row in rows)]
+    cells = [HEADS, *((row.name, row.role, row.finding.status if row.finding else "-", _took(row)) for row in rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(HEADS))]
     widths[0] = min(widths[0], max(width - sum(widths[1:]) - _REST, len(HEADS[0])))
     lines = [*_line(HEADS, widths, "Cache")]
@@ -127,10 +118,6 @@ def _line(cells: Sequence[str], widths: Sequence[int], last: str) -> Iterator[st
         name = ""
     rest = zip((name, *cells[1:]), widths, strict=True)
     yield "  ".join([*(f"{cell:<{width}}" for cell, width in rest), last])
-
-
-def _result(row: ValidationRow) -> str:
-    return row.finding.status if row.finding else "-"
 
 
 def _took(row: ValidationRow) -> str:

@@ -47,14 +47,12 @@ def provide_worktree(
     config: Config,
     base: str,
     say: Callable[[str], None],
-    *,
-    stop: Stop | None = None,
 ) -> Candidate:
     """Return the candidate with its worktree ready: used again, found after a move, or made at `base`.
 
     aigon's record is left to the caller. If this is interrupted before that, the worktree is found by its branch the
-    next time. Nothing is touched in a worktree in which a loop works. `say` gets sentences for people, `stop` ends a
-    set-up command. Raises AigonError: exit 2 for the configuration, 7 for the repository or a failed set-up.
+    next time. Nothing is touched in a worktree in which a loop works. `say` gets sentences for people. Raises
+    AigonError: exit 2 for the configuration, 7 for the repository or a failed set-up.
     """
     branch.ignore_runtime_files(main)
     # A large repository is checked out in part; aigon's own files and the specs are always needed.
@@ -74,7 +72,7 @@ def provide_worktree(
         if not (checkout.git_dir / "index").exists():  # git was killed before it checked anything out
             worktrees.fill_worktree(main, path, sparse)
         _switch_to_branch(checkout, path, candidate)
-        return replace(found, ready=prepare_worktree(main, checkout, found, config, say, stop))
+        return replace(found, ready=prepare_worktree(main, checkout, found, config, say))
 
 
 def _choose_path(main: Checkout, candidate: Candidate, config: Config, say: Callable[[str], None]) -> Path:
@@ -171,7 +169,6 @@ def prepare_worktree(
     candidate: Candidate,
     config: Config,
     say: Callable[[str], None],
-    stop: Stop | None,
 ) -> str:
     """Do in the worktree what the configuration asks for, unless it is done, and return the name of the set-up.
 
@@ -192,7 +189,7 @@ def prepare_worktree(
     if wanted.setup:
         say(f"Setting up the worktree of {candidate.label}: {_spell_command(wanted.setup)}")
         log = candidate_records(ensure_home(main.common_dir), candidate).folder / "set-up.log"
-        _run_set_up(worktree.root, config, settings, log, stop)
+        _run_set_up(worktree.root, config, settings, log)
         _record_made_files(worktree)
     done.parent.mkdir(exist_ok=True)
     write_atomic(done, name.encode())
@@ -203,7 +200,7 @@ def _spell_command(command: str | Sequence[str]) -> str:
     return command if isinstance(command, str) else " ".join(command)
 
 
-def _run_set_up(root: Path, config: Config, settings: Mapping[str, str], log: Path, stop: Stop | None) -> None:
+def _run_set_up(root: Path, config: Config, settings: Mapping[str, str], log: Path) -> None:
     """Run the project's command; `settings` are variables of the candidate. Raises AigonError (exit 7) if it fails."""
     command, seconds = config.worktree.setup or "", float(config.worktree.setup_timeout)
     env = {**redaction.drop_credentials(os.environ, config.env.pass_), "PATH": build_tool_path(root), **settings}
@@ -214,7 +211,7 @@ def _run_set_up(root: Path, config: Config, settings: Mapping[str, str], log: Pa
         argv = [shutil.which(command[0], path=env["PATH"]) or command[0], *command[1:]]
     log.parent.mkdir(parents=True, exist_ok=True)
     redact = redaction.make_redactor(os.environ)
-    with _listen_for_stop(stop) as stopping:
+    with _listen_for_stop() as stopping:
         with orphans.contain_descendants():
             exited = run.run(run.Command(argv, root, env, deadline=seconds, log=log, redact=redact), stopping)
         if exited.exit_code != 0 or exited.killed:
@@ -235,10 +232,10 @@ def _record_made_files(worktree: Checkout) -> None:
 
 
 @contextmanager
-def _listen_for_stop(stop: Stop | None) -> Iterator[Stop | None]:
-    """Yield what ends the command: the stop of the run, or one of its own that listens for Ctrl+C."""
-    if stop or threading.current_thread() is not threading.main_thread():
-        yield stop
+def _listen_for_stop() -> Iterator[Stop | None]:
+    """Yield what ends the command at Ctrl+C, which the main thread alone can listen for."""
+    if threading.current_thread() is not threading.main_thread():
+        yield None
         return
     with closing(Stop(patient=False)) as own, own.handling():
         yield own

@@ -65,7 +65,9 @@ def read_activity(event: Record) -> Iterator[Activity]:
 def _read_document(document: Record, exited: ProgramExit) -> TurnReport:
     used = value_at(document, "stats", "tools", "byName")
     names = used if isinstance(used, dict) else {}
-    shares = _usage_by_model(document, _document_usage)
+    shares = _usage_by_model(
+        document, lambda counts: sum_usage([value_at(counts, "tokens")], "prompt tool", "candidates thoughts", "cached")
+    )
     return replace(
         _document_end(document, exited),
         said=text_at(document, "response").strip(),
@@ -164,10 +166,6 @@ def _usage_by_model(record: Record, read_usage: Callable[[object], Usage | None]
 def _most_used_model(shares: tuple[ModelUsage, ...]) -> str:
     tokens = {share.model: share.usage.input + share.usage.cached + share.usage.output for share in shares}
     return max(tokens, key=tokens.__getitem__, default="")
-
-
-def _document_usage(counts: object) -> Usage | None:
-    return sum_usage([value_at(counts, "tokens")], "prompt tool", "candidates thoughts", "cached")
 
 
 def _stream_usage(counts: object) -> Usage | None:

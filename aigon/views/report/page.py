@@ -68,7 +68,7 @@ def _load_template() -> Template:
         "words": words,
         "anchor": _name_anchor,
         "file_url": _find_url,
-        "first_line": _find_first_line,
+        "first_line": lambda message: next((line for line in message.splitlines() if line.strip()), "no message"),
         "list_checks": _list_checks,
         "list_concerns": _list_concerns,
         "list_notices": _list_notices,
@@ -94,10 +94,6 @@ def _find_url(account: FeatureAccount, work: WorkAccount, path: str, line: int, 
     if not account.forge or not commit or len(path) > _LONGEST_LINK or path.startswith("/") or ".." in path.split("/"):
         return ""
     return account.forge.file(commit, path, line)
-
-
-def _find_first_line(message: str) -> str:
-    return next((line for line in message.splitlines() if line.strip()), "no message")
 
 
 def _list_places(account: FeatureAccount) -> list[tuple[str, str]]:

@@ -37,7 +37,9 @@ def read(output: bytes, report: bytes | None) -> ParsedOutput:
         return _read_lines(lines)
     # The node ids that `pytest` itself takes are in the output.
     printed = {as_reported(each.test): each for each in _find_failed(lines)}
-    return replace(reading, problems=tuple(_add_id(each, printed.get(each.test)) for each in reading.problems))
+    pairs = ((each, printed.get(each.test)) for each in reading.problems)
+    problems = (replace(each, test=on.test, file=each.file or on.file) if on else each for each, on in pairs)
+    return replace(reading, problems=tuple(problems))
 
 
 def _read_lines(lines: str) -> ParsedOutput:
@@ -67,7 +69,3 @@ def _split_message(rest: str) -> tuple[str, str]:
         head, closed, tail = rest.partition("] - ")
         return (f"{head}]", tail) if closed else (rest, "")
     return test.strip(), message
-
-
-def _add_id(reported: Problem, printed: Problem | None) -> Problem:
-    return replace(reported, test=printed.test, file=reported.file or printed.file) if printed else reported
