@@ -92,30 +92,19 @@ def side_by_side(
     loudness: "Loudness",
 ) -> int:
     """Let several agents do the feature, as a view, as lines or as NDJSON, whose last line is its end in any case."""
-    if as_json:
-        return _as_lines_of_json(options, agents, parallel, first_proven)
-    return _enter(options, agents, parallel, first_proven, _observer(loudness))
-
-
-def _enter(
-    options: Options, agents: tuple[str, ...], parallel: int | None, first_proven: bool, observer: "ArenaObserver"
-) -> int:
     from aigon.arena.entry import enter_arena
     from aigon.run.implement import say
-
-    with here() as checkout:
-        return enter_arena(
-            checkout, options, agents, parallel=parallel, first_proven=first_proven, observer=observer, say=say
-        )
-
-
-def _as_lines_of_json(options: Options, agents: tuple[str, ...], parallel: int | None, first_proven: bool) -> int:
     from aigon.views.terminal.arena import ArenaNdjson
 
-    observer = ArenaNdjson(sys.stdout, sys.stderr)
+    observer = ArenaNdjson(sys.stdout, sys.stderr) if as_json else _observer(loudness)
     try:
-        return _enter(options, agents, parallel, first_proven, observer)
+        with here() as checkout:
+            return enter_arena(
+                checkout, options, agents, parallel=parallel, first_proven=first_proven, observer=observer, say=say
+            )
     except AigonError as error:
+        if not isinstance(observer, ArenaNdjson):
+            raise
         print(f"aigon: {explained(error)}", file=sys.stderr)
         observer.refused(error)
         return int(error.code)

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from aigon.commands.completers import complete_profiles
-from aigon.commands.help import option
+from aigon.commands.completers import complete_judges, complete_profiles
+from aigon.commands.help import F, option, setting
 from aigon.text import amounts
 
 if TYPE_CHECKING:
@@ -24,9 +24,22 @@ verify_option = option("--no-verify", "verify", is_flag=True, flag_value=False, 
                        help="Skip those of your git hooks that can refuse.")  # fmt: skip
 commit_option = option("--no-commit", "commit", is_flag=True, flag_value=False, default=True, group="Safety",
                        help="Write the files, and leave the commit to you.")  # fmt: skip
-profile_option = click.option("--profile", envvar="AIGON_PROFILE", metavar="NAME", shell_complete=complete_profiles,
-                              help="Name the profile if detection does not find it.")  # fmt: skip
+profile_option = setting(
+    "--profile",
+    metavar="NAME",
+    shell_complete=complete_profiles,
+    help="Name the profile if detection does not find it.",
+)
+sandbox_option = setting(
+    "--sandbox", type=click.Choice(["auto", "bwrap", "namespaces", "landlock", "none"]), metavar="MODE", group="Safety",
+    help="Isolate agents from the rest of your files: auto, bwrap, namespaces, landlock, none.  [default: auto]",
+)  # fmt: skip
 yes_option = option("--yes", "-y", is_flag=True, group="Safety", help="Answer every question with yes.")
+
+
+def judge_option(text: str, **attributes: Any) -> Callable[[F], F]:
+    """Return the option that names a judge; `text` says what for."""
+    return setting("--judge", metavar="NAME", shell_complete=complete_judges, help=text, **attributes)
 
 
 class Duration(click.ParamType[float]):
@@ -51,6 +64,10 @@ class Dollars(click.ParamType[float]):
     """An amount above zero, in US dollars."""
 
     name = "amount in dollars"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002 - click's signature
+        """Return how the help names the value."""
+        return "USD"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Dollars."""

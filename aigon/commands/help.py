@@ -1,6 +1,7 @@
 """Help in groups: an option names its group, and whether it is so rarely used that only `--help-all` lists it."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import click
@@ -26,6 +27,14 @@ class Option(click.Option):
 def option(*names: str, **attributes: Any) -> Callable[[F], F]:
     """Return `click.option` with `group` and `rare` in addition."""
     return click.option(*names, cls=Option, **attributes)
+
+
+def setting(*names: str, **attributes: Any) -> Callable[[F], F]:
+    """Return an option that a variable stands for, too: AIGON_MAX_COST for `--max-cost`."""
+    return option(*names, envvar=f"AIGON_{names[0].removeprefix('--').replace('-', '_').upper()}", **attributes)
+
+
+rare_option, rare_setting = partial(option, rare=True), partial(setting, rare=True)
 
 
 class Command(click.Command):

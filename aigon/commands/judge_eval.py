@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from aigon.commands.common import answer, json_option
-from aigon.commands.completers import complete_judges, complete_models
+from aigon.commands.common import answer, json_option, judge_option
+from aigon.commands.completers import complete_models
 from aigon.errors import Exit
 
 ENDS = {"": Exit.MET, "SIGTERM": Exit.TERMINATED}
@@ -15,13 +15,7 @@ ENDS = {"": Exit.MET, "SIGTERM": Exit.TERMINATED}
 
 @click.command("judge-eval")
 @click.option("--set", "folder", metavar="PATH", help="Use the cases in this folder.  [default: the set that ships]")
-@click.option(
-    "--judge",
-    envvar="AIGON_JUDGE",
-    metavar="NAME",
-    shell_complete=complete_judges,
-    help="Choose who is measured: anthropic, agent, command.",
-)
+@judge_option("Choose who is measured: anthropic, agent, command.")
 @click.option(
     "--model", metavar="NAME", shell_complete=complete_models, help="Choose its model, in place of judge.model."
 )

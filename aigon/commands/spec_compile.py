@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aigon.commands.common import Duration, answer, confirm, here, json_option, profile_option
-from aigon.commands.completers import complete_judges, complete_open_features
+from aigon.commands.common import Duration, answer, confirm, here, json_option, judge_option, profile_option
+from aigon.commands.completers import complete_open_features
 from aigon.job.options import Options
 
 if TYPE_CHECKING:
@@ -37,13 +37,7 @@ class Numbers(click.ParamType[tuple[int, ...]]):
 @click.option("--accept", is_flag=True, help="Put what came with a text from outside into force: all, or N.")
 @click.option("--only", type=Numbers(), default=(), metavar="1,3", help="Take only these criteria, by their numbers.")
 @profile_option
-@click.option(
-    "--judge",
-    envvar="AIGON_JUDGE",
-    metavar="NAME",
-    shell_complete=complete_judges,
-    help="Choose whose model proposes; none: plain rules alone, at no cost.",
-)
+@judge_option("Choose whose model proposes; none: plain rules alone, at no cost.")
 @click.option("--timeout", type=Duration(), default="60s", show_default=True, help="Give each command this long.")
 @click.option("--run-all", is_flag=True, help="Also run proposed commands that may change something.")
 @click.option("--yes", "-y", is_flag=True, help="Write what is sure or likely and fails now, without asking.")

@@ -2,8 +2,8 @@
 
 import click
 
-from aigon.commands.common import answer, here, json_option
-from aigon.commands.completers import complete_judges, complete_open_features
+from aigon.commands.common import answer, here, json_option, judge_option
+from aigon.commands.completers import complete_open_features
 from aigon.errors import Exit
 
 ENDS = {"winner": Exit.MET, "tie": Exit.NEEDS_HUMAN, "nobody": Exit.STOPPED}
@@ -13,13 +13,7 @@ ENDS = {"winner": Exit.MET, "tie": Exit.NEEDS_HUMAN, "nobody": Exit.STOPPED}
 @click.argument("feature", metavar="ID", shell_complete=complete_open_features)
 @click.option("--no-commit", is_flag=True, help="Print it only: write no file and commit nothing.")
 @click.option("--no-cross-checks", is_flag=True, help="Do not run each agent's new tests on the work of the others.")
-@click.option(
-    "--judge",
-    envvar="AIGON_JUDGE",
-    metavar="NAME",
-    shell_complete=complete_judges,
-    help="Choose who is asked if all is equal: agent, command, none.",
-)
+@judge_option("Choose who is asked if all is equal: agent, command, none.")
 @json_option
 def command(feature: str, no_commit: bool, no_cross_checks: bool, judge: str | None, as_json: bool) -> int:
     """Compare what several agents made of feature ID on the same evidence, and get one proposed.

@@ -7,15 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aigon.commands.common import Dollars, Duration, answer, confirm, from_environment, here, yes_option
+from aigon.commands.common import (
+    Dollars,
+    Duration,
+    answer,
+    confirm,
+    from_environment,
+    here,
+    judge_option,
+    sandbox_option,
+    yes_option,
+)
 from aigon.commands.completers import (
     complete_agents,
-    complete_judges,
     complete_models,
     complete_open_features,
     complete_profiles,
 )
-from aigon.commands.help import Command, option
+from aigon.commands.help import Command, option, rare_option, rare_setting, setting
 from aigon.errors import AigonError, explained
 from aigon.job.options import Options
 
@@ -32,201 +41,144 @@ if TYPE_CHECKING:
 @click.argument("feature", metavar="ID", shell_complete=complete_open_features)
 @option("--loop", "--ralph", "loop", is_flag=True, help="Repeat until proven, or until a limit or a guard stops it.")
 @option("--dry-run", is_flag=True, help="Show the plan and the whole first prompt; change nothing.")
-@option(
+@setting(
     "--agent",
     "agents",
     multiple=True,
-    envvar="AIGON_AGENT",
     metavar="NAME",
-    group="Agents",
     shell_complete=complete_agents,
+    group="Agents",
     help="Choose the agent: claude, claude:opus, ... (`aigon doctor` lists them). Repeat it for an arena.",
 )
-@option(
-    "--model",
-    envvar="AIGON_MODEL",
-    metavar="NAME",
-    group="Agents",
-    rare=True,
-    shell_complete=complete_models,
-    help="Choose the agent's model.",
+@rare_setting(
+    "--model", metavar="NAME", shell_complete=complete_models, group="Agents", help="Choose the agent's model."
 )
-@option(
+@rare_option(
     "--worktree/--no-worktree",
     default=None,
     group="Agents",
-    rare=True,
     help="Work in a worktree of the agent's own, or in this checkout.",
 )
-@option(
-    "--parallel",
-    type=click.IntRange(min=1),
-    metavar="N",
-    group="Agents",
-    rare=True,
-    help="Run so many agents at a time.",
+@rare_option(
+    "--parallel", type=click.IntRange(min=1), metavar="N", group="Agents", help="Run so many agents at a time."
 )
-@option("--first-proven", is_flag=True, group="Agents", rare=True, help="End the other agents once one is proven.")
-@option(
+@rare_option("--first-proven", is_flag=True, group="Agents", help="End the other agents once one is proven.")
+@rare_option(
     "--promise",
     "promises",
     multiple=True,
     metavar="TEXT",
     group="Agents",
-    rare=True,
     help="Set the phrase with which the agent says it is done; repeat it for stages.  [default: COMPLETE]",
 )
-@option(
+@setting(
     "--max-iterations",
     type=int,
-    envvar="AIGON_MAX_ITERATIONS",
     metavar="N",
     group="Limits",
     help="Stop after so many iterations, 1 to 20; --resume gives as many again.  [default: 5]",
 )
-@option(
-    "--max-cost",
-    envvar="AIGON_MAX_COST",
-    type=Dollars(),
-    metavar="USD",
-    group="Limits",
-    help="Stop when all agents together have spent this much.",
+@setting("--max-cost", type=Dollars(), group="Limits", help="Stop when all agents together have spent this much.")
+@setting("--max-time", type=Duration(), group="Limits", help="Stop when the run has taken this long, such as 2h.")
+@rare_setting(
+    "--iteration-timeout", type=Duration(), group="Limits", help="End an agent's turn after this long.  [default: 30m]"
 )
-@option(
-    "--max-time",
-    envvar="AIGON_MAX_TIME",
-    type=Duration(),
-    group="Limits",
-    help="Stop when the run has taken this long, such as 2h.",
-)
-@option(
-    "--iteration-timeout",
-    envvar="AIGON_ITERATION_TIMEOUT",
-    type=Duration(),
-    group="Limits",
-    rare=True,
-    help="End an agent's turn after this long.  [default: 30m]",
-)
-@option(
+@rare_setting(
     "--idle-timeout",
-    envvar="AIGON_IDLE_TIMEOUT",
     type=Duration(),
     group="Limits",
-    rare=True,
     help="End a turn after this long without output or CPU activity.  [default: never]",
 )
-@option(
+@rare_setting(
     "--max-consecutive-failures",
     "--max-consec-fails",
-    envvar="AIGON_MAX_CONSECUTIVE_FAILURES",
     type=int,
     metavar="N",
     group="Limits",
-    rare=True,
     help="Stop after so many failed turns in a row.  [default: 3]",
 )
-@option(
+@rare_setting(
     "--max-wait",
-    envvar="AIGON_MAX_WAIT",
     type=Duration(zero=True),
     group="Limits",
-    rare=True,
     help="Wait this long at most for a usage limit or an overloaded server; 0: do not wait.  [default: 6h]",
 )
-@option(
-    "--judge",
-    envvar="AIGON_JUDGE",
-    metavar="NAME",
-    group="Checks",
-    rare=True,
-    shell_complete=complete_judges,
-    help="Choose who decides open criteria: agent, anthropic, command, none.",
-)
-@option(
+@judge_option("Choose who decides open criteria: agent, anthropic, command, none.", group="Checks", rare=True)
+@rare_setting(
     "--profile",
-    envvar="AIGON_PROFILE",
     metavar="NAME",
-    group="Checks",
-    rare=True,
     shell_complete=complete_profiles,
+    group="Checks",
     help="Name the profile if detection does not find it.",
 )
-@option(
-    "--validation-script",
-    envvar="AIGON_VALIDATION_SCRIPT",
-    metavar="PATH",
-    group="Checks",
-    rare=True,
-    help="Run this in place of the profile's checks.",
-)
-@option(
+@rare_setting("--validation-script", metavar="PATH", group="Checks", help="Run this in place of the profile's checks.")
+@rare_option(
     "--skip-validation/--no-skip-validation",
     default=None,
     group="Checks",
-    rare=True,
     help="Run no checks; only the commands of criteria decide.",
 )
-@option(
+@rare_option(
     "--accept-passing/--no-accept-passing",
     default=None,
     group="Checks",
-    rare=True,
     help="For refactorings: run the agent although every criterion passes already.",
 )
-@option(
+@rare_option(
     "--prove-first",
     is_flag=True,
     group="Checks",
-    rare=True,
     help="Before, have an agent write a test for each criterion without one, as `aigon feature-prove` does.",
 )
-@option(
+@rare_option(
     "--allow-visible",
     is_flag=True,
     group="Safety",
-    rare=True,
     help="Run although nothing here keeps hidden tests out of the agent's sight; the outcome says so.",
 )
 @option("--resume", is_flag=True, group="Resuming", help="Continue where the last run stopped (implies --loop).")
-@option(
+@rare_option(
     "--half-turn",
     type=click.Choice(["rollback", "keep", "ask"]),
     default="rollback",
     show_default=True,
     group="Resuming",
-    rare=True,
     help="Choose what becomes of an interrupted turn's files, saved aside either way.",
 )
-@option(
+@rare_option(
     "--resume-from",
     type=click.Choice(["checkpoint", "last-iteration", "best", "rerun", "ask"]),
     default="checkpoint",
     show_default=True,
     group="Resuming",
-    rare=True,
     help="Continue from the last or best iteration commit, repeat the last iteration, or rerun checks.",
 )
-@option("--accept-spec", is_flag=True, group="Resuming", rare=True, help="Take the spec as it is now.")
-@option(
-    "--sandbox",
-    type=click.Choice(["auto", "bwrap", "namespaces", "landlock", "none"]),
-    envvar="AIGON_SANDBOX",
-    group="Safety",
-    metavar="MODE",
-    help="Isolate agents from the rest of your files: auto, bwrap, namespaces, landlock, none.  [default: auto]",
-)
-@option(
+@rare_option("--accept-spec", is_flag=True, group="Resuming", help="Take the spec as it is now.")
+@sandbox_option
+@rare_option(
     "--on-partial",
     type=click.Choice(["keep", "rollback", "ask"]),
     group="Safety",
-    rare=True,
     help="After a run that stopped short: keep the branch, or go back to the best iteration commit.  [default: keep]",
 )
 @yes_option
-@option("--quiet", "-q", "loudness", flag_value="quiet", default="", group="Output", rare=True,
-        help="Print warnings and the summary alone.")  # fmt: skip
-@option("--verbose", "-v", "loudness", flag_value="verbose", group="Output", rare=True,
-        help="Print each action of the agent, without the live view.")  # fmt: skip
+@rare_option(
+    "--quiet",
+    "-q",
+    "loudness",
+    flag_value="quiet",
+    default="",
+    group="Output",
+    help="Print warnings and the summary alone.",
+)
+@rare_option(
+    "--verbose",
+    "-v",
+    "loudness",
+    flag_value="verbose",
+    group="Output",
+    help="Print each action of the agent, without the live view.",
+)
 @option(
     "--json",
     "as_json",
@@ -265,9 +217,14 @@ def command(
 
         if code := prove.prove_before_work(options, is_asked=prove_first, as_json=as_json):
             return code
-    beside = partial(
-        _side_by_side, options, parallel=parallel, first_proven=first_proven, as_json=as_json, loudness=loudness
-    )
+
+    def beside(agents: tuple[str, ...]) -> int:
+        from aigon.commands.arena import side_by_side
+
+        return side_by_side(
+            options, agents, parallel=parallel, first_proven=first_proven, as_json=as_json, loudness=loudness
+        )
+
     return _run_as_lines(options, beside) if as_json else _run(options, beside, loudness)
 
 
@@ -299,22 +256,6 @@ def _plan(options: Options, as_json: bool) -> int:
     with here() as checkout:
         answer(*plan_run(checkout, options), as_json=as_json)
     return 0
-
-
-def _side_by_side(
-    options: Options,
-    agents: tuple[str, ...],
-    *,
-    parallel: int | None,
-    first_proven: bool,
-    as_json: bool,
-    loudness: "Loudness",
-) -> int:
-    from aigon.commands.arena import side_by_side
-
-    return side_by_side(
-        options, agents, parallel=parallel, first_proven=first_proven, as_json=as_json, loudness=loudness
-    )
 
 
 def _run(options: Options, beside: "Callable[[tuple[str, ...]], int]", loudness: "Loudness") -> int:

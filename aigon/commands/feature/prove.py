@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aigon.commands.common import Dollars, Duration, answer, committing, confirm, from_environment, here, yes_option
+from aigon.commands.common import (
+    Dollars,
+    Duration,
+    answer,
+    committing,
+    confirm,
+    from_environment,
+    here,
+    sandbox_option,
+    yes_option,
+)
 from aigon.commands.completers import complete_agents, complete_open_features
-from aigon.commands.help import Command, option
+from aigon.commands.help import Command, option, setting
 from aigon.job.options import Options
 
 if TYPE_CHECKING:
@@ -36,38 +46,17 @@ if TYPE_CHECKING:
     group="Checks",
     help="Have the same agent build it for a trial, and break that to see which tests notice.",
 )
-@option(
+@setting(
     "--max-iterations",
     type=int,
-    envvar="AIGON_MAX_ITERATIONS",
     metavar="N",
     group="Limits",
     help="Stop after so many turns of the author, 1 to 20.  [default: 5]",
 )
-@option(
-    "--max-cost",
-    envvar="AIGON_MAX_COST",
-    type=Dollars(),
-    metavar="USD",
-    group="Limits",
-    help="Stop when this much is spent.",
-)
-@option(
-    "--max-time",
-    envvar="AIGON_MAX_TIME",
-    type=Duration(),
-    group="Limits",
-    help="Stop when it has taken this long, such as 2h.",
-)
+@setting("--max-cost", type=Dollars(), group="Limits", help="Stop when this much is spent.")
+@setting("--max-time", type=Duration(), group="Limits", help="Stop when it has taken this long, such as 2h.")
 @option("--resume", is_flag=True, group="Resuming", help="Continue where the last call stopped.")
-@option(
-    "--sandbox",
-    type=click.Choice(["auto", "bwrap", "namespaces", "landlock", "none"]),
-    envvar="AIGON_SANDBOX",
-    group="Safety",
-    metavar="MODE",
-    help="Isolate agents from the rest of your files: auto, bwrap, namespaces, landlock, none.  [default: auto]",
-)
+@sandbox_option
 @yes_option
 @option("--json", "as_json", is_flag=True, group="Output", help="Print one JSON document at the end.")
 def command(feature: str, witness: bool, yes: bool, as_json: bool, **given: Any) -> int:

@@ -5,8 +5,9 @@ import sys
 
 import click
 
-from aigon.commands.common import answer, here, json_option, profile_option
-from aigon.commands.completers import complete_judges, complete_open_features
+from aigon.commands.common import answer, here, json_option, judge_option, profile_option
+from aigon.commands.completers import complete_open_features
+from aigon.commands.help import setting
 from aigon.errors import AigonError, as_document, explained
 from aigon.job.options import Options
 
@@ -14,19 +15,8 @@ from aigon.job.options import Options
 @click.command("feature-validate")
 @click.argument("feature", metavar="ID", shell_complete=complete_open_features)
 @profile_option
-@click.option(
-    "--validation-script",
-    envvar="AIGON_VALIDATION_SCRIPT",
-    metavar="PATH",
-    help="Run this in place of the profile's checks.",
-)
-@click.option(
-    "--judge",
-    envvar="AIGON_JUDGE",
-    metavar="NAME",
-    shell_complete=complete_judges,
-    help="Choose who decides open criteria: agent, anthropic, command, none.",
-)
+@setting("--validation-script", metavar="PATH", help="Run this in place of the profile's checks.")
+@judge_option("Choose who decides open criteria: agent, anthropic, command, none.")
 @click.option("--skip-validation", is_flag=True, help="Run no checks; only the commands of criteria decide.")
 @click.option(
     "--explain",
