@@ -26,7 +26,9 @@ with_option = click.option("--with", "agent", metavar="AGENT", default="", shell
 def command(feature: str, agent: str, yes: bool, as_json: bool) -> int:
     """Draft a summary, criteria and open questions for the spec of feature ID, in one call of a model.
 
-    What the spec has stays. The model has no tools: it is shown the spec, the README, the names of files and checks.
+    What the spec has stays. The model has no tools: it is shown the spec, the README, the names of files and checks,
+    what starts the project's programs, and the beginning of five files that share words with the title.
+
     You see the difference, and it is written when you say yes. Commands that it proposes run nothing until you accept
     them: aigon spec-compile ID --accept.
     """

@@ -14,7 +14,7 @@ from aigon.checks.project_checks import resolve_checks
 from aigon.compile.model import redact_question
 from aigon.compile.proposals import Surroundings
 from aigon.compile.safety import find_flaw
-from aigon.compile.surroundings import look_around
+from aigon.compile.surroundings import find_related_files, look_around
 from aigon.config.loading import build_tool_path, load_configuration, open_work_tree
 from aigon.config.models import JudgeConfig
 from aigon.errors import AigonError, environment, unavailable
@@ -50,7 +50,8 @@ You draft the spec of a software feature, before anybody builds it. A person rea
 
 - summary: two or three sentences: what somebody will be able to do, and why it matters.
 - criteria: what has to be true when it is built, {_MOST_CRITERIA} at most, as few as cover it. One claim each, one \
-sentence, about what a user or a caller sees. No words such as fast, clean or robust: give a number or an output. \
+sentence, about what a user or a caller sees, by the names that the project uses. No words such as \
+fast, clean or robust: give a number or an output. \
 Cover errors and limits, too. For each, how it can be decided:
   - prints: a command line, ` == `, and the exact text that it has to print
   - seconds: a command, ` <= ` and the seconds that it may take
@@ -181,6 +182,7 @@ def _make_question(checkout: Checkout, title: str, spec: str, around: Surroundin
         list(around.files[:_MOST_FILES]),
         [f"{n} ({r}): {around.shown[n]}" for n, r in around.checks.items()],
     )
+    related = find_related_files(checkout, title)
     document = {
         "schema_version": 1,
         "task": "draft",
@@ -191,11 +193,15 @@ def _make_question(checkout: Checkout, title: str, spec: str, around: Surroundin
         "readme": text.decode("utf-8", "replace")[:_LONGEST_README],
         "checks": checks,
         "files": files,
+        "programs": dict(around.entries),
+        "related": related,
     }
     shared = [
         ("The project's README:", document["readme"] or "none"),
         ("Its checks:", "\n".join(checks) or "none"),
+        ("What starts its programs:", "\n".join(around.entries.values()) or "none"),
         (f"Its files ({len(files)} of {len(around.files)}):", "\n".join(files)),
+        *((f"The beginning of {path}:", text) for path, text in related.items()),
     ]
     task = f"Draft the spec of this feature:\n\n{code_block(title)}"
     if spec:

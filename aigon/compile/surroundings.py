@@ -5,10 +5,12 @@ import re
 import shlex
 import shutil
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from aigon.checks.execution import render_command
 from aigon.compile.proposals import Surroundings
+from aigon.config.loading import open_work_tree
+from aigon.git.person import Checkout
 from aigon.model.checks import Check, ProjectReader
 
 _MODULE = re.compile(r"(?P<src>src/)?(?P<path>(?:[A-Za-z_]\w*/)*[A-Za-z_]\w*)\.py")
@@ -20,6 +22,7 @@ _KNOWS_HELP = re.compile(
 )
 _MOST = 400
 """Files that are read: more would take longer than a person waits."""
+_MOST_WORDS, _MOST_RELATED, _LONGEST_EXCERPT = 20, 5, 3_000
 
 
 def look_around(project: ProjectReader, checks: Sequence[Check], path: str, texts: Iterable[str]) -> Surroundings:
@@ -99,3 +102,18 @@ def _reads_options(project: ProjectReader, paths: Sequence[str]) -> bool:
     """Return whether a file that is there knows options; if none is there, nothing can be run."""
     texts = [text for path in paths if (text := project.read(path)) is not None]
     return not texts or any(_KNOWS_HELP.search(text) for text in texts)
+
+
+def find_related_files(checkout: Checkout, text: str) -> Mapping[str, str]:
+    """Return the beginning of the tracked files that share most words with a text, the rarer words before others."""
+    weights: dict[str, float] = {}
+    for word in [*dict.fromkeys(re.findall(r"[^\W\d_]{4,}", text.casefold()))][:_MOST_WORDS]:
+        stem = word.removesuffix("s")
+        found = checkout.ask("grep", "-I", "-i", "-l", "-z", "-F", "-e", stem, "--", ":/", ":(top,exclude)docs/specs")
+        paths = [path for path in (found or "").split("\0") if path]
+        for path in paths:
+            weights[path] = weights.get(path, 0) + (2 if stem in path.casefold() else 1) / len(paths)
+    read, excerpts = open_work_tree(checkout.root), {}
+    for path in sorted(weights, key=lambda path: (-weights[path], path))[:_MOST_RELATED]:
+        excerpts[path] = (read(path) or b"").decode("utf-8", "replace")[:_LONGEST_EXCERPT]
+    return excerpts

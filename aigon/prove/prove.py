@@ -127,6 +127,7 @@ def prove_feature(
     home, base = ensure_home(main.common_dir), _find_base(main, feature)
     locked, run = hold_lock(loop_lock(home, name, ""), f"Feature {name}"), new_run_id()
     with locked, keep_note(home, run, run, name, LABEL) as note:
+        how.say("Tests are written in a copy of the project: commits named below are there, not in your repository")
         now = time.monotonic()
         errand = _Errand(
             main, options, feature, spec, base, home, observers, confirm, announce, how.say, note.request, now

@@ -54,6 +54,24 @@ def test_a_draft_is_shown_as_a_difference_and_written(lab: Lab) -> None:
     assert not lab.path("ran").exists()
 
 
+def test_a_draft_is_asked_for_with_the_files_that_are_about_it(lab: Lab) -> None:
+    token = "ghp_" + "b" * 36
+    lab.write("shop/__main__.py", "print('shop')\n")
+    lab.write("shop/modes.py", f"MODES = ['light']  # the mode is light, TOKEN = {token}\n" + "#" * 9_000)
+    lab.write("shop/other.py", "print(1)\n")
+    lab.write(".gitignore", "private*\n")
+    lab.write("private-mode.txt", "dark mode\n")
+    judge(lab, json.dumps(DRAFT))
+    assert draft(lab).code == 0
+    question = json.loads((lab.home / "question").read_text())
+    assert [*question["related"]] == ["shop/modes.py"]
+    assert (
+        question["related"]["shop/modes.py"].startswith("MODES") and len(question["related"]["shop/modes.py"]) < 3_100
+    )
+    assert token not in json.dumps(question)
+    assert question["programs"]["shop"].endswith("-m shop")
+
+
 def test_a_draft_adds_to_a_spec_and_changes_nothing_in_it(lab: Lab) -> None:
     judge(lab, json.dumps(DRAFT))
     lab.spec("first <!-- verify: test -f one -->", name=INBOX, extra="## Notes\n\nmine\n")

@@ -7,7 +7,7 @@ import pytest
 from aigon.config.grants import Mechanism
 from aigon.isolation import sandbox
 from tests.lab import Lab
-from tests.loop.test_proving import BUILT, CALC, INBOX, SPEC, TESTS, build
+from tests.loop.test_proving import BUILT, CALC, INBOX, SPEC, TESTS, build, propose
 
 SECRET = "7315"
 """A number that is nowhere but in the hidden test."""
@@ -40,23 +40,29 @@ def need_isolation(mechanism: Mechanism = "namespaces") -> dict[str, str]:
     return {"AIGON_SANDBOX": mechanism}
 
 
-def prove(lab: Lab, work: str, env: dict[str, str]) -> None:
-    """A calculator and an accepted hidden test of its one criterion; `work` is what an agent does who builds it."""
+def prepare(lab: Lab, work: str) -> None:
+    """A calculator with one criterion; `work` is what an agent does who builds it."""
     lab.write("calc.py", CALC, executable=True)
     lab.spec("`./calc.py multiply A B` prints the product, such as 6 for 2 and 3", name=INBOX)
     lab.agent(AUTHOR, name="author")
     lab.agent(work)
     lab.config(judge={"backend": "none"}, ralph={"hiddenTests": True})
     lab.commit("calculator")
+
+
+def prove(lab: Lab, work: str, env: dict[str, str]) -> None:
+    """Have a hidden test written and accepted."""
+    prepare(lab, work)
     ran = lab.aigon("feature-prove", "42", "--with", "author", "--yes", env=env)
     assert ran.code == 0, ran.err + ran.out
     assert "held out of the worker's sight" in ran.out
 
 
-def test_special_cases_are_refused_and_what_is_told_is_one_message(lab: Lab) -> None:
+def test_special_cases_are_refused_and_what_is_told_is_one_message(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     env = need_isolation()
-    prove(lab, build(TABLE), env)
-    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "2", env=env)
+    prepare(lab, build(TABLE))
+    propose(lab, monkeypatch, "one.py", TEST, hidden=True, accepted_by="nobody")
+    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1", env=env)
     assert ran.code == 3, ran.err + ran.out
     assert "its hidden test fails: AssertionError: the product is 0" in ran.out
     assert "hidden" not in lab.read(SPEC)

@@ -4,10 +4,16 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from aigon.files.home import find_home
+from aigon.commands.feature import prove
+from aigon.files.home import ensure_home, find_home
+from aigon.git.person import Checkout
+from aigon.job.world import World
+from aigon.journal.acceptance import Acceptance, AcceptanceTest, load_acceptance, save_acceptance
+from aigon.spec.document import parse_spec
 from tests.lab import Lab, Ran
 from tests.loop.processes import answer_in_terminal
 
@@ -83,12 +89,12 @@ def by_number(ran: Ran) -> dict[int, dict[str, object]]:
 
 
 def test_a_vacuous_test_is_sent_back_and_the_others_wait_for_a_person(lab: Lab) -> None:
-    before = prepare(lab, author()).git("status", "--short", "--branch")
+    before = prepare(lab, author(), FIVE[:3]).git("status", "--short", "--branch")
     ran = lab.aigon("feature-prove", "42")
     assert ran.code == 4, ran.err + ran.out
     assert "stray.txt were put back: only files in tests/acceptance/42/ are yours" in ran.out
     assert "criterion 3 failed: `./calc.py help` names `multiply` (it passes before anything is built" in ran.out
-    assert "4 of 5 open criteria would be decided by a test" in ran.out
+    assert "3 of 3 open criteria would be decided by a test" in ran.out
     assert "Next: aigon approve 42 tests" in ran.out
     assert lab.git("status", "--short", "--branch") == before  # nothing of the person's is touched
     assert lab.git("for-each-ref", "--format=%(refname)") == "refs/heads/main"
@@ -110,6 +116,31 @@ def test_accepted_tests_are_committed_before_the_work_and_decide(lab: Lab) -> No
     assert (again.code, "No tests of feature 42 wait" in again.err) == (2, True)
 
 
+def propose(lab: Lab, monkeypatch: pytest.MonkeyPatch, file: str, text: str, **known: Any) -> Acceptance:
+    """Record a test of criterion 1 as if the agent `author` had written it."""
+    monkeypatch.setenv("AIGON_STATE_HOME", lab.env["AIGON_STATE_HOME"])
+    home = ensure_home(lab.root / ".git")
+    (criterion,) = parse_spec(lab.read(INBOX).encode()).criteria
+    command = f"{'python3' if file.endswith('.py') else 'bash'} {TESTS}/{file}"
+    test = AcceptanceTest(1, criterion.text, "verify", command, "assertion", runs=3, is_accepted="accepted_by" in known)
+    files = {f"{TESTS}/{file}": text.encode()}
+    acceptance = Acceptance("42", "author", lab.git("rev-parse", "HEAD"), World.now(), (test,), files, **known)
+    save_acceptance(home, acceptance)
+    return acceptance
+
+
+def test_yes_commits_the_tests_and_names_nobody(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    acceptance = propose(prepare(lab, "true", FIVE[:1]), monkeypatch, "1.sh", "exit 1\n")
+    with Checkout.open(lab.root) as checkout:
+        assert prove.decide(checkout, acceptance, (), yes=True, as_json=False) == 0
+    assert lab.git("log", "-1", "--format=%B").endswith("Tests written by author, accepted by nobody.")
+    assert lab.git("show", "--name-only", "--format=").split() == [SPEC, f"{TESTS}/1.sh"]
+    assert f"<!-- verify: bash {TESTS}/1.sh -->" in lab.read(SPEC)
+    recorded = load_acceptance(find_home(lab.root / ".git"), "42")
+    assert recorded and (recorded.accepted_by, recorded.tests[0].is_accepted) == ("nobody", True)
+
+
+@pytest.mark.slow
 def test_yes_accepts_all_and_the_outcome_says_that_nobody_did(lab: Lab) -> None:
     prepare(lab, author(build(BUILT)), FIVE[:4])
     ran = lab.aigon("feature-prove", "42", "--yes", "--json")
@@ -157,7 +188,7 @@ def test_tests_that_show_nothing_are_told_apart(lab: Lab, test: str, fault: str)
 
 def test_an_author_that_writes_nothing_ends_with_the_limits(lab: Lab) -> None:
     prepare(lab, "true", FIVE[:1])
-    ran = lab.aigon("feature-prove", "42", "--max-iterations", "2")
+    ran = lab.aigon("feature-prove", "42", "--max-iterations", "1")
     assert ran.code == 3
     assert "No test is worth anything yet" in ran.out
     assert "Next: aigon feature-prove 42 --resume" in ran.out

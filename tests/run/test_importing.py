@@ -11,7 +11,10 @@ from tests.lab import Lab, Ran
 from tests.spec.importers.test_formats import ISSUE, SPECKIT
 
 INBOX = "docs/specs/features/01-inbox"
-NOT_LOGGED_IN = "To get started with GitHub CLI, please run:  gh auth login"
+NOT_LOGGED_IN = """To get started with GitHub CLI, please run:  gh auth login
+Alternatively, populate the GH_TOKEN environment variable with a GitHub API authentication token."""
+NO_NETWORK = "error connecting to api.github.com\ncheck your internet connection or https://githubstatus.com"
+LIMITED = "GraphQL: API rate limit already exceeded for user ID 1234."
 NOT_FOUND = "GraphQL: Could not resolve to an issue or pull request with the number of 999. (repository.issue)"
 
 
@@ -87,10 +90,12 @@ def test_a_file_brings_what_lies_beside_it_and_a_title_names_it(lab: Lab) -> Non
 def test_an_issue_is_read_with_gh(lab: Lab) -> None:
     ran = lab.aigon("feature-create", "--from", "gh:157", env=gh(lab, json.dumps(ISSUE)))
     assert ran.code == 0, ran.err
-    assert (lab.home / "calls").read_text() == "issue view 157 --json number,title,body,labels,url\n"
+    assert (lab.home / "calls").read_text() == "issue view 157 --json number,title,body,labels,url,state\n"
     text = lab.read(f"{INBOX}/feature-password-reset.md")
     assert f'source: "{ISSUE["url"]}"' in text and "- [ ] A mail arrives\n- [ ] It expires\n" in text
     assert "labels (bug) (1)" in ran.out and "aigon spec-check password-reset" in ran.out
+    closed = json.dumps({**ISSUE, "title": "Closed", "state": "CLOSED"})
+    assert "state closed (1)" in lab.aigon("feature-create", "--from", "gh:157", env=gh(lab, closed)).out
 
 
 @pytest.mark.parametrize(
@@ -121,6 +126,8 @@ def test_an_issue_of_a_stranger_is_only_text(lab: Lab) -> None:
     [
         (NOT_LOGGED_IN, 4, 7, "gh auth login"),
         (NOT_FOUND, 1, 7, "number of 999"),
+        (NO_NETWORK, 1, 7, "check your internet connection"),
+        (LIMITED, 1, 7, "API rate limit already exceeded"),
         ("<html>", 0, 7, "The issue cannot be read"),
         (json.dumps({**ISSUE, "body": "x" * 2_000_000}), 0, 2, "too large: 1.9 MiB"),
     ],
@@ -174,6 +181,14 @@ def test_a_report_is_posted_on_the_issue_and_a_pull_request_closes_it(lab: Lab) 
     assert "done" in (lab.home / "body").read_text()
     inside = lab.aigon("report", "42", "--comment", env={**env, "AIGON_RUN": "x"})
     assert inside.code == 4
+    whole = program.read_text()
+    for said, code in ((NOT_LOGGED_IN, 4), (NO_NETWORK, 1), (LIMITED, 1)):
+        refusing = gh(lab, said, code)
+        for verb in (("report", "42", "--comment"), ("feature-done", "42", "--pr")):
+            ran = lab.aigon(*verb, env=refusing)
+            assert ran.code == 7 and said.splitlines()[-1] in ran.err, ran.err
+    program.write_text(whole)
+    (lab.home / "answer").write_text(f"{ISSUE['url']}#issuecomment-1")
     assert lab.aigon("feature-done", "42", "--pr", env=env).code == 0
     assert (lab.home / "body").read_text().endswith("\n\nCloses #157\n")
 

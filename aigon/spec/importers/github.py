@@ -9,7 +9,7 @@ from aigon.model.imported import ImportedSpec
 from aigon.spec.importers.markdown import read_markdown
 
 TITLE = "GitHub issue"
-FIELDS = ("number", "title", "body", "labels", "url")
+FIELDS = ("number", "title", "body", "labels", "url", "state")
 """What is asked of `gh`."""
 
 
@@ -27,4 +27,5 @@ def read(texts: Mapping[str, str]) -> Iterator[ImportedSpec]:
     read_issue = read_markdown(issue["body"], {f"issue {issue.get('number')}": issue["body"]})
     labels = [str(label.get("name", "")) for label in issue.get("labels") or () if isinstance(label, dict)]
     left = {**read_issue.left, **({f"labels ({', '.join(labels)})": len(labels)} if labels else {})}
+    left |= {"state closed": 1} if issue.get("state") == "CLOSED" else {}
     yield replace(read_issue, title=issue["title"], source=issue["url"], left=left)

@@ -116,6 +116,7 @@ ISSUE = {
     "body": "Users forget.\r\n\r\nAcceptance:\r\n- A mail arrives\r\n- It expires\r\n\r\nNotes:\r\n- not now\r\n",
     "labels": [{"id": "MDU6", "name": "bug", "description": "", "color": "d73a4a"}],
     "number": 157,
+    "state": "OPEN",
     "title": "Password reset",
     "url": "https://github.com/acme/shop/issues/157",
 }
