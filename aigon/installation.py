@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 from aigon.errors import AigonError, environment
 from aigon.git.repository import find_repository
+from aigon.text.patterns import compile_re
 
 if TYPE_CHECKING:  # both are slow to import, and most commands need neither
     from importlib.metadata import Distribution
 
 INSTALLERS = ("pip", "setuptools", "uv", "wheel")
 """What is in an environment of its own, too, and needed by nothing in it."""
-_NAME = re.compile(r"([\w.-]+)\s*(?:\[([^]]*)])?")
-_EXTRA = re.compile(r"extra\s*==\s*['\"]([\w.-]+)['\"]")
+_NAME = compile_re(r"([\w.-]+)\s*(?:\[([^]]*)])?")
+_EXTRA = compile_re(r"extra\s*==\s*['\"]([\w.-]+)['\"]")
 
 
 def leave_environment(env: MutableMapping[str, str], here: Path) -> None:

@@ -26,6 +26,7 @@ from aigon.process import run
 from aigon.process.run import Command, EndingSteps
 from aigon.process.stop import Stop
 from aigon.text.fingerprints import strip_escapes
+from aigon.text.patterns import compile_re
 
 LONGEST_ANSWER = 60.0
 """Seconds that a program may take to say its version. The slowest of the agents that were measured takes 3.3 s, many
@@ -33,8 +34,8 @@ times that on a busy machine, and one may unpack itself at its first start: ende
 _OVER: EndingSteps = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 2.0))
 _QUIET = {"NO_COLOR": "1", "NO_UPDATE_NOTIFIER": "1", "DISABLE_AUTOUPDATER": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"}
 """A question for the version is no reason to update anything."""
-_VERSION = re.compile(r"(?<![\w.])v?(\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z.+-]*[0-9A-Za-z])?)(?![\w])")
-_OFFER = re.compile(r"(?i)\b(?:updates?|upgrades?|available|deprecat\w*|warn\w*)\b")
+_VERSION = compile_re(r"(?<![\w.])v?(\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z.+-]*[0-9A-Za-z])?)(?![\w])")
+_OFFER = compile_re(r"(?i)\b(?:updates?|upgrades?|available|deprecat\w*|warn\w*)\b")
 """What programs say beside their version of other versions."""
 _SHOWN = 40
 _FARTHEST = 5

@@ -20,10 +20,11 @@ from aigon.files.resources import find_resource
 from aigon.model.agent_types import AgentType, CommandFileResult, CommandFiles, CommandFileState
 from aigon.text.command_marks import inspect_command, mark_command
 from aigon.text.documents import parse_yaml
+from aigon.text.patterns import compile_re
 
 ASIDE = ".new"
 """What the name of a newer version has at its end beside a file that a person edited."""
-_PLACEHOLDER = re.compile(r"\{\{([A-Z][A-Z0-9_]*)\}\}")
+_PLACEHOLDER = compile_re(r"\{\{([A-Z][A-Z0-9_]*)\}\}")
 _ALL = "(see their message: the words beside the name of this command)"
 _FIRST = "the one after the name of this command"
 """What stands for the arguments if an agent puts none in: it sees the person's own message."""

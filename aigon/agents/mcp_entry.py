@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from collections.abc import Sequence
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
@@ -12,11 +11,12 @@ from aigon.agents.install_commands import InstallTarget
 from aigon.errors import environment
 from aigon.files.atomic import write_atomic
 from aigon.model.agent_types import AgentType, CommandFileResult, CommandFileState, ServerFile
+from aigon.text.patterns import compile_re
 
 NAME = "aigon"
 """What the server is called in every configuration."""
 TOKEN = "AIGON_MCP_TOKEN"
-_INDENT = re.compile(r"\n([ \t]+)\S")
+_INDENT = compile_re(r"\n([ \t]+)\S")
 
 
 def render_entry(folders: Sequence[str], address: str) -> str:

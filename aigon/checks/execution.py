@@ -25,18 +25,19 @@ from aigon.process import run as process
 from aigon.secrets.redaction import redact_value
 from aigon.text import fingerprints
 from aigon.text.amounts import spell_duration
+from aigon.text.patterns import compile_re
 
 CRITERION = "spec"
 """The source of a criterion's own command: what it prints on standard error is in the log, but is no measurement."""
 _EXCERPT_LINES, _EXCERPT_CHARACTERS = 30, 3000
 _ENDPOINTS = "endpoints"
 """The parser of aigon's own program for endpoints, whose command line is not what a person would type."""
-_RUNNER = re.compile(
+_RUNNER = compile_re(
     r"(?:g?make(?:\[\d+\])?|npm|error: Recipe|task): |npm (?:ERR!|error)|\s*ELIFECYCLE\b|error Command failed\b"
     r"|Node\.js v\d|\s+at .*[:(]"
 )
 """What make, npm, pnpm, yarn, just, Task and Node add below what a command of theirs printed; frames of a stack."""
-_ASSIGNED = re.compile(r"\w+=")
+_ASSIGNED = compile_re(r"\w+=")
 _PLACES = ("{report}", "{scratch}")
 _NOT_FOUND = (126, 127)
 """What a shell exits with if a command is not executable or not found (POSIX)."""

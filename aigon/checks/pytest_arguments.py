@@ -6,6 +6,7 @@ from itertools import dropwhile
 
 from msgspec import Struct
 
+from aigon.text.patterns import compile_re
 from aigon.text.shell import ListedCommand, list_commands
 
 
@@ -34,10 +35,10 @@ _WITH_VALUE = (
 """Their options whose value is a word of its own."""
 _OTHERWISE: Mapping[str, tuple[str, ...]] = {"command": ("-v", "-V"), "env": ("-i", "-", "--ignore-environment", "-S")}
 """Options with which they start nothing, or nothing that sees the environment."""
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
-_DURATION = re.compile(r"\d+(?:\.\d+)?[smhd]?")
-_PYTHON = re.compile(r"(?:python|pypy)[\d.]*|py")
-_PYTEST = re.compile(r"pytest(?:-[\d.]+)?|py\.test(?:-[\d.]+)?")
+_ASSIGNMENT = compile_re(r"[A-Za-z_]\w*=")
+_DURATION = compile_re(r"\d+(?:\.\d+)?[smhd]?")
+_PYTHON = compile_re(r"(?:python|pypy)[\d.]*|py")
+_PYTEST = compile_re(r"pytest(?:-[\d.]+)?|py\.test(?:-[\d.]+)?")
 _INSTEAD = ("-h", "--help", "-V", "--version", "--fixtures", "--fixtures-per-test", "--funcargs", "--markers")
 """With these pytest runs nothing and is not asked to."""
 _LISTS = ("--co", "--collect-only", "--collectonly")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from aigon.model.criteria import find_bound_checks
+from aigon.text.patterns import compile_re
 
 LONGEST = 500
 """Characters of a criterion in which phrases are looked for. A longer one says more than one thing."""
@@ -22,11 +23,11 @@ HOLDS = (
     r"(?: (?:without|with no) (?:any )?(?:errors?|warnings?|issues?|problems?|complaints?))?(?: in strict mode)?"
 )
 """That a command ends well."""
-_TOOL = re.compile(
+_TOOL = compile_re(
     r"(?:the )?(?P<tool>§\d+|mypy|ruff|eslint|tsc|pyright|pytest|flake8|pylint|jest|vitest|cargo test|go test|go vet"
     rf"|npm (?:run )?test|biome|mocha|unittest)(?: check| run)? {HOLDS}"
 )
-_UNBROKEN = re.compile(
+_UNBROKEN = compile_re(
     r"(?:there (?:are|is) )?no regressions?(?: in (?:the )?(?:existing )?(?:tests?|behaviou?r|functionality))?"
     r"|(?:(?:all|the|of|our) )*(?:existing|old|previous|current|other) (?:unit )?"
     r"(?:tests?|behaviou?rs?|functionality|features?|commands|functions) "
@@ -36,14 +37,14 @@ _UNBROKEN = re.compile(
     r"|(?:does not|doesn't) break (?:any )?(?:existing|other) (?:tests?|behaviou?r|functionality|features?)"
     r"|(?:the )?(?:full |whole |entire )?test suite (?:is green|passes|stays green|succeeds)(?: (?:in|on) (?:the )?ci)?"
 )
-_LABEL = re.compile(r"\s*(?:\[?[A-Za-z]{1,6}[ -]?\d+(?:\.\d+)*\]?\s*[:.)–—]\s*|[-–—]\s+)")
-_LITERAL = re.compile(
+_LABEL = compile_re(r"\s*(?:\[?[A-Za-z]{1,6}[ -]?\d+(?:\.\d+)*\]?\s*[:.)–—]\s*|[-–—]\s+)")
+_LITERAL = compile_re(
     r"(?<!`)(?P<ticks>`++)(?P<code>.{1,300}?)(?<!`)(?P=ticks)(?!`)"
     r"|\"(?P<double>[^\"]{1,200})\"|“(?P<curly>[^”]{1,200})”|(?<!\w)'(?P<single>[^']{1,200})'(?!\w)"
     r"|(?P<option>(?<![\w-])--[A-Za-z][\w-]*)"
 )
-_MARKUP = re.compile(r"[*~]+|(?<!\w)_+|_+(?!\w)")
-_LEAD = re.compile(r"(?:(?:that|ensure|make sure|verify|check|please|then|also) )*")
+_MARKUP = compile_re(r"[*~]+|(?<!\w)_+|_+(?!\w)")
+_LEAD = compile_re(r"(?:(?:that|ensure|make sure|verify|check|please|then|also) )*")
 
 
 class Wording(Struct, frozen=True):

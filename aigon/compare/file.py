@@ -1,7 +1,6 @@
 """What is kept of an evaluation: a Markdown file, and the proposal with the commits that it is about."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -27,9 +26,10 @@ from aigon.job.bookkeeping import open_own_git
 from aigon.job.seat import hold_checkout
 from aigon.journal.account import Recommendation
 from aigon.model.changes import quote_path
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold
 
-_MARKUP = re.compile(r"([\\`*\[\]<>|&~])")
+_MARKUP = compile_re(r"([\\`*\[\]<>|&~])")
 NAMED = 20
 """Names of tests or files that are listed; the others are counted."""
 

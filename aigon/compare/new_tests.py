@@ -14,8 +14,9 @@ from aigon.errors import AigonError
 from aigon.git import objects
 from aigon.git.objects import TreeEntry
 from aigon.model.checks import TestResult
+from aigon.text.patterns import compile_re
 
-_PYTHON = re.compile(r"(?P<folder>(?:.*/)?)(?:(?P<first>test_[^/]*|test[^/]*)|(?P<last>[^/]*_test))\.py")
+_PYTHON = compile_re(r"(?P<folder>(?:.*/)?)(?:(?P<first>test_[^/]*|test[^/]*)|(?P<last>[^/]*_test))\.py")
 """Files in which pytest (and unittest) looks for tests, whatever the rest of their names."""
 
 

@@ -1,6 +1,5 @@
 """Propose how each open criterion can be decided by running something, try it, and write what a person says yes to."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -28,10 +27,11 @@ from aigon.run.prepare import Prepared, prepare
 from aigon.run.present_tree import TreeResults, run_here, select_checks
 from aigon.spec.document import annotate, can_annotate
 from aigon.text.fingerprints import strip_escapes
+from aigon.text.patterns import compile_re
 
 TIMEOUT = 60.0
 """Seconds for each command unless a person says otherwise."""
-_NO_MODULE = re.compile(r"\S*(?:python|pypy)\S*: No module named .*")
+_NO_MODULE = compile_re(r"\S*(?:python|pypy)\S*: No module named .*")
 """What Python prints if `-m` names nothing; a module that fails to import something prints a traceback."""
 _TRIAL_STATUS: Mapping[CheckStatus, TrialStatus] = {"error": "error", "fail": "red", "skipped": "not run"}
 """What a check that did not pass shows, the worst first."""

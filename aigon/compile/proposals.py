@@ -16,28 +16,29 @@ from aigon.compile.safety import find_edit, find_flaw
 from aigon.model.criteria import CriterionKind, find_bound_checks
 from aigon.spec.annotation import Annotation
 from aigon.spec.expectation import find_script, write_text
+from aigon.text.patterns import compile_re
 
 Confidence = Literal["sure", "likely", "guess"]
 CONFIDENCES: tuple[Confidence, ...] = ("sure", "likely", "guess")
 """The best first. `sure`: the command says what the criterion says; `likely`: by a convention; `guess`: in part."""
 _RUN = r"(?:(?:running|calling|executing|the command|command) )*(?P<run>§\d+)"
 _VALUES = r"§\d+(?:(?:,| and|, and) §\d+)*|[0-9]+(?:\.[0-9]+)*"
-_WORKS = re.compile(f"{_RUN} {HOLDS}")
-_EXITS = re.compile(
+_WORKS = compile_re(f"{_RUN} {HOLDS}")
+_EXITS = compile_re(
     rf"{_RUN} {MODAL}(?:exits?|ends?|fails?|terminates?|returns?|stops?) (?:with )?(?:an? |the )?(?:exit )?"
     r"(?:code|status)?(?: of)? ?(?P<code>[0-9]{1,3})"
 )
-_PRINTS = re.compile(
+_PRINTS = compile_re(
     rf"{_RUN}(?: output)? {MODAL}(?:(?P<prints>prints?|outputs?|writes?|returns?)|shows?|displays?|says?|reports?"
     r"|mentions?|lists?|documents?|contains?|includes?|offers?|explains?|describes?) (?P<only>only |just |exactly )?"
     r"(?:the )?(?:(?:text|words?|number|line|version|message|options?|flags?|commands?) )?"
     rf"(?P<values>{_VALUES})(?: options?| flags?| commands?)?(?: (?:to|on) (?:stdout|standard output|the terminal))?"
 )
-_FEELING = re.compile(
+_FEELING = compile_re(
     r"\b(?:looks?|feels?|seems?|sounds?) (?!(?:up|at|for|like a bug)\b)\w+|\b(?:intuitive|user[- ]friendly|beautiful)\b"
 )
 """What a person sees or feels and no command does."""
-_PLACEHOLDER = re.compile(r"[<>…\[\]{}|;&$`\n]|\.\.\.")
+_PLACEHOLDER = compile_re(r"[<>…\[\]{}|;&$`\n]|\.\.\.")
 _ROLE_OF_TOOL: Mapping[str, str] = {
     **dict.fromkeys(("pytest", "jest", "vitest", "mocha", "unittest", "cargo test", "go test", "npm test"), "tests"),
     **dict.fromkeys(("ruff", "eslint", "flake8", "pylint", "biome", "go vet"), "lint"),

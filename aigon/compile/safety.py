@@ -9,6 +9,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
+from aigon.text.patterns import compile_re
 from aigon.text.shell import SimpleCommand, split_commands
 
 
@@ -18,8 +19,8 @@ def _words(text: str) -> frozenset[str]:
 
 LONGEST = 500
 """Characters of a proposed command: one line that a person reads before saying yes."""
-_HIDDEN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
-_SCRATCH = re.compile(r"/dev/(?:null|stdout|stderr|fd/\d+)|/tmp/\S+|\$\{?TMPDIR\S*|\$\{?\w+\}?")
+_HIDDEN = compile_re(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
+_SCRATCH = compile_re(r"/dev/(?:null|stdout|stderr|fd/\d+)|/tmp/\S+|\$\{?TMPDIR\S*|\$\{?\w+\}?")
 
 # Programs, by whether they change something.
 _EDITORS = _words(
@@ -74,18 +75,18 @@ _RUNNERS = ("pytest", "unittest", "jest", "mocha", "eslint", "tsc", "node")
 # Words before a program's name, and options that only choose what is run and how much is printed.
 _PASS_ON = ("env", "nice", "stdbuf", "timeout", "npx", "uvx")
 _PASS_ON_PAIRS = (("uv", "run"), ("poetry", "run"), ("pnpm", "exec"), ("npm", "exec"))
-_SETTING = re.compile(r"-|\w*=|\d+[smhd]?$")
-_PYTHON = re.compile(r"python[\d.]*")
-_HARMLESS_SETTING = re.compile(
+_SETTING = compile_re(r"-|\w*=|\d+[smhd]?$")
+_PYTHON = compile_re(r"python[\d.]*")
+_HARMLESS_SETTING = compile_re(
     r"(?:PYTHONPATH|PYTHONDONTWRITEBYTECODE|CI|NODE_ENV|LC_ALL|LANG|TZ|NO_COLOR)=[\w./:@+-]*"
 )
-_HARMLESS_OPTION = re.compile(
+_HARMLESS_OPTION = compile_re(
     r"-[qvxsl]+|-[km]|--no-header|--tb=\w+|-q+|-v+|--co|--collect-only|--run|--noEmit|--test|-t|--no-fix|--no-fix-only"
     r"|--test-name-pattern(?:=.*)?|-run|-count=1|--cached|--[\w-]*quiet|--strict"
 )
-_INSTALLED = re.compile(r"(?:\./)?(?:node_modules/\.bin|\.?venv/bin)/")
-_HELP = re.compile(r"--help|-h|--version|-V")
-_IMPORT_ONLY = re.compile(r"import \{ [\w$]+(?:, [\w$]+)* \} from '\./[\w./-]+'")
+_INSTALLED = compile_re(r"(?:\./)?(?:node_modules/\.bin|\.?venv/bin)/")
+_HELP = compile_re(r"--help|-h|--version|-V")
+_IMPORT_ONLY = compile_re(r"import \{ [\w$]+(?:, [\w$]+)* \} from '\./[\w./-]+'")
 """JavaScript that does nothing but name what a module has to export."""
 
 # Code behind `python -c`.
@@ -98,14 +99,14 @@ _HARMLESS_STATEMENTS = (ast.Import, ast.ImportFrom, ast.Assert, ast.Expr, ast.Pa
 _REACHING_BUILTINS = _words(
     "exec eval open compile input breakpoint globals locals vars setattr delattr getattr __import__ exit quit"
 )
-_CHANGING_NAME = re.compile(
+_CHANGING_NAME = compile_re(
     r"(?:^|_)(?:reset|delete|del|drop|remove|rm|write|save|store|send|post|put|patch|deploy|publish|install|create|make"
     r"|init|migrate|sync|push|upload|clean|clear|purge|kill|stop|start|run|main|serve|update|insert|commit|move|rename"
     r"|unlink|truncate|flush|download|fetch|request|execute|call|exec|system|spawn|popen|rmtree|mkdir|touch)(?:_|$)",
     re.IGNORECASE,
 )
 """Parts of the names of functions that do more than compute."""
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_CAMEL = compile_re(r"(?<=[a-z0-9])(?=[A-Z])")
 _EDITING_CALLS = _words(
     "remove unlink rmtree rmdir removedirs rename replace write_text write_bytes mkdir makedirs touch symlink "
     "hardlink copy copy2 copyfile copytree move system popen run call check_call check_output Popen execv execvp "

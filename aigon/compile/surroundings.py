@@ -12,12 +12,13 @@ from aigon.compile.proposals import Surroundings
 from aigon.config.loading import open_work_tree
 from aigon.git.person import Checkout
 from aigon.model.checks import Check, ProjectReader
+from aigon.text.patterns import compile_re
 
-_MODULE = re.compile(r"(?P<src>src/)?(?P<path>(?:[A-Za-z_]\w*/)*[A-Za-z_]\w*)\.py")
-_NOT_OWN = re.compile(
+_MODULE = compile_re(r"(?P<src>src/)?(?P<path>(?:[A-Za-z_]\w*/)*[A-Za-z_]\w*)\.py")
+_NOT_OWN = compile_re(
     r"(?:^|/)(?:tests?|docs|examples|scripts|benchmarks|setup|conftest|noxfile|test_\w+|\w+_test)(?:[/.]|$)"
 )
-_KNOWS_HELP = re.compile(
+_KNOWS_HELP = compile_re(
     rb"argparse|\bclick\b|\btyper\b|optparse|getopt|docopt|\bfire\b|--help|commander|yargs|parseArgs|minimist|\bcac\b"
 )
 _MOST = 400

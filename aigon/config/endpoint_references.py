@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-_REFERENCE = re.compile(r"\$(?P<literal>\$)?\{(?P<name>[A-Za-z_]\w*)\}", re.ASCII)
+from aigon.text.patterns import compile_re
+
+_REFERENCE = compile_re(r"\$(?P<literal>\$)?\{(?P<name>[A-Za-z_]\w*)\}", re.ASCII)
 SavedValues = Mapping[str, object]
 
 
@@ -66,7 +68,7 @@ def format_value(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-_STEP = re.compile(r"""\.(?P<name>[^.\[\]"'\s]+)|\[(?P<number>-?\d{1,9})\]|\[(?P<quote>["'])(?P<key>.*?)(?P=quote)\]""")
+_STEP = compile_re(r"""\.(?P<name>[^.\[\]"'\s]+)|\[(?P<number>-?\d{1,9})\]|\[(?P<quote>["'])(?P<key>.*?)(?P=quote)\]""")
 PathStep = str | int
 
 

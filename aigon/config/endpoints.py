@@ -9,6 +9,7 @@ from pydantic.alias_generators import to_camel
 
 from aigon.config import endpoint_references
 from aigon.text import amounts
+from aigon.text.patterns import compile_re
 
 if TYPE_CHECKING:
     from pydantic_core import PydanticCustomError
@@ -21,12 +22,12 @@ def make_error(what: str) -> "PydanticCustomError":
     return PydanticCustomError("endpoints", "{what}", {"what": what})
 
 
-_METHOD = re.compile(r"[A-Z][A-Z-]{0,30}")
-_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_METHOD = compile_re(r"[A-Z][A-Z-]{0,30}")
+_TOKEN = compile_re(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 """A header's name (RFC 9110, 5.6.2)."""
-_NAME = re.compile(r"[A-Za-z_]\w{0,60}", re.ASCII)
-_CLASS = re.compile(r"[1-5]xx")
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+_NAME = compile_re(r"[A-Za-z_]\w{0,60}", re.ASCII)
+_CLASS = compile_re(r"[1-5]xx")
+_URL = compile_re(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _REFUSED = ("--url", "--origin", "--proxy", "--report", "--baseline")
 """Options of schemathesis that would lead it elsewhere, or that are aigon's to set."""
 

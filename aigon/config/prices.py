@@ -5,18 +5,19 @@ provider before it (`anthropic/claude-opus-5-5`, `bedrock/us.anthropic.claude-op
 `[1m]`. Anything beyond that makes it another model, and an unknown price is never guessed.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from aigon.text.patterns import compile_re
+
 MILLION = 1_000_000
 MAX_AGE_DAYS = 90
 """Older prices are doubted: providers changed theirs several times within 90 days of 2026."""
 _DATE = r"20\d\d(?P<dash>-?)(?:0[1-9]|1[0-2])(?P=dash)(?:0[1-9]|[12]\d|3[01])"
-_TAIL = re.compile(rf"(?:[-@]{_DATE})?(?:-v\d+:\d+)?(?:\[1m\])?$")
+_TAIL = compile_re(rf"(?:[-@]{_DATE})?(?:-v\d+:\d+)?(?:\[1m\])?$")
 """A date as Anthropic, OpenAI and Vertex AI write it, Bedrock's version, Claude Code's word for the long context."""
 
 

@@ -7,17 +7,18 @@ from msgspec import Struct
 from pydantic import BaseModel
 
 from aigon.secrets import redaction
+from aigon.text.patterns import compile_re
 
 KeyPath = tuple[str, ...]
 REDACTED = "[redacted]"
 _SECRET_HEADERS = ("AUTHORIZATION", "PROXY_AUTHORIZATION", "COOKIE", "SET_COOKIE")
-_OPTION = re.compile(r"--?([A-Za-z][\w-]*)")
-_ASSIGNMENT = re.compile(
+_OPTION = compile_re(r"--?([A-Za-z][\w-]*)")
+_ASSIGNMENT = compile_re(
     r"(?P<name>(?<!\S)--?[A-Za-z][\w-]*(?=[= ])|\b[A-Za-z_]\w*(?==))(?P<sign>[= ])"
     r"(?P<value>(?:\"[^\"]*\"|'[^']*'|[^\s\"';&|])+)"
 )
 """NAME=VALUE, --name=VALUE or --name VALUE in a line for a shell."""
-_ADDRESS = re.compile(r"(\w[\w+.-]*://)([^\s/@]*@)?([^\s/?#\"']+)([^\s\"']*)")
+_ADDRESS = compile_re(r"(\w[\w+.-]*://)([^\s/@]*@)?([^\s/?#\"']+)([^\s\"']*)")
 
 
 class ConfigValue(Struct, frozen=True):

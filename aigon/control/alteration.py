@@ -8,6 +8,7 @@ from msgspec import Struct, field
 from aigon.control import go, javascript, python, rust
 from aigon.control.places import AlterableTest, Draw, Place
 from aigon.syntax import Edit, Source, apply_edits, language_of, parse
+from aigon.text.patterns import compile_re
 
 _FINDERS = {
     "python": python.find_tests,
@@ -17,7 +18,7 @@ _FINDERS = {
     "rust": rust.find_tests,
     "go": go.find_tests,
 }
-_WORD = re.compile(r"\w+")
+_WORD = compile_re(r"\w+")
 
 
 def find_tests(path: str, data: bytes, seed: str) -> tuple[Source | None, tuple[AlterableTest, ...]]:

@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from aigon.control import javascript, python, rust
 from aigon.control.places import UNSURE, AlterableTest, Draw, words
 from aigon.syntax import Source, apply_edits, language_of, parse
+from aigon.text.patterns import compile_re
 from aigon.text.shell import ListedCommand, list_commands
 
 _INTERPRETERS: Sequence[tuple[re.Pattern[str], str, str, Callable[[Source, str], AlterableTest]]] = (
-    (re.compile(r"(?:.*/)?(?:python|pypy)[\d.]*"), "-c", "command.py", python.find_in_script),
-    (re.compile(r"(?:.*/)?(?:node|bun)"), "-e", "command.js", javascript.find_in_script),
+    (compile_re(r"(?:.*/)?(?:python|pypy)[\d.]*"), "-c", "command.py", python.find_in_script),
+    (compile_re(r"(?:.*/)?(?:node|bun)"), "-e", "command.js", javascript.find_in_script),
 )
 _FINDERS = {
     "python": python.find_in_script,
@@ -19,10 +20,10 @@ _FINDERS = {
     "rust": rust.find_in_program,
 }
 C_PROGRAMS = (".c", ".cc", ".cpp", ".cxx")
-_MAIN_OF_C = re.compile(rb"\bmain\s*\([^;{}]*\)[^;{}]*\{")
+_MAIN_OF_C = compile_re(rb"\bmain\s*\([^;{}]*\)[^;{}]*\{")
 _EQUAL = words("= == -eq")
-_EXPANDED = re.compile(r"[$`\\]")
-_PLAIN = re.compile(r"[\w.,:;@%+/ ^$*'-]*")
+_EXPANDED = compile_re(r"[$`\\]")
+_PLAIN = compile_re(r"[\w.,:;@%+/ ^$*'-]*")
 
 
 def alter_command(script: str, seed: str) -> str:

@@ -1,16 +1,16 @@
 """Places in tests that are written in Go: conditions before `t.Error` and its like, and testify's assertions."""
 
-import re
 from collections.abc import Iterator
 
 from aigon.control.places import ASSERTION, LITERAL, UNSURE, AlterableTest, Draw, Place, Values, words
 from aigon.syntax import Edit, Node, Source
+from aigon.text.patterns import compile_re
 
-_FAILING = re.compile(r"\b(\w+)\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(")
+_FAILING = compile_re(r"\b(\w+)\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(")
 _LOOPS = words("for_statement func_literal expression_case default_case")
 _OPPOSITES = {"Equal": "NotEqual", "True": "False", "Nil": "NotNil", "NoError": "Error", "Empty": "NotEmpty"}
 _OPPOSITES |= {opposite: name for name, opposite in _OPPOSITES.items()}
-_TESTED = re.compile(r"\(\s*(\w+)\s+\*testing\.T\s*\)")
+_TESTED = compile_re(r"\(\s*(\w+)\s+\*testing\.T\s*\)")
 
 
 def _alter_integer(source: Source, node: Node, draw: Draw) -> str | None:

@@ -1,16 +1,16 @@
 """Places in tests that are written in Rust: `assert_eq!`, `assert!`, and expected panics."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from aigon.control.places import ASSERTION, LITERAL, UNSURE, AlterableTest, Draw, Place, words
 from aigon.syntax import Edit, Node, Source
+from aigon.text.patterns import compile_re
 
-_IS_TEST = re.compile(r"#\[\s*(?:\w+::)*(?:test|rstest|test_case)\b")
+_IS_TEST = compile_re(r"#\[\s*(?:\w+::)*(?:test|rstest|test_case)\b")
 _OPPOSITES = {"assert_eq": "assert_ne", "assert_ne": "assert_eq"}
 _BRANCHES = words("if_expression for_expression while_expression loop_expression match_arm closure_expression")
-_INTEGER = re.compile(r"(\d[\d_]*)((?:[iu](?:8|16|32|64|128|size))?)")
-_FLOAT = re.compile(r"(\d[\d_]*\.[\d_]*)((?:_?f(?:32|64))?)")
+_INTEGER = compile_re(r"(\d[\d_]*)((?:[iu](?:8|16|32|64|128|size))?)")
+_FLOAT = compile_re(r"(\d[\d_]*\.[\d_]*)((?:_?f(?:32|64))?)")
 _FAILS = 'panic!("control");'
 
 

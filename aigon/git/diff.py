@@ -16,6 +16,7 @@ from aigon.git.listings import SUBMODULE, RawChange, parse_raw
 from aigon.git.objects import read_objects, read_sizes
 from aigon.git.trusted import TrustedGit
 from aigon.model.changes import DiffLine, FileDiff, FileStatus, Hunk
+from aigon.text.patterns import compile_re
 
 LARGEST = 1024 * 1024
 """Bytes of a file whose text is compared; a larger one is only named."""
@@ -84,8 +85,8 @@ def _read_patches(git: TrustedGit, base: str, tree: str, paths: Sequence[str]) -
     return diffs
 
 
-_HEADING = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_ESCAPE = re.compile(rb'\\([0-7]{3}|[abtnvfr"\\])')
+_HEADING = compile_re(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_ESCAPE = compile_re(rb'\\([0-7]{3}|[abtnvfr"\\])')
 _ESCAPED = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
 _GIT = b"diff --git "
 

@@ -1,7 +1,6 @@
 """Where a forge shows commits and files, and `gh`, which opens pull requests there."""
 
 import os
-import re
 import shutil
 from pathlib import Path
 from typing import Literal
@@ -12,6 +11,7 @@ from msgspec import Struct
 from aigon.errors import environment
 from aigon.git.person import LOCAL_VARIABLES
 from aigon.process import run
+from aigon.text.patterns import compile_re
 
 Kind = Literal["github", "gitlab", "bitbucket", "gitea"]
 _KINDS: tuple[tuple[str, Kind], ...] = (
@@ -23,9 +23,9 @@ _KINDS: tuple[tuple[str, Kind], ...] = (
     ("forgejo", "gitea"),
 )
 """A label of a host's name (`gitlab.example.org`), and the kind of forge whose paths it has."""
-_URL = re.compile(r"(?:https?|ssh|git)://(?:[^@/\s]*@)?([A-Za-z0-9.-]+)(?::\d+)?/([^\s?#]+)")
-_SCP = re.compile(r"(?:[^@/\s:]+@)?([A-Za-z0-9.-]+):([^\s?#/][^\s?#]*)")
-ISSUE = re.compile(r"(?P<web>https://[^/\s]+/[\w.-]+/[\w.-]+)/issues/(?P<number>\d+)")
+_URL = compile_re(r"(?:https?|ssh|git)://(?:[^@/\s]*@)?([A-Za-z0-9.-]+)(?::\d+)?/([^\s?#]+)")
+_SCP = compile_re(r"(?:[^@/\s:]+@)?([A-Za-z0-9.-]+):([^\s?#/][^\s?#]*)")
+ISSUE = compile_re(r"(?P<web>https://[^/\s]+/[\w.-]+/[\w.-]+)/issues/(?P<number>\d+)")
 """The address of an issue."""
 _COMMIT = {"github": "commit", "gitlab": "-/commit", "bitbucket": "commits", "gitea": "commit"}
 _FILE = {"github": "blob", "gitlab": "-/blob", "bitbucket": "src", "gitea": "src/commit"}

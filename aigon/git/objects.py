@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from aigon.git.listings import parse_batch
 from aigon.git.trusted import TrustedGit
+from aigon.text.patterns import compile_re
 
 LARGEST_BLOB = 2 * 1024 * 1024
 """Bytes of a file that `read_blobs` returns; a larger one is empty."""
@@ -157,7 +158,7 @@ def _list_brought(git: TrustedGit, names: Sequence[str]) -> dict[str, dict[str, 
     return by_commit
 
 
-_SIGNATURE = re.compile(rb"^(?:gpgsig|gpgsig-sha256|mergetag) .*\n(?: .*\n)*", re.M)
+_SIGNATURE = compile_re(rb"^(?:gpgsig|gpgsig-sha256|mergetag) .*\n(?: .*\n)*", re.M)
 
 
 def write_commit_again(git: TrustedGit, raw: bytes, tree: str | None, parents: Mapping[str, str]) -> str:

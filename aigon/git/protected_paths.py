@@ -10,6 +10,7 @@ from aigon.files.home import NOTE, is_note_current
 from aigon.git.file_protection import Opinion, ProtectedPaths
 from aigon.git.listings import parse_config
 from aigon.git.trusted import TrustedGit
+from aigon.text.patterns import compile_re
 
 _SHARED = (
     "config", "config.worktree", "commondir", "shallow", "objects/info/alternates",
@@ -141,28 +142,28 @@ def _list_config(git: TrustedGit, text: bytes) -> tuple[tuple[str, str], ...] | 
 ConfigEntry = tuple[str, str]
 """A name, as `git config --list` writes it, and its value."""
 
-_NAME = re.compile(r"[A-Za-z0-9_][\w./+-]*|\.")
-_URL = re.compile(r"(?:https?|ssh|git|file)://[^\s-]\S*|[\w.][\w.-]*@[\w.][\w.-]*:[^-\s]\S*|\.{0,2}/\S*|[\w.][\w./ -]*")
-_SWITCH = re.compile(r"true|false|yes|no|on|off|0|1|", re.I)
+_NAME = compile_re(r"[A-Za-z0-9_][\w./+-]*|\.")
+_URL = compile_re(r"(?:https?|ssh|git|file)://[^\s-]\S*|[\w.][\w.-]*@[\w.][\w.-]*:[^-\s]\S*|\.{0,2}/\S*|[\w.][\w./ -]*")
+_SWITCH = compile_re(r"true|false|yes|no|on|off|0|1|", re.I)
 _ADDED: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
-    (re.compile(r"branch\..+\.(?:remote|pushremote)"), _NAME),
-    (re.compile(r"branch\..+\.merge"), re.compile(r"refs/\S+")),
-    (re.compile(r"branch\..+\.rebase"), re.compile(rf"{_SWITCH.pattern}|merges|interactive|i|m", re.I)),
-    (re.compile(r"submodule\..+\.url"), _URL),
-    (re.compile(r"submodule\..+\.active"), _SWITCH),
-    (re.compile(r"submodule\..+\.branch"), _NAME),
-    (re.compile(r"safe\.directory"), re.compile(r"/[^*]*")),
-    (re.compile(r"maintenance\.repo"), re.compile(r"/.*")),
+    (compile_re(r"branch\..+\.(?:remote|pushremote)"), _NAME),
+    (compile_re(r"branch\..+\.merge"), compile_re(r"refs/\S+")),
+    (compile_re(r"branch\..+\.rebase"), compile_re(rf"{_SWITCH.pattern}|merges|interactive|i|m", re.I)),
+    (compile_re(r"submodule\..+\.url"), _URL),
+    (compile_re(r"submodule\..+\.active"), _SWITCH),
+    (compile_re(r"submodule\..+\.branch"), _NAME),
+    (compile_re(r"safe\.directory"), compile_re(r"/[^*]*")),
+    (compile_re(r"maintenance\.repo"), compile_re(r"/.*")),
 )
 """May be added with such a value if the name has none: `git push -u` and `git submodule add` write them."""
-_SEVERAL = re.compile(r"safe\.directory|maintenance\.repo")
-_ANYTHING = re.compile(
+_SEVERAL = compile_re(r"safe\.directory|maintenance\.repo")
+_ANYTHING = compile_re(
     r"gui\..*|advice\.\w+|branch\..+\.(?:description|vscode-merge-base|gh-merge-base|github-pr-[\w-]+)"
     r"|lfs\.repositoryformatversion|lfs\..+\.(?:access|locksverify)"
 )
 """May be added, changed and removed: they run nothing and redirect nothing."""
 
-_SPARSE = re.compile(r"core\.sparsecheckout(?:cone)?|index\.sparse")
+_SPARSE = compile_re(r"core\.sparsecheckout(?:cone)?|index\.sparse")
 _WORKTREE_CONFIG = ("extensions.worktreeconfig", "true")
 """What git writes to make a worktree sparse: into its own configuration, and into the shared one."""
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 import stat
 import time
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from aigon.git.file_state import FRESH_NS, NOTHING, FileState, Mark, make_mark, read_state
+from aigon.text.patterns import compile_re
 
 WATCHED = ("heads", "tags", "replace", "aigon")
 """Below `refs/`. Not `remotes`, `stash` and `notes`: a person fetches and stashes while an agent works."""
@@ -19,9 +19,9 @@ HELD = "refs/aigon/runs/"
 """Refs that keep what running loops borrow, whatever is deleted and pruned meanwhile."""
 LONGEST = 1024
 """Bytes that are read of a ref's file, which holds a hash or the name of another ref."""
-_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_PACKED = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) (refs/\S+)")
-_PEELED = re.compile(rb"\^([0-9a-f]{40}|[0-9a-f]{64})")
+_HASH = compile_re(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_PACKED = compile_re(rb"([0-9a-f]{40}|[0-9a-f]{64}) (refs/\S+)")
+_PEELED = compile_re(rb"\^([0-9a-f]{40}|[0-9a-f]{64})")
 
 
 def is_hash(value: str) -> bool:

@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from aigon.errors import environment
 from aigon.git.listings import parse_batch
+from aigon.text.patterns import compile_re
 
-_BARE = re.compile(r"^\s*bare\s*=\s*true\s*$", re.M | re.I)
+_BARE = compile_re(r"^\s*bare\s*=\s*true\s*$", re.M | re.I)
 _LARGEST = 64 * 1024
 """Bytes that are read of one of git's own small files."""
 RUN_FOLDER = ("aigon", "run")
@@ -108,7 +109,7 @@ def _read_text(file: Path) -> str:
 
 BranchPath = tuple[str, str]
 """A branch, and a path in its tree."""
-_PACKED = re.compile(rb"^[0-9a-f]+ refs/(heads|remotes/[^/\n]+)/(feature-[^/\n]+)$", re.M)
+_PACKED = compile_re(rb"^[0-9a-f]+ refs/(heads|remotes/[^/\n]+)/(feature-[^/\n]+)$", re.M)
 
 
 def list_feature_branches(common_dir: Path, *, remote: bool = False) -> list[str]:

@@ -25,6 +25,7 @@ from aigon.git.locks import copy_index
 from aigon.git.refs import HELD, LONGEST, is_hash
 from aigon.git.repository import LENT, LINK, RUN_FOLDER, find_lender, is_named
 from aigon.git.workspace import Workspace
+from aigon.text.patterns import compile_re
 
 SaveAside = Callable[[str, str], str]
 """Saves an object aside under a ref made of a name; returns the ref."""
@@ -37,9 +38,9 @@ _MADE = frozenset(
      "shallow", "lfs", LENT, "commondir", "gitdir")
 )  # fmt: skip
 """What is made anew for each turn. All else is kept as the agent left it, such as a rebase under way; no lock is."""
-_PACKED = re.compile(r"^([0-9a-f]{40,64}) (refs/\S+)$", re.M)
-_STASHED = re.compile(rb"^[0-9a-f]{40,64} ([0-9a-f]{40,64}) ", re.M)
-_NAME = re.compile(r"refs(?:/[\w+-]+(?:\.(?!lock\b)[\w+-]+)*)+", re.A)
+_PACKED = compile_re(r"^([0-9a-f]{40,64}) (refs/\S+)$", re.M)
+_STASHED = compile_re(rb"^[0-9a-f]{40,64} ([0-9a-f]{40,64}) ", re.M)
+_NAME = compile_re(r"refs(?:/[\w+-]+(?:\.(?!lock\b)[\w+-]+)*)+", re.A)
 """Names of refs that an agent gets back in its next turn, and that a message may hold."""
 
 

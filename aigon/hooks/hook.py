@@ -3,7 +3,6 @@
 import difflib
 import json
 import os
-import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,6 +27,7 @@ from aigon.proof.frozen import LARGEST, Guarded, ProtectedFiles
 from aigon.proof.protection import path_of, started
 from aigon.proof.watch import Watch
 from aigon.secrets.redaction import drop_credentials, redact_value
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import clean, code_block, code_span
 
 HOOKS_FOLDER = ".aigon/hooks"
@@ -43,7 +43,7 @@ MAX_OUTPUT_CHARS = 2_000
 """Characters of the end of a hook's output that the record keeps; the log has all of it."""
 MAX_CONTEXT_CHARS = 8_000
 """Characters that one hook adds to a prompt at most: some 2,000 tokens, as much as the feedback of an assessment."""
-_NO_HOOK = re.compile(r"\..*|.*~|.*\.(?:md|txt|sample|example|disabled|orig|rej|bak)|README.*")
+_NO_HOOK = compile_re(r"\..*|.*~|.*\.(?:md|txt|sample|example|disabled|orig|rej|bak)|README.*")
 """Files beside hooks that nobody wants to run."""
 HookConfigs = Mapping[HookPoint, HookConfig]
 

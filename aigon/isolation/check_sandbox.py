@@ -37,6 +37,7 @@ from aigon.isolation.sandbox import explain_no_mechanism, find_sandbox_flaw
 from aigon.job.job import ProofPlan
 from aigon.job.world import CheckStart, Confinement
 from aigon.journal.events import Notice
+from aigon.text.patterns import compile_re
 
 ANYTHING = "*"
 """The entry of `checks.NAME.allow` that runs a check without a sandbox."""
@@ -47,7 +48,7 @@ CRITERIA = "criteria"
 SIGNALS = (13, 25)
 """SIGPIPE and SIGXFSZ, which Python ignores and a shell does not."""
 _PLAN: Mapping[str, object] = {"place": "the sandbox of checks"}
-_PATH = re.compile(r"(?<![\w.~-])~?/[\w.@+~-]+(?:/[\w.@+~-]+)*")
+_PATH = compile_re(r"(?<![\w.~-])~?/[\w.@+~-]+(?:/[\w.@+~-]+)*")
 _NAMED = 50
 """Paths of a failed check's output that are looked at."""
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from aigon.config.grants import Grants, Mechanism, SandboxPaths, is_inside, read
 from aigon.files.resources import read_shipped
 from aigon.git.repository import LENT, LINK, RUN_FOLDER, find_repository
 from aigon.text.documents import parse_yaml
+from aigon.text.patterns import compile_re
 
 _XDG = (("XDG_CONFIG_HOME", "~/.config"), ("XDG_CACHE_HOME", "~/.cache"), ("XDG_DATA_HOME", "~/.local/share"),
         ("XDG_STATE_HOME", "~/.local/state"))  # fmt: skip
@@ -162,7 +162,7 @@ def list_alternates(common: Path) -> list[str]:
     return [path for path in paths if Path(path).is_dir()]
 
 
-_SEARCHED = re.compile(r"(PATH|LIB)$")
+_SEARCHED = compile_re(r"(PATH|LIB)$")
 """Variables with folders that are searched for programs and libraries: PYTHONPATH, NODE_PATH, RUBYLIB."""
 
 

@@ -28,10 +28,11 @@ from aigon.job.world import Attendant
 from aigon.journal.events import Notice
 from aigon.model.turns import Agent, Launch, Turn, TurnRequest
 from aigon.process.run import Program
+from aigon.text.patterns import compile_re
 
 HOMES = ("/home", "/root")
 """Where people have their homes (Filesystem Hierarchy Standard)."""
-REFUSALS = re.compile(
+REFUSALS = compile_re(
     r"permission denied|read-only file system|no such file|operation not permitted|\b(EACCES|EPERM|EROFS|ENOENT)\b",
     re.I,
 )

@@ -1,6 +1,5 @@
 """The attempts of a run, folded from its events, and those that failed."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import reduce
@@ -21,13 +20,14 @@ from aigon.journal.events import (
 )
 from aigon.model.assessments import MAX_LINE_CHARS
 from aigon.model.turns import TEMPORARY_ENDS, CostStatus, Turn
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
 
 MAX_NOTES = 10
 """Notes on what aigon undid that are kept of an attempt."""
 _MAX_WARNINGS = 100
 """Warnings that are read: what aigon undid comes first, and never in a flood."""
-_UNDONE = re.compile(
+_UNDONE = compile_re(
     r"\b(?:put back|taken away|left as it is|had been rewritten|written again|kept out of the commit)\b"
 )
 """Words of aigon's own sentences on what it undid."""

@@ -27,8 +27,9 @@ from aigon.journal.spending import Spend
 from aigon.model.checks import Finding
 from aigon.model.outcomes import Outcome
 from aigon.model.turns import CostStatus, Turn, Usage
+from aigon.text.patterns import compile_re
 
-_CRITERION_CHECK = re.compile(r"criterion-\d+", re.ASCII)
+_CRITERION_CHECK = compile_re(r"criterion-\d+", re.ASCII)
 _ROUNDING = 1e-9
 """US dollars by which two sums of the same amounts may differ."""
 

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import re
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,11 +19,12 @@ from aigon.journal.codec import dump_compact, dumps, to_ndjson
 from aigon.journal.events import DURABLE, Event, RunFinished
 from aigon.journal.state import State
 from aigon.model.outcomes import Refused
+from aigon.text.patterns import compile_re
 
 VARIABLE = "AIGON_FAILPOINT"
 RecordingStage = Literal["before", "between", "after"]
 EVENT_NAMES = tuple(event.__struct_defaults__[-1] for event in get_args(Event))
-_POINT = re.compile(
+_POINT = compile_re(
     r"(?P<event>[a-z_]+)(?:\.(?P<stage>before|between))?(?:@(?P<nth>[1-9]\d*))?"
     r":(?P<action>kill|raise|sleep)(?:=(?P<seconds>\d+(?:\.\d+)?))?"
 )

@@ -3,7 +3,6 @@
 What the agent said is a quotation. Nothing reads the files back, and a run goes on without them.
 """
 
-import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +17,7 @@ from aigon.journal.memory import describe_worker
 from aigon.journal.spending import format_cost
 from aigon.model.turns import Turn
 from aigon.text.amounts import CHARS_PER_TOKEN, format_duration, format_timestamp
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import clip, code_block, code_span
 
 MAX_SAID_CHARS = 20_000
@@ -28,8 +28,8 @@ MAX_PROMPT_BYTES = 4_000_000
 """Bytes of a prompt that are read for its headings."""
 SECONDS_BETWEEN_WRITES = 1.0
 """Within so many seconds of a writing, the beginning of a turn is not written: its end will be, soon enough."""
-_FENCED = re.compile(r"(?ms)^(`{3,})[^`\n]*$.*?^\1`*[ \t]*$")
-_HEADING = re.compile(r"(?m)^(#{1,3}) +(\S.*)$")
+_FENCED = compile_re(r"(?ms)^(`{3,})[^`\n]*$.*?^\1`*[ \t]*$")
+_HEADING = compile_re(r"(?m)^(#{1,3}) +(\S.*)$")
 
 
 def extract_headings(prompt: str) -> tuple[str, ...]:

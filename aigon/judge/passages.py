@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from aigon.model.changes import FileDiff
+from aigon.text.patterns import compile_re
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
 Position = tuple[int, int]
 """A line's number and a column from 0."""
 _PROSE = (".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".asciidoc", ".org", ".textile", ".rdoc", ".rtf", ".tex")
-_PROSE_NAMES = re.compile(
+_PROSE_NAMES = compile_re(
     r"(readme|changelog|changes|history|news|licen[cs]e|authors|contributors|contributing|notice|todo|notes?|copying"
     r"|security|code_of_conduct)",
     re.IGNORECASE,
 )
-_CODE_NAMES = re.compile(r"(.*requirements.*|constraints.*|cmakelists|robots|manifest)\.txt$", re.IGNORECASE)
-_MARKED = re.compile(r"\s*(#|//|--|;|%|/\*|\*|<!--|\{/\*|REM\b)", re.IGNORECASE)
-_SENTENCE = re.compile(r"\W*(?:[^\W\d_]+[,;:]?[ ]+){4,}[^\W\d_]+[.!?]?\W*")
+_CODE_NAMES = compile_re(r"(.*requirements.*|constraints.*|cmakelists|robots|manifest)\.txt$", re.IGNORECASE)
+_MARKED = compile_re(r"\s*(#|//|--|;|%|/\*|\*|<!--|\{/\*|REM\b)", re.IGNORECASE)
+_SENTENCE = compile_re(r"\W*(?:[^\W\d_]+[,;:]?[ ]+){4,}[^\W\d_]+[.!?]?\W*")
 _LONGEST = 300_000
 """Characters that a lexer is given; of a longer text what comes before the place in question."""
 _BLOCKS = ("def", "class", "if", "elif", "else", "for", "while", "try", "except", "finally", "with", "async")

@@ -13,12 +13,13 @@ from aigon.judge.selection import asks_documentation, asks_removal
 from aigon.model.changes import FileDiff
 from aigon.model.criteria import Criterion
 from aigon.text.fingerprints import strip_escapes
+from aigon.text.patterns import compile_re
 
 TOLERANCE = 3
 """Lines by which the number of a quote may be off: models miscount; the text must be there all the same."""
 MOST_QUOTES = 50
 """Quotes of one verdict."""
-_COPIED_SIGN = re.compile(r"^[ \t]*(?:\d+[ \t]+)?[+-]|^[ \t]*\d+[ \t]{2,}", re.MULTILINE)
+_COPIED_SIGN = compile_re(r"^[ \t]*(?:\d+[ \t]+)?[+-]|^[ \t]*\d+[ \t]{2,}", re.MULTILINE)
 
 
 class QuotedEvidence(Struct, frozen=True):

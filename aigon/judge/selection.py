@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from aigon.model.changes import DiffLine, FileDiff, Hunk
 from aigon.model.criteria import Criterion
+from aigon.text.patterns import compile_re
 
-_NAMED = re.compile(r"`+([^`]+)`+")
-_WORD = re.compile(r"[^\W_][\w.-]*[^\W_]|[^\W_]")
+_NAMED = compile_re(r"`+([^`]+)`+")
+_WORD = compile_re(r"[^\W_][\w.-]*[^\W_]|[^\W_]")
 _SMALL = (
     "the and for that this with from are is was be been has have had its not but can may must should shall will when "
     "then than each every any all one two into onto over under after before where which while does do if in of on to "
@@ -18,13 +19,13 @@ _SMALL = (
 )
 _STOP = frozenset(_SMALL.split())
 _NAMED_WEIGHT, _WORD_WEIGHT = 5, 1
-_DOCUMENTATION = re.compile(
+_DOCUMENTATION = compile_re(
     r"\b(docs?|documented|documenting|documentation|readme|doc-?strings?|code comments?|comments?|commented|change-?log"
     r"|release notes?|help text|usage text|man page|tutorial|explain(s|ed)?|explanation|described|jsdoc|javadoc"
     r"|rustdoc|contributing|guide)\b|^\W*(document|describe)s?\b",
     re.IGNORECASE,
 )
-_REMOVAL = re.compile(
+_REMOVAL = compile_re(
     r"\b(remov(e|es|ed|al|ing)|delet(e|es|ed|ion|ing)|drop(s|ped)?|no longer|not? .{0,40}any ?more|gone|get rid|rid of"
     r"|renam(e|es|ed|ing)|replac(e|es|ed|ing)|eliminat(e|es|ed)|unused|clean(ed)? up|move[sd]?|strip(ped)?)\b",
     re.IGNORECASE,
@@ -35,13 +36,13 @@ _LOCK_NAMES = (
 )
 _LOCKS = frozenset(_LOCK_NAMES.split())
 _LOCK_ENDINGS = (".lock", ".lockfile")
-_GENERATED = re.compile(
+_GENERATED = compile_re(
     r"\.min\.(js|mjs|cjs|css)$|\.(js|mjs|cjs|css)\.map$|\.pb(\.gw)?\.(go|cc|h|swift|dart)$|_pb2(_grpc)?\.pyi?$"
     r"|[._]generated\.[^/]+$|\.g\.(dart|cs)$|\.freezed\.dart$|\.designer\.cs$|\.snap$|\.ambr$",
     re.IGNORECASE,
 )
 _VENDORED = {"vendor", "node_modules", "bower_components", "third_party", "dist", "__snapshots__", ".venv", "venv"}
-_MARK = re.compile(
+_MARK = compile_re(
     r"@generated\b|\bDO NOT (EDIT|MODIFY)\b|^\W*auto(matically)?[ -]?generated (file|code)\b"
     r"|^\W*((this|the) (file|code) (is|was|has been) )?(code |automatically |auto-?)?generated"
     r" (by|from|with|using|automatically)\b",

@@ -21,9 +21,10 @@ from aigon.loop.guards.spending import usual_cost
 from aigon.model.outcomes import Interrupted, NeedsHuman, Outcome, Stopped
 from aigon.model.resources import Probe
 from aigon.text.amounts import list_criteria
+from aigon.text.patterns import compile_re
 
 T = TypeVar("T")
-_IMPOSSIBLE = re.compile(r"<impossible>(.+?)</impossible>", re.DOTALL)
+_IMPOSSIBLE = compile_re(r"<impossible>(.+?)</impossible>", re.DOTALL)
 
 
 def decide(demand: Demand, limits: Limits, state: State, probe: Probe) -> Outcome | None:

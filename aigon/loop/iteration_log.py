@@ -15,12 +15,13 @@ from aigon.model.checks import Finding
 from aigon.model.criteria import Spec, Verdict
 from aigon.model.turns import Turn
 from aigon.text.amounts import format_duration
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold
 
 _MAX_FILES = 30
 _MAX_CLAIM_CHARS = 500
 """Characters of the agent's account of its turn that the log quotes."""
-_HEADING = re.compile(r"^## Iteration (\d{1,9}) \(", re.MULTILINE | re.ASCII)
+_HEADING = compile_re(r"^## Iteration (\d{1,9}) \(", re.MULTILINE | re.ASCII)
 
 
 def render_header(feature_id: str, title: str, agent: str) -> str:

@@ -16,6 +16,7 @@ from aigon.model.checks import Check
 from aigon.model.criteria import VERDICT_WORDS, Criterion, Verdict, find_bound_checks, narrow_to_stage
 from aigon.spec.document import leave_out_criteria
 from aigon.spec.expectation import DECISION_RULES, read_expectation
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_block, code_span, fold
 
 ACCEPTED_TASK = (
@@ -24,7 +25,7 @@ ACCEPTED_TASK = (
 )
 MEMORY_TOKENS = 1_500
 """Estimated tokens of what a prompt says of earlier turns."""
-_PLACEHOLDER = re.compile(r"(?m)^\{\{(\w+)\}\}(\n{1,2}|\Z)|\{\{(\w+)\}\}")
+_PLACEHOLDER = compile_re(r"(?m)^\{\{(\w+)\}\}(\n{1,2}|\Z)|\{\{(\w+)\}\}")
 
 
 def render_prompt(job: Job, world: World, state: State, number: int) -> str:

@@ -11,6 +11,7 @@ from aigon.errors import usage
 from aigon.model.checks import ROLES, Finding, Role
 from aigon.model.recorded import Recorded
 from aigon.text.amounts import list_criteria
+from aigon.text.patterns import compile_re
 
 CriterionKind = Literal["verify", "prints", "metric", "seconds", "checklist", "check", "judge", "human", "hidden"]
 COMMAND_KINDS: tuple[CriterionKind, ...] = ("verify", "prints", "metric", "seconds", "checklist")
@@ -118,7 +119,7 @@ def find_bound_checks(wanted: str, checks: Mapping[str, str]) -> tuple[str, ...]
 DEFAULT_PROMISE = "COMPLETE"
 MAX_PROMISE_CHARS = 100
 """Characters of a phrase: the prompt has to hold it whole."""
-_PROMISE = re.compile(r"<promise>(.*?)</promise>", re.DOTALL)
+_PROMISE = compile_re(r"<promise>(.*?)</promise>", re.DOTALL)
 _ROLE_WORDS: dict[str, Role] = {
     "test": "tests", "tests": "tests", "build": "build", "builds": "build", "lint": "lint", "linted": "lint",
     "type": "types", "types": "types", "endpoint": "endpoints", "endpoints": "endpoints", "script": "script",

@@ -1,6 +1,5 @@
 """What an agent asks for during its turn: claims, criteria left to a person, proposals. None of it decides anything."""
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
@@ -9,11 +8,12 @@ from msgspec.structs import replace
 
 from aigon.model.criteria import Criterion, Promise, Verdict
 from aigon.model.recorded import Recorded
+from aigon.text.patterns import compile_re
 
 RequestKind = Literal["done", "skip", "reset", "enqueue"]
 MAX_PROPOSALS = 10
 """Proposals of a run that are kept: a person reads them."""
-_ID = re.compile(r"([A-Za-z]+-?\d+):\s")
+_ID = compile_re(r"([A-Za-z]+-?\d+):\s")
 """An ID that the text of a criterion begins with, as `T001: ` does."""
 
 

@@ -1,14 +1,15 @@
 """Which files a command opens and which folders it lists, as strace writes it down."""
 
-import re
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from aigon.text.patterns import compile_re
+
 _CALLS = "trace=open,openat,openat2,getdents,getdents64"
-_OPENED = re.compile(rb"\) += \d+<(/[^>]*)>")
-_LISTED = re.compile(rb"getdents(?:64)?\(\d+<(/[^>]*)>")
-_ESCAPE = re.compile(rb"\\([0-7]{1,3})")
+_OPENED = compile_re(rb"\) += \d+<(/[^>]*)>")
+_LISTED = compile_re(rb"getdents(?:64)?\(\d+<(/[^>]*)>")
+_ESCAPE = compile_re(rb"\\([0-7]{1,3})")
 LARGEST = 500 * 1024 * 1024
 """Bytes of a log that are read."""
 

@@ -10,7 +10,6 @@ runs after a power cut. A process is known by number and start time, since numbe
 import contextlib
 import json
 import os
-import re
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from aigon.files.locks import identify_machine, is_locked, read_start
+from aigon.text.patterns import compile_re
 
 FOLDER = "running"
 QUEUES = ("watch", "queue")
@@ -205,7 +205,7 @@ def is_loop_alive(state: Mapping[str, Any], home: Path | None) -> bool:
     return _is_old_enough(pid, str(state.get("started_at"))) if held is None else held
 
 
-LOOP_LOCK = re.compile(r"/locks/feature-[^/]+\.lock(?: \(deleted\))?$")
+LOOP_LOCK = compile_re(r"/locks/feature-[^/]+\.lock(?: \(deleted\))?$")
 """How the path of a lock that a loop holds ends, as the system shows it of an open file."""
 
 

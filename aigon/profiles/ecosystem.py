@@ -1,6 +1,5 @@
 """An ecosystem (Python, Node): which commands can stand for a role, under which conditions. Read from YAML."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -12,10 +11,11 @@ from aigon.model.checks import ROLES, ProjectReader, Role
 from aigon.profiles import protection
 from aigon.profiles.conditions import KINDS, Condition, parse_condition
 from aigon.text.documents import DocumentNode, suggest
+from aigon.text.patterns import compile_re
 
-PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z][a-z0-9_]*)(?::([^{}\s]+))?\}")
+PLACEHOLDER = compile_re(r"(?<!\$)\{([a-z][a-z0-9_]*)(?::([^{}\s]+))?\}")
 """`{python}` or `{tool:ruff}`; not the `${name}` of a shell."""
-_NAME = re.compile(r"[a-z]+(?:-[a-z0-9]+)*")
+_NAME = compile_re(r"[a-z]+(?:-[a-z0-9]+)*")
 OWN = ("python", "report", "scratch")
 """Placeholders without a colon that every ecosystem has; `report` and `scratch` are left to whoever runs the check."""
 

@@ -2,13 +2,14 @@
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from aigon.model.changes import ConcernLevel, FilePart
 from aigon.text.documents import DocumentNode
-from aigon.text.globs import is_covered, is_match
+from aigon.text.globs import compile_globs, is_covered, is_match
 
 LEVELS: tuple[ConcernLevel, ...] = ("restore", "review", "note")
 PARTS: tuple[FilePart, ...] = ("tests", "config", "other")
@@ -51,7 +52,7 @@ class Rule(Struct, frozen=True):
         return self.level == "review" and self.part in ("tests", "config")
 
 
-class Protection(Struct, frozen=True):
+class Protection(Struct, frozen=True, dict=True):
     """All rules, the project's own first: the first that means a file counts. `allow` are the spec's exceptions.
 
     `secrets` are files that may be committed whatever they look like (`secrets.allow` in the configuration). `asked`
@@ -64,6 +65,11 @@ class Protection(Struct, frozen=True):
     secrets: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     free: tuple[str, ...] = ()
+
+    @cached_property
+    def _is_named(self) -> Callable[[str], bool]:
+        """Return whether any rule is about a file: one pattern instead of all of them, for files that none means."""
+        return compile_globs(tuple(pattern for rule in self.rules for pattern in rule.paths))
 
     def found(self) -> tuple[Rule, ...]:
         """Return the rules that were read from the project's own scripts."""
@@ -100,7 +106,7 @@ class Protection(Struct, frozen=True):
         A rule on keys leaves the other keys to those after it; the first one on the whole file is the last.
         """
         found: list[Rule] = []
-        if self.allowed(path):
+        if not self._is_named(path) or self.allowed(path):
             return ()
         for rule in self.rules:
             if rule.means(path):
@@ -128,7 +134,8 @@ class Protection(Struct, frozen=True):
 
     def part(self, path: str) -> FilePart:
         """Return what a file is for, whatever the spec allows."""
-        rule = next((rule for rule in self.rules if rule.part != "other" and rule.means(path)), None)
+        rules = self.rules if self._is_named(path) else ()
+        rule = next((rule for rule in rules if rule.part != "other" and rule.means(path)), None)
         if rule and not rule.keys:
             return rule.part
         if is_shadowing(path):

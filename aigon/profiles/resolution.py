@@ -11,10 +11,11 @@ from aigon.errors import usage
 from aigon.model.checks import ROLES, Check, ProjectReader, Role
 from aigon.profiles.ecosystem import PLACEHOLDER, SETTINGS, CommandCandidate, Ecosystem, RoleChoice, find_role
 from aigon.text.documents import DocumentNode, suggest
+from aigon.text.patterns import compile_re
 
 TIMEOUT = 600.0
 """Seconds for a check where no data says more."""
-_CHECK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_CHECK_NAME = compile_re(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class Absent(Struct, frozen=True):

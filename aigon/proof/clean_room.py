@@ -1,7 +1,6 @@
 """Run everything that decides once more on a clean export of a tree, where the workspace cannot be reached."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,12 +32,13 @@ from aigon.proof.troubles import (
     name_for_people,
 )
 from aigon.text.amounts import join_words
+from aigon.text.patterns import compile_re
 
 if TYPE_CHECKING:
     from aigon.proof.negative_control import Control
 
 
-_RUNNER = re.compile(r"\b(?:make|just|task|npm|pnpm|yarn|bun|tox|nox)\b")
+_RUNNER = compile_re(r"\b(?:make|just|task|npm|pnpm|yarn|bun|tox|nox)\b")
 """Programs that do what a file of the project says."""
 TIMES = 3
 """How often a check is run in all on one tree before it is called broken and not flaky."""

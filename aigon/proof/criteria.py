@@ -1,7 +1,6 @@
 """A verdict for every criterion, on one tree, from what ran."""
 
 import operator
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
@@ -17,6 +16,7 @@ from aigon.model.criteria import COMMAND_KINDS, HIDDEN, Criterion, Verdict, Verd
 from aigon.spec.criteria import list_boxes
 from aigon.spec.expectation import DECISION_RULES, Expectation, read_expectation
 from aigon.text.fingerprints import strip_escapes
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import clip
 
 COMMAND_TIMEOUT = 600.0
@@ -33,9 +33,9 @@ _COMPARE: Mapping[str, Callable[[Decimal, Decimal], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
 }
-_RUN = re.compile(r"[\w.,/+\-\u2010-\u2015\u2212]+")
+_RUN = compile_re(r"[\w.,/+\-\u2010-\u2015\u2212]+")
 """What belongs together: letters, digits and what may join numbers, typographic dashes and minus included."""
-_NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_NUMBER = compile_re(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 LARGEST_CHECKLIST = 64 * 1024
 """Bytes of a checklist: less than what is kept of any output."""
 LONGEST_LINE = 4000

@@ -11,18 +11,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from aigon.syntax import Node, Source, language_of, parse
+from aigon.text.patterns import compile_re
 
 _DOCUMENTS = (".md", ".rst", ".txt", ".adoc")
-_SESSION = re.compile(r"(?m)^[ \t]*>>> .*\n(?:[ \t]*(?!>>>|```)\S.*(?:\n|\Z))*")
+_SESSION = compile_re(r"(?m)^[ \t]*>>> .*\n(?:[ \t]*(?!>>>|```)\S.*(?:\n|\Z))*")
 """One example of a session, with what it prints."""
-_IN_TEST = re.compile(r"#\[cfg\((?!.*\bnot\(\s*test\b).*\btest\b|#\[(?:\w+::)*\w*test\w*\b", re.DOTALL)
-_MODULE = re.compile(rb"\bmod\s+(\w+)\s*\{")
-_TESTS_FUNCTION = re.compile(r"#\[(?:\w+::)*\w*test\w*\b")
-_RUST_ITEM = re.compile(r"(?:function|struct|enum|trait|mod|const|static|type|macro)_\w+|impl_item|use_declaration")
-_MAIN = re.compile(r"__name__\s*==\s*['\"]__main__|require\.main\s*===?\s*module|import\.meta\.(?:main|vitest)")
-_ASSERTS = re.compile(r"\bassert|\bexpect\s*\(|\bunittest\b|\bdoctest\b|\bpytest\b|\bvitest\b|\braise\b|\bthrow\b")
-_TEST_CALL = re.compile(r"(?:Deno\.)?(?:test|it|describe|suite)(?:\.\w+)*\s*\(\s*(['\"`][^'\"`\n]*['\"`])")
-_TEST_CASE = re.compile(r"class\s+Test|class[^:]*TestCase|(?:async\s+)?def\s+test_")
+_IN_TEST = compile_re(r"#\[cfg\((?!.*\bnot\(\s*test\b).*\btest\b|#\[(?:\w+::)*\w*test\w*\b", re.DOTALL)
+_MODULE = compile_re(rb"\bmod\s+(\w+)\s*\{")
+_TESTS_FUNCTION = compile_re(r"#\[(?:\w+::)*\w*test\w*\b")
+_RUST_ITEM = compile_re(r"(?:function|struct|enum|trait|mod|const|static|type|macro)_\w+|impl_item|use_declaration")
+_MAIN = compile_re(r"__name__\s*==\s*['\"]__main__|require\.main\s*===?\s*module|import\.meta\.(?:main|vitest)")
+_ASSERTS = compile_re(r"\bassert|\bexpect\s*\(|\bunittest\b|\bdoctest\b|\bpytest\b|\bvitest\b|\braise\b|\bthrow\b")
+_TEST_CALL = compile_re(r"(?:Deno\.)?(?:test|it|describe|suite)(?:\.\w+)*\s*\(\s*(['\"`][^'\"`\n]*['\"`])")
+_TEST_CASE = compile_re(r"class\s+Test|class[^:]*TestCase|(?:async\s+)?def\s+test_")
 
 
 _EXAMPLE = " example"

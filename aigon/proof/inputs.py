@@ -21,6 +21,7 @@ from aigon.proof import macros, references
 from aigon.proof.analysis.languages import extension, is_code
 from aigon.proof.findings import FILES, Changed, read_versions
 from aigon.proof.inline_tests import list_test_modules
+from aigon.text.patterns import compile_re
 
 NAMED = "a test"
 """The reader of a file that no command was seen to read and that a test or a check names."""
@@ -28,10 +29,10 @@ _COMPILED = frozenset(("go", "rs", "java", "kt", "kts", "cs", "swift", "scala", 
 """Languages whose tests lie where everybody puts them: all other sources are the product's."""
 _BY_MAIN = frozenset(("c", "cc", "cpp", "cxx", "m", "mm", "h", "hpp"))
 """Languages whose programs are compiled from a source with `main` that nothing includes."""
-_MAIN = re.compile(r"\bmain\s*\(")
+_MAIN = compile_re(r"\bmain\s*\(")
 _CALL = r"\w+\s*\(\s*-?[\d\"'][^()\n]*\)"
 _STATUS = r"(?:-?[01]\b|NULL\b|EOF\b|nullptr\b|true\b|false\b)"
-_EXAMPLE = re.compile(
+_EXAMPLE = compile_re(
     rf"{_CALL}\s*[!=]=|[!=]=\s*{_CALL}|\w\s*\(\s*{_CALL}\s*,\s*-?[\d\"']|\w\s*\([^;{{}}\n]*\)\s*!=\s*(?!{_STATUS})\w"
 )
 """A call that is set against what it should give: `add(2, 3) != 5`, `CHECK(add(2, 3), 5)`, `add(a, b) != c`."""

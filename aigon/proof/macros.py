@@ -7,10 +7,12 @@ nor stand for a function that it calls.
 import re
 from collections.abc import Iterable
 
+from aigon.text.patterns import compile_re
+
 INCLUDED = (".h", ".hpp", ".hh", ".hxx", ".inc", ".c", ".cc", ".cpp")
 PROGRAMS = (".c", ".cc", ".cpp", ".cxx")
-_DEFINED = re.compile(r"(?m)^[ \t]*#[ \t]*define[ \t]+(\w+)")
-_INCLUDE = re.compile(r"(?m)^[ \t]*#[ \t]*include\b.*$")
+_DEFINED = compile_re(r"(?m)^[ \t]*#[ \t]*define[ \t]+(\w+)")
+_INCLUDE = compile_re(r"(?m)^[ \t]*#[ \t]*include\b.*$")
 
 
 def list_new_macros(before: str | None, after: str | None) -> frozenset[str]:

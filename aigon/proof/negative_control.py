@@ -24,6 +24,7 @@ from aigon.proof.bench import ProofBench
 from aigon.proof.inputs import find_test_programs
 from aigon.proof.troubles import name_for_people, name_in_record
 from aigon.syntax import Edit, language_of
+from aigon.text.patterns import compile_re
 
 RULE = "negative-control"
 SHARE, SMALLER_SHARE = 0.8, 0.5
@@ -37,7 +38,7 @@ LEAST = 20
 """Tests that are altered in any case."""
 MOST_FILES = 1_000
 """Test files that are read."""
-_WITHOUT_CODE = re.compile(r".*\.(?:md|rst|txt|adoc)|docs/.*")
+_WITHOUT_CODE = compile_re(r".*\.(?:md|rst|txt|adoc)|docs/.*")
 
 Doubt = Literal["holds", "never runs", "unsure"]
 """What a test that passed with another expected value does if it is broken at that very place: it fails, so the

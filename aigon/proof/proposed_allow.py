@@ -17,6 +17,7 @@ from aigon.model.criteria import Spec
 from aigon.profiles.protection import Protection
 from aigon.proof.references import mentions
 from aigon.spec import markdown
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold
 
 _MOST_FILES, _MOST_BYTES = 3000, 16_000_000
@@ -25,13 +26,13 @@ _MOST_HOLDERS = 20
 """Files that may hold a text. One that more hold is a part of the language that the tests are written in."""
 _SHORTEST = 3
 """Characters of a text that is searched for."""
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_SENTENCE = re.compile(r"[.;!?](?:\s+|$)")
-_MARK = re.compile(r"§\d+")
+_COMMENT = compile_re(r"<!--.*?-->", re.DOTALL)
+_SENTENCE = compile_re(r"[.;!?](?:\s+|$)")
+_MARK = compile_re(r"§\d+")
 _LISTED = r"(?P<old>§\d+(?:(?:,| and|, and| or) §\d+)*)"
 _GOES = r"(?:renam|remov|delet|drop|replac|retir|reword)\w*"
 _OLD = tuple(
-    re.compile(pattern)
+    compile_re(pattern)
     for pattern in (
         rf"\b(?:instead of|in place of|rather than|where it (?:said|was|gave|printed)|no longer(?: \w+)?) {_LISTED}",
         rf"\b{_GOES}(?: (?!to\b|by\b|with\b|is\b|are\b)\w+){{0,4}} {_LISTED}",
@@ -43,21 +44,21 @@ _OLD = tuple(
     )
 )
 """What a sentence says of a text that there is and that will not be there any more: `§N` stands for the text."""
-_CHANGES = re.compile(
+_CHANGES = compile_re(
     r"\b(?:chang|updat|adapt|adjust|rewr|edit|mov|renam|remov|delet|drop|replac|extend|reword|becom|regist|overrid)\w*"
     r"|\b(?:configured? to|instead|in place of|no longer|now|too|also|new|gets?|gains?|adds?|tells?|says? so)\b"
 )
-_CHANGES_TESTS = re.compile(
+_CHANGES_TESTS = compile_re(
     r"\b(?:chang|updat|adapt|adjust|rewr|edit|mov|renam|remov|delet|drop|replac|reword)\w*|\bno longer\b"
 )
 """What a sentence says of a test file that is not to stay: new tests in it need nobody's leave."""
-_STAYS = re.compile(
+_STAYS = compile_re(
     r"\b(?:not be|must not|should not|shall not|do not|does not|don't|doesn't|without (?:chang|touch|edit)\w+|unchanged"
     r"|untouched|stays?|remains?|keeps?|still)\b"
 )
-_PATH = re.compile(r"[\w.-]*(?:/[\w.-]+)+/?|[\w-]+\.[a-z]{1,5}\b|[A-Z]\w*file\b|makefile|justfile")
-_FILE = re.compile(r"(?!\.\./)[\w.-]+(?:/[\w-][\w.-]*)+\.\w+")
-_PACKAGE_SCRIPT = re.compile(r"(?:npm|pnpm|yarn|bun)(?: run(?:-script)?)? ([\w:-]+)")
+_PATH = compile_re(r"[\w.-]*(?:/[\w.-]+)+/?|[\w-]+\.[a-z]{1,5}\b|[A-Z]\w*file\b|makefile|justfile")
+_FILE = compile_re(r"(?!\.\./)[\w.-]+(?:/[\w-][\w.-]*)+\.\w+")
+_PACKAGE_SCRIPT = compile_re(r"(?:npm|pnpm|yarn|bun)(?: run(?:-script)?)? ([\w:-]+)")
 
 
 class AllowProposal(Struct, frozen=True):

@@ -18,26 +18,27 @@ from aigon.profiles import profile
 from aigon.profiles.ecosystem import Setup, find_setups
 from aigon.profiles.protection import CALLED, Protection, Rule, describe_rules
 from aigon.spec import markdown
+from aigon.text.patterns import compile_re
 from aigon.text.shell import split_commands
 
-_WORD = re.compile(r"[\w@%+=:,./-]+")
-_PACKAGE_SCRIPT = re.compile(r"\b(?:npm|pnpm|yarn|bun)(?:\s+-\S+)*(?:\s+run(?:-script)?)?(?:\s+-\S+)*\s+([\w:-]+)")
+_WORD = compile_re(r"[\w@%+=:,./-]+")
+_PACKAGE_SCRIPT = compile_re(r"\b(?:npm|pnpm|yarn|bun)(?:\s+-\S+)*(?:\s+run(?:-script)?)?(?:\s+-\S+)*\s+([\w:-]+)")
 """A script of package.json by the commands that run one: `npm test`, `pnpm run -s lint`, `yarn build`."""
-_INTERPRETED = re.compile(
+_INTERPRETED = compile_re(
     r"(?:^|[\s;&|@(/\"'])(?:ba|z|da)?(?:sh|node|tsx|ts-node|deno|bun|python[\d.]*|ruby|perl|php)(?:\s+-\S+)*\s+([\w@%+./-]+)"
     r"|^[ \t]*-?include[ \t]+([\w@%+./-]+)",
     re.M,
 )
-_TARGETS = re.compile(r"\b(?:g?make|just|task)\b")
-_RECIPES = re.compile(r"(?i:gnumakefile|makefile|\.?justfile|taskfile(?:\.dist)?\.ya?ml)|[^/]+\.(?:mk|make|just)")
+_TARGETS = compile_re(r"\b(?:g?make|just|task)\b")
+_RECIPES = compile_re(r"(?i:gnumakefile|makefile|\.?justfile|taskfile(?:\.dist)?\.ya?ml)|[^/]+\.(?:mk|make|just)")
 """Files that say what make, just and Task run."""
-_TARGET = re.compile(r"(?m)^ *(?!\.(?:PHONY|SUFFIXES|DEFAULT|SILENT)\b)([^\s:=#][^:=#\n]*?)[ \t]*&?::?(?!=)")
+_TARGET = compile_re(r"(?m)^ *(?!\.(?:PHONY|SUFFIXES|DEFAULT|SILENT)\b)([^\s:=#][^:=#\n]*?)[ \t]*&?::?(?!=)")
 """The names in front of a rule of a Makefile."""
 _SCRIPTS = (".sh", ".bash", ".zsh")
 _FOLDERS = ("scripts", "script", "ci", ".ci", "tools", "hack")
 """Where projects keep what checks them, by habit: a file there that a check names is no part of the product."""
 _INSTALLED = {"node_modules", ".venv", "venv", "site-packages"}
-_LAUNCHER = re.compile(
+_LAUNCHER = compile_re(
     r"(?:ba|da|z|k|fi)?sh|python[\d.]*|node|deno|bun|tsx|ts-node|ruby|perl|php|pwsh|uv|npx|env|sudo|nice|timeout|exec"
 )
 """Programs that run what a file says which they are given."""

@@ -10,17 +10,18 @@ from functools import lru_cache
 from msgspec import Struct
 
 from aigon.syntax import language_of, parse
+from aigon.text.patterns import compile_re
 
 _LONGEST = 500_000
 """Characters of a source that are read."""
-_IMPORTING = re.compile(
+_IMPORTING = compile_re(
     r"(?m)(?:\b(?:import|require\w*|include\w*|from|use|using|source|load)\b|#\s*include)[^\n;]*?[\"'<(]\s*[\"'<]?([\w@./+-]+)"
     r"|^\s*(?:pub\s+)?mod\s+(\w+)\s*;|^\s*(?:\.|source)\s+[\"']?([\w./${}-]+)"
 )
 """What other languages than Python import: the quoted word after one of these, a module of Rust, a file of a shell."""
-_ASSERTS = re.compile(r"(?i)\bassert\w*|\bexpect\s*\(|\bAssertionError\b|\b(?:t|self)\.(?:fail|error)\w*\(")
-_INLINE = re.compile(r"(?s)\s-[ce]\s+(?P<quote>['\"])(?P<code>.*?)(?P=quote)")
-_COMPARES = re.compile(r"\[\s.*\s(?:==?|!=|-eq|-ne)\s|\btest\s.*\s(?:==?|-eq)\s|\bgrep\s+-\w*q|\b(?:diff|cmp)\s")
+_ASSERTS = compile_re(r"(?i)\bassert\w*|\bexpect\s*\(|\bAssertionError\b|\b(?:t|self)\.(?:fail|error)\w*\(")
+_INLINE = compile_re(r"(?s)\s-[ce]\s+(?P<quote>['\"])(?P<code>.*?)(?P=quote)")
+_COMPARES = compile_re(r"\[\s.*\s(?:==?|!=|-eq|-ne)\s|\btest\s.*\s(?:==?|-eq)\s|\bgrep\s+-\w*q|\b(?:diff|cmp)\s")
 _PYTHON_ASSERTS = ("unittest", "pytest", "hypothesis", "testing")
 _NAMES = ("identifier", "shorthand_property_identifier_pattern")
 _INDEX = ("index", "__init__", "__main__", "mod")

@@ -14,6 +14,7 @@ from typing import Protocol
 from aigon.model.criteria import Criterion, Spec, SpecWarning, Verdict
 from aigon.spec.expectation import DECISION_RULES, find_script
 from aigon.text.amounts import join_words, list_criteria
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span
 from aigon.text.shell import BRANCHING, ListedCommand, SimpleCommand, parse_script, split_commands
 
@@ -147,7 +148,7 @@ def describe_passing(criteria: Sequence[Decided], passed_at_base: Collection[int
     return tuple(warnings)
 
 
-_CONSTANT = re.compile(r"(?:echo|printf) [^$`|;&\n]*")
+_CONSTANT = compile_re(r"(?:echo|printf) [^$`|;&\n]*")
 
 
 def list_warnings(spec: Spec) -> tuple[SpecWarning, ...]:
@@ -167,17 +168,17 @@ def list_warnings(spec: Spec) -> tuple[SpecWarning, ...]:
 
 # Scripts and test files that a command runs.
 
-_SCRIPT = re.compile(r"[\w@%+.,/ -]+\.(?:py|sh|bash|zsh|js|mjs|cjs|ts|mts|cts|tsx|jsx|rb|pl|php|lua|R|bats)")
-_NODE_ID = re.compile(r"::.*|:\d+$", re.DOTALL)
-_INTERPRETER = re.compile(
+_SCRIPT = compile_re(r"[\w@%+.,/ -]+\.(?:py|sh|bash|zsh|js|mjs|cjs|ts|mts|cts|tsx|jsx|rb|pl|php|lua|R|bats)")
+_NODE_ID = compile_re(r"::.*|:\d+$", re.DOTALL)
+_INTERPRETER = compile_re(
     r"(?:python|pypy)[\d.]*|bash|sh|zsh|dash|ksh|node|deno|bun|tsx|ts-node|ruby|perl|php|lua|Rscript"
 )
-_RUNNER = re.compile(
+_RUNNER = compile_re(
     r"pytest|py\.test|unittest|nose2|jest|vitest|mocha|ava|tap|jasmine|playwright|cypress|rspec|phpunit|bats|behave"
 )
-_PASS_ON = re.compile(r"npx|env|timeout|nice|uv|poetry|pnpm|npm|yarn|run|exec|xvfb-run|coverage|nohup|sudo|\d+[smhd]?")
-_TAKES_VALUE = re.compile(r"-[a-zA-KM-Z]|--(?:ignore|deselect|rootdir|config|grep|testNamePattern|project|cov|tb|env)")
-_FLAG = re.compile(r"-[qvxsli]")
+_PASS_ON = compile_re(r"npx|env|timeout|nice|uv|poetry|pnpm|npm|yarn|run|exec|xvfb-run|coverage|nohup|sudo|\d+[smhd]?")
+_TAKES_VALUE = compile_re(r"-[a-zA-KM-Z]|--(?:ignore|deselect|rootdir|config|grep|testNamePattern|project|cov|tb|env)")
+_FLAG = compile_re(r"-[qvxsli]")
 _INLINE = ("-c", "-e", "-p", "--eval", "--print")
 
 

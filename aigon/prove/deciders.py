@@ -12,12 +12,13 @@ from aigon.proof.vacuity import absent_files, can_fail
 from aigon.spec.annotation import HtmlComment, parse_annotation
 from aigon.spec.document import can_annotate
 from aigon.spec.expectation import find_script
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold
 
 FOLDER = "tests/acceptance"
 LIST = "criteria.txt"
-_LINE = re.compile(r"\s*(?:[-*]\s+)?(\d+)\s*[.:)]\s*(?:<!--)?\s*(.+?)\s*(?:-->)?\s*")
-_UNDECIDED = re.compile(r"(?:judge|human|none)\b[:\s]*(.*)", re.I)
+_LINE = compile_re(r"\s*(?:[-*]\s+)?(\d+)\s*[.:)]\s*(?:<!--)?\s*(.+?)\s*(?:-->)?\s*")
+_UNDECIDED = compile_re(r"(?:judge|human|none)\b[:\s]*(.*)", re.I)
 
 
 class Deciders(Struct):

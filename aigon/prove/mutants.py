@@ -1,12 +1,12 @@
 """Break an implementation in one place at a time, on the lines that it added."""
 
-import re
 from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
 
 from msgspec import Struct
 
 from aigon.syntax import Edit, Node, Source, apply_edits, parse
+from aigon.text.patterns import compile_re
 
 MOST = 24
 """Mutants in all; of more, they are taken evenly over the files."""
@@ -19,7 +19,7 @@ _OPERATIONS = ("Compare", "BinOp", "BoolOp", "AugAssign")
 """Python's nodes with operators; the other grammars say which leaf is one."""
 _BRANCHES = ("If", "IfExp", "While", "if_statement", "if_expression", "while_statement", "ternary_expression")
 _WORDS = {"True": "False", "False": "True", "true": "false", "false": "true"}
-_TEXT = re.compile(r"'[^'].*'|\"[^\"].*\"|''|\"\"")
+_TEXT = compile_re(r"'[^'].*'|\"[^\"].*\"|''|\"\"")
 _NOTHING = {"Return": "None", "return_statement": "null"}
 """What is returned instead of a value."""
 

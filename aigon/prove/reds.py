@@ -13,6 +13,7 @@ from aigon.job.results import Result
 from aigon.model.criteria import Verdict
 from aigon.text.documents import parse_yaml
 from aigon.text.fingerprints import strip_escapes
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
 
 RedKind = Literal["assertion", "missing", "green", "foreign", "syntax", "network", "absent", "broken", "timeout"]
@@ -27,7 +28,7 @@ FAULTS: Mapping[RedKind, str] = {
 }
 """What is wrong with a test that is red in this way; by an assertion or a missing name is right."""
 _WORST: tuple[RedKind, ...] = ("syntax", "network", "absent", "foreign", "broken", "missing", "assertion")
-_SUFFIX = re.compile(r"\.(?:py|[mc]?[jt]sx?|sh|rb|go|rs|txt|json|csv|toml|ya?ml|html|css|md)$")
+_SUFFIX = compile_re(r"\.(?:py|[mc]?[jt]sx?|sh|rb|go|rs|txt|json|csv|toml|ya?ml|html|css|md)$")
 """Endings of files, which are no part of a name."""
 LONGEST = 300
 """Characters of a message."""

@@ -6,7 +6,6 @@ People's decisions stay where they were made, and so do copies of files and fing
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from aigon.journal.events import Event, RunStarted
 from aigon.journal.records import Origin, Records
 from aigon.journal.state import State
 from aigon.model.candidates import Candidate
+from aigon.text.patterns import compile_re
 
 VERSION = 1
 MANIFEST, JOURNAL, FROZEN = "manifest.json", "journal.jsonl", "frozen.json"
@@ -30,9 +30,9 @@ HEAD = TAIL = 8192
 """Bytes of the beginning and the end of a log that travel."""
 MOST_LOGS = 1 << 20
 """Bytes of all logs together; the newest iterations come first."""
-_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?")
+_NAME = compile_re(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9_-])?")
 _RUN = r"[A-Za-z0-9][A-Za-z0-9-]*"
-_PATHS = re.compile(
+_PATHS = compile_re(
     rf"journal\.jsonl|journal-{_RUN}\.jsonl|frozen\.json|logs/\d{{3,}}/(?:\w[\w.@+-]*/){{0,2}}\w[\w.@+-]*"
 )
 

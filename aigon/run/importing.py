@@ -19,9 +19,10 @@ from aigon.spec.composing import compose_spec
 from aigon.spec.features import LARGEST, TOO_MUCH, Feature, slugify
 from aigon.spec.foreign import list_proposals
 from aigon.spec.importers import GENERIC, Importer, github, load_importers
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
 
-_ISSUE = re.compile(rf"gh:(?:(?P<repository>[\w.-]+/[\w.-]+)#)?(?P<id>\d+)|(?P<address>{forge.ISSUE.pattern})/?")
+_ISSUE = compile_re(rf"gh:(?:(?P<repository>[\w.-]+/[\w.-]+)#)?(?P<id>\d+)|(?P<address>{forge.ISSUE.pattern})/?")
 _SUFFIXES = (".md", ".markdown", ".json", ".toon")
 _HIDDEN = (".kiro", ".taskmaster")
 """Hidden folders that tools keep specs in."""

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from aigon.secrets.shapes import FoundSecret, find_tokens, is_stand_in
+from aigon.text.patterns import compile_re
 
 SECRET_NAMES = (
     ".env", ".env[._-]*", ".netrc", "_netrc", ".pgpass", ".htpasswd", ".my.cnf", ".git-credentials", ".dockercfg",
@@ -120,27 +121,27 @@ def _looks_like_private_key(path: str, data: bytes) -> bool:
     return path.endswith(".key") and bool(_OPAQUE.match(data) or (_DER.match(data) and b"\0" in data))
 
 
-_OPAQUE = re.compile(rb"\s*[A-Za-z0-9+/=_-]{16,}\s*\Z")
-_DER = re.compile(rb"\x30[\x20-\x84]")
+_OPAQUE = compile_re(rb"\s*[A-Za-z0-9+/=_-]{16,}\s*\Z")
+_DER = compile_re(rb"\x30[\x20-\x84]")
 _VALUE = rb"[\"']?(?P<value>[^\s\"',;]{8,})"
 _PLACES: tuple[tuple[str, str, re.Pattern[bytes]], ...] = (
-    ("*/.npmrc", "an npm token", re.compile(rb"(?:_authToken|_auth|_password)\s*=\s*" + _VALUE)),
-    ("*/.yarnrc.yml", "an npm token", re.compile(rb"npmAuth(?:Token|Ident):\s*" + _VALUE)),
-    ("*/.pypirc", "a password", re.compile(rb"^\s*password\s*[=:]\s*" + _VALUE, re.M)),
-    ("*/.aws/credentials", "an AWS secret key", re.compile(rb"secret_access_key\s*=\s*" + _VALUE, re.I)),
-    ("*/.docker/config.json", "a password", re.compile(rb"\"(?:auth|identitytoken)\"\s*:\s*" + _VALUE)),
-    ("*/.cargo/credentials*", "a token", re.compile(rb"^\s*token\s*=\s*" + _VALUE, re.M)),
-    ("*/.gem/credentials", "a token", re.compile(rb"^\s*:?[a-z_]*api_key:\s*" + _VALUE, re.M)),
-    ("*/.kube/config", "a cluster's key", re.compile(rb"(?:client-key-data|token|password):\s*" + _VALUE)),
-    ("*/kubeconfig*", "a cluster's key", re.compile(rb"(?:client-key-data|token|password):\s*" + _VALUE)),
-    ("*/gh/hosts.yml", "a GitHub token", re.compile(rb"oauth_token:\s*" + _VALUE)),
+    ("*/.npmrc", "an npm token", compile_re(rb"(?:_authToken|_auth|_password)\s*=\s*" + _VALUE)),
+    ("*/.yarnrc.yml", "an npm token", compile_re(rb"npmAuth(?:Token|Ident):\s*" + _VALUE)),
+    ("*/.pypirc", "a password", compile_re(rb"^\s*password\s*[=:]\s*" + _VALUE, re.M)),
+    ("*/.aws/credentials", "an AWS secret key", compile_re(rb"secret_access_key\s*=\s*" + _VALUE, re.I)),
+    ("*/.docker/config.json", "a password", compile_re(rb"\"(?:auth|identitytoken)\"\s*:\s*" + _VALUE)),
+    ("*/.cargo/credentials*", "a token", compile_re(rb"^\s*token\s*=\s*" + _VALUE, re.M)),
+    ("*/.gem/credentials", "a token", compile_re(rb"^\s*:?[a-z_]*api_key:\s*" + _VALUE, re.M)),
+    ("*/.kube/config", "a cluster's key", compile_re(rb"(?:client-key-data|token|password):\s*" + _VALUE)),
+    ("*/kubeconfig*", "a cluster's key", compile_re(rb"(?:client-key-data|token|password):\s*" + _VALUE)),
+    ("*/gh/hosts.yml", "a GitHub token", compile_re(rb"oauth_token:\s*" + _VALUE)),
     *(
-        (name, "a private key", re.compile(rb"\"(?:private_key|client_secret|refresh_token)\"\s*:\s*" + _VALUE))
+        (name, "a private key", compile_re(rb"\"(?:private_key|client_secret|refresh_token)\"\s*:\s*" + _VALUE))
         for name in ("*/*credentials*.json", "*/*service[-_]account*.json", "*/client_secret*.json")
     ),
 )
 """Files that are often committed without a secret: glob on `/` and the path, kind of secret, where it is."""
-_REFERENCE = re.compile(rb"[$<{%]|process\.env|env[.:]|vault:", re.I)
+_REFERENCE = compile_re(rb"[$<{%]|process\.env|env[.:]|vault:", re.I)
 """The beginning of a reference to a value that is kept elsewhere: `${NPM_TOKEN}`, `<your token>`, `{{ token }}`."""
 
 

@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.secrets.shapes import SHAPES, is_stand_in, select_long_words, spell, spell_in_base64
+from aigon.text.patterns import compile_re
 
 T = TypeVar("T")
 Redact = Callable[[bytes], bytes]
@@ -24,10 +25,10 @@ SHORTEST = 8
 SHORTEST_LINE = 16
 """The same for one line of a value that has several."""
 
-_CREDENTIAL = re.compile(
+_CREDENTIAL = compile_re(
     r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASS|PWD|CREDENTIALS?|AUTH)(?:_|$)|PASSWORD|PASSWD|PASSPHRASE", re.I
 )
-_PROVIDER = re.compile(
+_PROVIDER = compile_re(
     r"^(?:ANTHROPIC|OPENAI|GEMINI|GOOGLE_(?:API|GENAI|CLOUD|VERTEX|GEMINI)|VERTEX(?:AI)?|MISTRAL|OPENROUTER|CLAUDE|CODEX"
     r"|COPILOT|CURSOR|DASHSCOPE|DEEPSEEK|AWS|AZURE|GH|GITHUB)_",
     re.I,
@@ -93,14 +94,14 @@ def _is_findable(value: bytes) -> bool:
     return len(value) >= SHORTEST_LINE and mixed and value[:1] not in (b"/", b"~") and not is_stand_in(value)
 
 
-_LOOSE = re.compile(
+_LOOSE = compile_re(
     rb"(?<![A-Za-z0-9])(?:sk-(?:ant-)?[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{30,}"
     rb"|xox[abprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}|AIza[0-9A-Za-z_-]{35})"
 )
 """The best known shapes, whatever follows them."""
 _LOOSE_HINTS = (b"sk-", b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_", b"xox", b"AKIA", b"AIza")
-KEY_BEGIN = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
-_KEY = re.compile(KEY_BEGIN.pattern + rb"(?:\s*[A-Za-z-]+: [^\n]*)*[A-Za-z0-9+/=\\\s]*")
+KEY_BEGIN = compile_re(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+_KEY = compile_re(KEY_BEGIN.pattern + rb"(?:\s*[A-Za-z-]+: [^\n]*)*[A-Za-z0-9+/=\\\s]*")
 """A private key with its headers, up to the line that ends it."""
 _LINE_SHAPES = tuple(shape for shape in SHAPES if not shape.alone)
 _WORD_SHAPES = tuple(shape for shape in SHAPES if shape.alone)

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from aigon.text.patterns import compile_re
+
 
 class Shape(Struct, frozen=True):
     """`pattern` is tried only on a text that holds one of the `hints`.
@@ -82,7 +84,7 @@ SHAPES = (
     Shape(
         "an AWS secret key",
         (b"secret_access_key", b"secretaccesskey", b"secret_key", b"secretkey"),
-        re.compile(
+        compile_re(
             rb"(?:secret_?access_?key|aws_?secret_?key)[\"']?\s{0,3}(?:=>|[=:,])\s{0,3}[\"']?"
             rb"(?P<value>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
             re.I,
@@ -91,18 +93,18 @@ SHAPES = (
     Shape(
         "an Azure storage key",
         (b"accountkey", b"sharedaccesskey"),
-        re.compile(rb"(?:AccountKey|SharedAccessKey)=(?P<value>[A-Za-z0-9+/]{42,86}={1,2})", re.I),
+        compile_re(rb"(?:AccountKey|SharedAccessKey)=(?P<value>[A-Za-z0-9+/]{42,86}={1,2})", re.I),
     ),
     Shape(
         "a private key",
         (b"private key",),
         # In source the line break may be written out, or the text put together from several strings.
-        re.compile(
+        compile_re(
             rb"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
             rb"(?:\\r|\\n|[\s\"'+,;\\(]|[A-Za-z-]+: [^\n]{0,200}\n)*(?P<value>[A-Za-z0-9+/]{16,})"
         ),
     ),
-    Shape("a PuTTY private key", (b"putty-user-key-file",), re.compile(rb"(?P<value>PuTTY-User-Key-File-[23]: \S+)")),
+    Shape("a PuTTY private key", (b"putty-user-key-file",), compile_re(rb"(?P<value>PuTTY-User-Key-File-[23]: \S+)")),
 )
 
 
@@ -118,14 +120,14 @@ class FoundSecret(Struct, frozen=True):
         return f"FoundSecret(kind={self.kind!r}, line={self.line})"
 
 
-_STAND_IN = re.compile(
+_STAND_IN = compile_re(
     rb"example|placeholder|redacted|change_?me|x{6}|\*{4}|your[_-]?(?:own[_-]?)?(?:api|access|secret|private|auth|token|key)",
     re.I,
 )
 """Words by which documentation marks a sample: AKIAIOSFODNN7EXAMPLE, sk-ant-your-key-here."""
 _SAMPLES = frozenset({b"Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="})
 """Keys that are the same for everybody: that of Azure's storage emulator."""
-_PREFIX = re.compile(rb"^[A-Za-z0-9]{2,7}[_-](?:[A-Za-z0-9]{1,8}[_-])*")
+_PREFIX = compile_re(rb"^[A-Za-z0-9]{2,7}[_-](?:[A-Za-z0-9]{1,8}[_-])*")
 WINDOW = 1 << 20
 """Bytes that are searched at a time: the search takes several times its size of memory."""
 OVERLAP = 16 << 10

@@ -14,6 +14,7 @@ from msgspec import Struct
 from aigon.errors import usage
 from aigon.model.criteria import COMMAND_KINDS, CriterionKind
 from aigon.spec.expectation import DECISION_RULES, append_block
+from aigon.text.patterns import compile_re
 
 Bare = Literal["judge", "human"]
 
@@ -27,10 +28,10 @@ _BARE: tuple[Bare, ...] = get_args(Bare)
 _NEAR = 0.75
 _OTHER_WORDS = frozenset(("point", "points", "second", "sprint", "sprints"))
 """What notes of people begin with, and is near to an annotation all the same."""
-_MARK = re.compile(r"\\.|`+|<!--", re.DOTALL)
-_ANNOTATION = re.compile(r"([A-Za-z][A-Za-z_-]*)\s*(?::(.*))?", re.DOTALL)
-_MEANT = re.compile(rf"-*\s*(?:(?:{'|'.join(EXAMPLES)})\s*:|(?:judge|human)\s*(?::|$))", re.IGNORECASE)
-_NO_COLON = re.compile(r"-*\s*(?:verify|metric)\s+[^\s:]", re.IGNORECASE)
+_MARK = compile_re(r"\\.|`+|<!--", re.DOTALL)
+_ANNOTATION = compile_re(r"([A-Za-z][A-Za-z_-]*)\s*(?::(.*))?", re.DOTALL)
+_MEANT = compile_re(rf"-*\s*(?:(?:{'|'.join(EXAMPLES)})\s*:|(?:judge|human)\s*(?::|$))", re.IGNORECASE)
+_NO_COLON = compile_re(r"-*\s*(?:verify|metric)\s+[^\s:]", re.IGNORECASE)
 
 
 class Annotation(Struct, frozen=True):

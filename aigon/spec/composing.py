@@ -16,13 +16,14 @@ from aigon.spec.features import LARGEST, TOO_MUCH
 from aigon.spec.foreign import disarm_annotations
 from aigon.spec.markdown import MarkdownPage, line_of, one_line, parse_page
 from aigon.text.amounts import size_error
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_block, code_span, fold, list_item
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 SUMMARY, SOURCE = "Summary", "Source"
-_COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+_COMMENT = compile_re(rb"<!--.*?-->", re.DOTALL)
 _LONGEST = 4_000
 """Characters of one criterion, question or summary that are kept."""
 NO_CRITERIA = "<!-- Your criteria go here: one `- [ ] ...` for each thing that has to be true. -->"

@@ -15,15 +15,16 @@ from aigon.spec import annotation
 from aigon.spec.annotation import Annotation, HtmlComment
 from aigon.spec.markdown import MarkdownPage, line_of, one_line, parse_page, raise_together
 from aigon.text.amounts import format_count
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
-BOX = re.compile(r"\[[ xX]\](?=\s|$)")
-ODD_BOX = re.compile(r"\[\s*[xX✓✔*-]?\s*\](?![(\[:])")
-_LOST_BOX = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s*\[[ xX]?\](?![(\[:])")
+BOX = compile_re(r"\[[ xX]\](?=\s|$)")
+ODD_BOX = compile_re(r"\[\s*[xX✓✔*-]?\s*\](?![(\[:])")
+_LOST_BOX = compile_re(r"\s*(?:[-*+]|\d{1,9}[.)])\s*\[[ xX]?\](?![(\[:])")
 
 
 def parse_items(page: MarkdownPage) -> Iterator[Criterion | SpecWarning]:
@@ -132,7 +133,7 @@ def _find_oddities(token: Token, *, is_item: bool) -> Iterator[SpecWarning]:
             yield SpecWarning(line_of(token) + offset, message)
 
 
-_LABEL = re.compile(r"(?:[a-z]{1,6}[ -]?\d+(?:\.\d+)*\s*[:.)–—-]|\[[a-z]{1,6}[ -]?\d+(?:\.\d+)*\]:?)\s*")
+_LABEL = compile_re(r"(?:[a-z]{1,6}[ -]?\d+(?:\.\d+)*\s*[:.)–—-]|\[[a-z]{1,6}[ -]?\d+(?:\.\d+)*\]:?)\s*")
 _MODAL = r"(?:(?:must|should|shall|will|all|still|continue to|now) )*"
 _GREEN = rf"(?:is|are|be|stays?|remains?) {_MODAL}(?:clean|green|passing|successful)"
 _PASS = rf"{_MODAL}(?:pass(?:es)?|succeeds?|{_GREEN})"
@@ -178,7 +179,7 @@ BOXES = """- [ ] `./multiply 6 7` prints 42 <!-- prints: ./multiply 6 7 == 42 --
 - [ ] All tests pass
 - [ ] `--help` explains the new option"""
 EXAMPLE = f"Write a section like this one:\n\n## Acceptance Criteria\n\n{BOXES}"
-TEMPLATE = re.compile(rb"<!-- Your criteria go here")
+TEMPLATE = compile_re(rb"<!-- Your criteria go here")
 
 
 class _SpecSection(Struct):

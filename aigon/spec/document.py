@@ -7,7 +7,6 @@ that is never closed) is a warning with its line.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -20,12 +19,13 @@ from aigon.spec.annotation import Annotation
 from aigon.spec.features import LARGEST, TOO_MUCH
 from aigon.spec.markdown import MarkdownPage, line_of, one_line
 from aigon.text.amounts import size_error
+from aigon.text.patterns import compile_re
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 
-_LANGUAGE = re.compile(r"[\s{.]*([^\s{}:,=]*)")
+_LANGUAGE = compile_re(r"[\s{.]*([^\s{}:,=]*)")
 SHELLS = ("", "bash", "sh", "shell", "zsh")
 """Languages of blocks that are run."""
 _PROBE = Annotation("human", None)

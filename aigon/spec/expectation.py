@@ -13,15 +13,16 @@ from msgspec import Struct
 
 from aigon.model.checks import Quantity
 from aigon.model.criteria import CriterionKind
+from aigon.text.patterns import compile_re
 
 _NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
-_BOUND = re.compile(
+_BOUND = compile_re(
     rf"(?P<script>.*[^\s<>=!])\s*(?P<symbol>>=|<=|==|!=|>|<)\s*(?P<wanted>{_NUMBER})\s*",
     re.DOTALL,
 )
-_QUOTED = re.compile(r"""(?P<script>.*\S)\s+==\s+(?P<wanted>"(?:[^"\\]|\\.)*"|'[^']*')""", re.DOTALL)
-_PLAIN = re.compile(r"(?P<script>.*\S)\s+==\s+(?P<wanted>\S.*)", re.DOTALL)
-_BELOW = re.compile(r"\S.*\s==", re.DOTALL)
+_QUOTED = compile_re(r"""(?P<script>.*\S)\s+==\s+(?P<wanted>"(?:[^"\\]|\\.)*"|'[^']*')""", re.DOTALL)
+_PLAIN = compile_re(r"(?P<script>.*\S)\s+==\s+(?P<wanted>\S.*)", re.DOTALL)
+_BELOW = compile_re(r"\S.*\s==", re.DOTALL)
 
 
 class Expectation(Struct, frozen=True):

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from aigon.errors import AigonError, usage
 from aigon.text.amounts import MIB
+from aigon.text.patterns import compile_re
 
 ROOT = "docs/specs/features"
 LOGS = f"{ROOT}/logs/"
@@ -28,7 +29,7 @@ FOLDERS: dict[Stage, str] = {
 STAGES = {folder: stage for stage, folder in FOLDERS.items()}
 INBOX = f"{ROOT}/{FOLDERS['inbox']}/"
 """Where new specs come into being: nobody works on one there."""
-_NAME = re.compile(r"^feature-(?:(?P<id>\d+)-)?(?P<slug>.+)\.md$")
+_NAME = compile_re(r"^feature-(?:(?P<id>\d+)-)?(?P<slug>.+)\.md$")
 LONGEST_SLUG = 60
 LARGEST = MIB
 """Bytes of a spec: some 200,000 words. It goes into every prompt, and no model takes in half of that."""

@@ -1,6 +1,5 @@
 """Find, read and move feature specs in a checkout."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ from aigon.errors import AigonError, usage
 from aigon.files import atomic
 from aigon.spec import features
 from aigon.spec.features import LARGEST, ROOT, TOO_MUCH, Feature, Stage, parse_feature_path
+from aigon.text.patterns import compile_re
 
 if TYPE_CHECKING:  # what parses specs and the configuration takes longer to import than a list of features to print
     from aigon.config.loading import ReadFile
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # what parses specs and the configuration takes longer to imp
 
 NOT_STAGES = ("logs", "evaluations")
 """Folders beside the stages whose files are named after features too."""
-_FIRST_LINE = re.compile(rb"#{1,6} +([^\s#\\\0][^#\\\0\t\r\n]*)(?:[\r\n]|\Z)")
+_FIRST_LINE = compile_re(rb"#{1,6} +([^\s#\\\0][^#\\\0\t\r\n]*)(?:[\r\n]|\Z)")
 
 
 def spec_paths(root: Path) -> list[str]:

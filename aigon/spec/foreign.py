@@ -20,12 +20,13 @@ from aigon.spec.annotation import HtmlComment, find_comments, parse_annotation, 
 from aigon.spec.criteria import BOX, parse_items
 from aigon.spec.document import SHELLS, list_validation_blocks, parse_spec, read_language
 from aigon.spec.markdown import MarkdownPage, line_of, one_line, parse_page
+from aigon.text.patterns import compile_re
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 PROPOSED = "proposed"
-_COMMENT = re.compile(rf"\s*{PROPOSED}:\s*(.*?)\s*", re.DOTALL)
+_COMMENT = compile_re(rf"\s*{PROPOSED}:\s*(.*?)\s*", re.DOTALL)
 HEADING = b"## Acceptance Criteria\n\n"
 
 

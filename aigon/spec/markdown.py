@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -14,6 +13,7 @@ from aigon.errors import AigonError, usage
 from aigon.model.criteria import SpecWarning
 from aigon.text.amounts import join_words
 from aigon.text.documents import AbsurdDocument, load_yaml
+from aigon.text.patterns import compile_re
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # and reaching it is an error.
 DEEPEST = 100
 _BOM = b"\xef\xbb\xbf"
-_NEWLINE = re.compile(rb"\r\n|\r|\n")  # never str.splitlines(), which knows eight more
+_NEWLINE = compile_re(rb"\r\n|\r|\n")  # never str.splitlines(), which knows eight more
 
 
 class MarkdownPage(Struct, frozen=True):

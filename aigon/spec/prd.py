@@ -16,6 +16,7 @@ from aigon.installation import require_extra
 from aigon.spec.criteria import list_boxes
 from aigon.text.amounts import join_words, size_error
 from aigon.text.documents import suggest
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
 
 PrdStatus = Literal["pending", "in-progress", "done", "skipped", "blocked"]
@@ -24,8 +25,8 @@ MOST_TASKS = 200
 """Tasks of one feature: each becomes a criterion."""
 _SEPARATOR = "|"
 _ID = r"[A-Za-z]{1,8}-?\d+(?:\.\d+)*"
-_LABELLED = re.compile(rf"\**\[?({_ID})\]?\**\s*(?:[:.)–—]|(?=\s))\**\s*(\S.*)")
-_NEEDS = re.compile(rf"\(depends on:?\s+({_ID}(?:\s*(?:,|and)\s*{_ID})*)\)", re.IGNORECASE)
+_LABELLED = compile_re(rf"\**\[?({_ID})\]?\**\s*(?:[:.)–—]|(?=\s))\**\s*(\S.*)")
+_NEEDS = compile_re(rf"\(depends on:?\s+({_ID}(?:\s*(?:,|and)\s*{_ID})*)\)", re.IGNORECASE)
 
 
 class PrdTask(Struct, frozen=True):

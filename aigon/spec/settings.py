@@ -20,6 +20,7 @@ from aigon.model.criteria import (
 from aigon.spec.markdown import MarkdownPage, line_of, raise_together
 from aigon.text.amounts import join_words, parse_duration
 from aigon.text.documents import DocumentNode, suggest
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
 
 OTHER_KEYS = ("allow", "known_failures", "paths", "source")
@@ -28,8 +29,8 @@ OTHER_KEYS = ("allow", "known_failures", "paths", "source")
 _NEAR = 0.92
 _SIMILAR = 0.85
 """Of a key that is asked about: `alow` is, `tags` is not."""
-_CONFIGURED_MODE = re.compile(r"[`*]*mode[`*]*:[`*]*\s*[`*]*([\w-]+)[`*]*", re.IGNORECASE)
-_KIND = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+_CONFIGURED_MODE = compile_re(r"[`*]*mode[`*]*:[`*]*\s*[`*]*([\w-]+)[`*]*", re.IGNORECASE)
+_KIND = compile_re(r"[a-z][a-z0-9_-]{0,39}")
 
 
 def parse_settings(page: MarkdownPage, frontmatter: Mapping[str, object], criteria: int) -> SpecSettings:

@@ -6,10 +6,12 @@ from typing import Any
 
 from msgspec import Struct
 
-_LEFT_OUT = re.compile(r"`+[^`]*`+|\"[^\"]*\"|“[^”]*”|\[[^\]]*\]\([^)]*\)|https?://\S+|(?<!\w)'[^']*'")
-_LABEL = re.compile(r"\W*(?:[A-Z]{1,5}-?\d[\w.-]*|\d+(?:\.\d+)*)[\])*:.]*\s")
-_BRACKETS = re.compile(r"\([^()]*\)")
-_SENTENCE_END = re.compile(r"[.;!?]\s+")
+from aigon.text.patterns import compile_re
+
+_LEFT_OUT = compile_re(r"`+[^`]*`+|\"[^\"]*\"|“[^”]*”|\[[^\]]*\]\([^)]*\)|https?://\S+|(?<!\w)'[^']*'")
+_LABEL = compile_re(r"\W*(?:[A-Z]{1,5}-?\d[\w.-]*|\d+(?:\.\d+)*)[\])*:.]*\s")
+_BRACKETS = compile_re(r"\([^()]*\)")
+_SENTENCE_END = compile_re(r"[.;!?]\s+")
 _BEGINNING = 8
 """Words of a clause in which its verb has to be."""
 

@@ -12,12 +12,13 @@ from aigon.model.criteria import parse_promises
 from aigon.spec.document import parse_spec, require_size
 from aigon.spec.foreign import accept_proposals, disarm_annotations, list_decisions, list_proposals
 from aigon.spec.markdown import parse_page
+from aigon.text.patterns import compile_re
 
 PREFIX = "Feature: "
 """What a title begins with in a spec, and nowhere else."""
 LONGEST_TITLE = 200
-_ENTRY = re.compile(r"[\"']?([\w-]+)[\"']?\s*:")
-_FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)(.*)", re.DOTALL | re.MULTILINE)
+_ENTRY = compile_re(r"[\"']?([\w-]+)[\"']?\s*:")
+_FRONT = compile_re(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)(.*)", re.DOTALL | re.MULTILINE)
 _NO_LINES = "The frontmatter cannot be edited: a key in it is not on a line of its own"
 
 SettingValues = Mapping[str, str | int | None]

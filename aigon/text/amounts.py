@@ -6,6 +6,7 @@ from datetime import datetime
 from math import ceil, isfinite
 
 from aigon.errors import AigonError, Exit
+from aigon.text.patterns import compile_re
 
 
 def list_criteria(numbers: Sequence[int]) -> str:
@@ -20,7 +21,7 @@ def join_words(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1] if words else "")))
 
 
-_PART = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|h|m|s|d)?")
+_PART = compile_re(r"(\d+(?:\.\d+)?)\s*(ms|h|m|s|d)?")
 _SECONDS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -59,7 +60,7 @@ def abbreviate_duration(value: float) -> str:
     return (f"{hours}h" if hours else "") + (f"{minutes}m" if minutes else "")
 
 
-_ISO = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)", re.ASCII)
+_ISO = compile_re(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)", re.ASCII)
 
 
 def format_epoch(seconds: float) -> str:

@@ -4,11 +4,12 @@ Line endings do not count: git changes them on some systems.
 """
 
 import hashlib
-import re
 from typing import Literal
 
+from aigon.text.patterns import compile_re
+
 _MARK_FORMAT = "written by aigon install-commands, sha256 {digest}; if you edit this file, aigon leaves it to you"
-_MARKED = re.compile(rb"(?m)^(?:<!-- |# )written by aigon install-commands, sha256 ([0-9a-f]{64}).*\n?")
+_MARKED = compile_re(rb"(?m)^(?:<!-- |# )written by aigon install-commands, sha256 ([0-9a-f]{64}).*\n?")
 
 CommandOrigin = Literal["intact", "edited", "foreign"]
 """A file is as aigon wrote it, was edited since by somebody, or is not aigon's at all."""

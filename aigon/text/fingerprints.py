@@ -8,15 +8,17 @@ import hashlib
 import re
 from collections.abc import Iterable
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])?")
+from aigon.text.patterns import compile_re
+
+_ANSI = compile_re(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])?")
 _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"(?<![\w./])/+(?:[^\s/:'\"<>|()\[\],;]+/+)+(?=[^\s/])"), ""),
-    (re.compile(r"\b0x[0-9a-fA-F]+\b"), "0x"),
-    (re.compile(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), "UUID"),
-    (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"), "TIME"),
-    (re.compile(r"\b\d+(?:\.\d+)?\s?(?:ms|µs|us|ns|s|sec|secs|seconds|minutes|min)\b"), "DURATION"),
-    (re.compile(r"(?<=[\w\])]):\d+(?::\d+)?"), ":N"),
-    (re.compile(r"\bline \d+\b"), "line N"),
+    (compile_re(r"(?<![\w./])/+(?:[^\s/:'\"<>|()\[\],;]+/+)+(?=[^\s/])"), ""),
+    (compile_re(r"\b0x[0-9a-fA-F]+\b"), "0x"),
+    (compile_re(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), "UUID"),
+    (compile_re(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"), "TIME"),
+    (compile_re(r"\b\d+(?:\.\d+)?\s?(?:ms|µs|us|ns|s|sec|secs|seconds|minutes|min)\b"), "DURATION"),
+    (compile_re(r"(?<=[\w\])]):\d+(?::\d+)?"), ":N"),
+    (compile_re(r"\bline \d+\b"), "line N"),
 )
 
 

@@ -1,12 +1,15 @@
 """Patterns of paths: `*`, `**`, `?` and `{a,b}`, as profiles and rules write them."""
 
 import re
+from collections.abc import Callable
 from functools import cache
 from itertools import takewhile
 
 from msgspec import Struct
 
-_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\{[^{}]*\}|.", re.DOTALL)
+from aigon.text.patterns import compile_re
+
+_TOKEN = compile_re(r"\*\*/|\*\*|\*|\?|\{[^{}]*\}|.", re.DOTALL)
 _GLOB = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
@@ -14,6 +17,13 @@ _GLOB = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 def compile_glob(pattern: str) -> re.Pattern[str]:
     """Return the regular expression that matches a whole relative path with `/`."""
     return re.compile(_regex(pattern), re.DOTALL)
+
+
+@cache
+def compile_globs(patterns: tuple[str, ...]) -> Callable[[str], bool]:
+    """Return what tells whether any of the patterns matches a path."""
+    match = re.compile("|".join(map(_regex, dict.fromkeys(patterns))) or "(?!)", re.DOTALL).fullmatch
+    return lambda path: match(path) is not None
 
 
 def is_match(pattern: str, path: str) -> bool:

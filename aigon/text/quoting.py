@@ -7,12 +7,13 @@ stays data on the line, or in the block, where aigon put it.
 import re
 
 from aigon.text.fingerprints import strip_escapes
+from aigon.text.patterns import compile_re
 
-_BREAKS = re.compile(r"\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-_HIDDEN = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]")
-_LONE_SURROGATES = re.compile(r"[\ud800-\udfff]")
-_STARTS_A_BLOCK = re.compile(r"(?=[#\-+*>~`=|<_\[\\])|(?<=\d)(?=[.)])")
-_BULLET = re.compile(r"^\s*[-*+]\s+")
+_BREAKS = compile_re(r"\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_HIDDEN = compile_re(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]")
+_LONE_SURROGATES = compile_re(r"[\ud800-\udfff]")
+_STARTS_A_BLOCK = compile_re(r"(?=[#\-+*>~`=|<_\[\\])|(?<=\d)(?=[.)])")
+_BULLET = compile_re(r"^\s*[-*+]\s+")
 
 
 def clean(text: str) -> str:

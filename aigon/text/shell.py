@@ -8,14 +8,16 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-_TOKEN = re.compile(
+from aigon.text.patterns import compile_re
+
+_TOKEN = compile_re(
     r"""(?P<gap>[ \t]+|\\\n)
     |(?P<operator>\d*(?:&>>|&>|>>|>\||>&|<<<|<<|<>|<&|>|<)|\|\||&&|;;|[|&;()\n])
     |(?P<word>(?:[^\s'"\\|&;<>()]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")+)""",
     re.DOTALL | re.VERBOSE,
 )
-_PIECE = re.compile(r"""\\(.)|'([^']*)'|"((?:[^"\\]|\\.)*)"|([^\\'"]+)""", re.DOTALL)
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_PIECE = compile_re(r"""\\(.)|'([^']*)'|"((?:[^"\\]|\\.)*)"|([^\\'"]+)""", re.DOTALL)
+_ASSIGNMENT = compile_re(r"[A-Za-z_]\w*\+?=")
 _BEFORE = ("!", "{", "if", "then", "elif", "else", "while", "until", "do", "time", "command", "exec", "nohup")
 """Words that a command follows."""
 
@@ -107,7 +109,7 @@ def _copies(operator: str, target: str) -> bool:
 
 
 _OPERATORS = "();<>|&\n"
-_COMMENT = re.compile(r"(?m)(?<![^\s;&|()])#[^\n]*")
+_COMMENT = compile_re(r"(?m)(?<![^\s;&|()])#[^\n]*")
 BRANCHING = frozenset(
     ("if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "function", "select")
 ) | {"{", "}", "exit", "return", "trap", "eval", "source", "."}

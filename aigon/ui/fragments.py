@@ -15,6 +15,7 @@ from aigon.run.approvals import ApprovalCase
 from aigon.spec.document import parse_spec
 from aigon.spec.foreign import ForeignAnnotation, list_proposals
 from aigon.spec.writing import split_spec
+from aigon.text.patterns import compile_re
 from aigon.ui.board import CardView, build_views, list_of_status, list_waiting
 from aigon.ui.feed import Feed, Fragment
 from aigon.ui.guard import Access
@@ -25,8 +26,8 @@ COLUMNS = 24
 """Iterations that a table of checks shows."""
 DIFFS = 32
 """Diffs that are remembered."""
-_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_HEADING = re.compile(r"(?im)^#{1,6}[ \t]+(?:\W*)acceptance criteria\b.*$")
+_COMMENT = compile_re(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_HEADING = compile_re(r"(?im)^#{1,6}[ \t]+(?:\W*)acceptance criteria\b.*$")
 
 
 class SpecView(Struct, frozen=True):

@@ -1,15 +1,14 @@
 """Text of others on pages: it stays text, shows nothing that a reader cannot see, and has a limit."""
 
-import re
-
 from jinja2 import BaseLoader, Environment, StrictUndefined
 from markupsafe import Markup, escape
 
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import clean, clip
 
 _READ = 20
 """Times the limit that is read of a text before it is cleaned: what a terminal does not show must not use it up."""
-_CODE = re.compile(r"`([^`\n]+)`")
+_CODE = compile_re(r"`([^`\n]+)`")
 
 
 def make_environment(loader: BaseLoader | None = None) -> Environment:

@@ -12,6 +12,7 @@ from aigon.files.home import is_runtime
 from aigon.git.listings import split_paths
 from aigon.git.person import NO_HOOKS, Checkout
 from aigon.secrets.leaks import find_leak, is_secret_name
+from aigon.text.patterns import compile_re
 from aigon.worktrees.project_files import hash_content, read_copies
 
 MAX_SAVED_BYTES = 100 * 1024 * 1024
@@ -25,10 +26,10 @@ REPRODUCIBLE = frozenset(
     )
 )
 """Folders that tools make again."""
-_REPRODUCIBLE_FILES = re.compile(
+_REPRODUCIBLE_FILES = compile_re(
     r".*\.py[co]|\.coverage(\..*)?|coverage\.(xml|json|lcov)|\.DS_Store|.*\.tsbuildinfo|\.eslintcache"
 )
-_COMMITTED = re.compile(r"^[^\t]*\t(commit|cherry-pick|rebase|am)\b", re.MULTILINE)
+_COMMITTED = compile_re(r"^[^\t]*\t(commit|cherry-pick|rebase|am)\b", re.MULTILINE)
 """A reflog line about a commit that was made there. A clone or a checkout writes no such line."""
 
 

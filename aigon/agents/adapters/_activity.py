@@ -18,12 +18,13 @@ from aigon.agents.adapters._records import (
 from aigon.files.resources import read_shipped
 from aigon.model.activity import Activity, ActivityKind, Spent
 from aigon.text.documents import parse_yaml
+from aigon.text.patterns import compile_re
 
 _FILE = "activity.yaml"
 _INPUT = "input_tokens cache_creation_input_tokens cache_read_input_tokens"
 """Keys of the tokens that a model read, cached ones too, in Anthropic's API."""
-_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
-_SHELL = re.compile(r"/\S*sh -l?c (?P<quote>['\"])(?P<command>.*)(?P=quote)", re.DOTALL)
+_PATCHED = compile_re(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_SHELL = compile_re(r"/\S*sh -l?c (?P<quote>['\"])(?P<command>.*)(?P=quote)", re.DOTALL)
 
 
 @cache

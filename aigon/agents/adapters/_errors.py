@@ -12,6 +12,7 @@ from aigon.agents.adapters._program import LONGEST_DETAIL, last_words
 from aigon.agents.adapters._records import text_at
 from aigon.agents.adapters._reset_times import find_reset_time, parse_retry_after
 from aigon.model.turns import TEMPORARY_ENDS, ProgramExit, TurnEnd, TurnReport
+from aigon.text.patterns import compile_re
 
 STATUSES: Mapping[str, int] = {
     "BadRequestError": 400,
@@ -35,12 +36,12 @@ END_WORDS: Mapping[TurnEnd, str] = {
     "bad_credentials": "bad credentials",
     "refused": "refused",
 }
-LITELLM_ERROR = re.compile(r"litellm\.(?P<name>[A-Z]\w+): ")
+LITELLM_ERROR = compile_re(r"litellm\.(?P<name>[A-Z]\w+): ")
 """How an error of the library behind aider and mini-swe-agent begins."""
 _DEEPEST = 4
 _LONGEST_MESSAGE = 20_000
-_API_ERROR = re.compile(r"^\[API Error: (.*)\]", re.DOTALL)
-_EXCEPTION_NAMES = re.compile(r"^(?:litellm\.)?(?:[A-Z]\w+: )+")
+_API_ERROR = compile_re(r"^\[API Error: (.*)\]", re.DOTALL)
+_EXCEPTION_NAMES = compile_re(r"^(?:litellm\.)?(?:[A-Z]\w+: )+")
 _NOT_USAGE = r"(?!(?:rate|context|token|input|output|turn|message|size)s?\b)"
 """Limits of a minute, of a model or of one reply are no usage limits."""
 

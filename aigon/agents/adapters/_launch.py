@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 
 from aigon.model.agent_types import ARGUMENT_GROUPS, AgentType
 from aigon.model.turns import Agent, FindProgram, Launch, TurnRequest
+from aigon.text.patterns import compile_re
 
 LONGEST_PROMPT = 100_000
 """Bytes of a prompt that go by command line: the system takes 131,071 in one argument (measured, Linux)."""
 NO_TURN = TurnRequest(number=0, feature_id="", run_id="", workspace="", checkout="", spec_file="", prompt_file="")
 """The request behind a judge's question, which is about no turn."""
-_GROUP = re.compile(r"\{(\w+)\}")
+_GROUP = compile_re(r"\{(\w+)\}")
 
 
 def explain_unready(kind: AgentType, agent: Agent, find: FindProgram) -> str:

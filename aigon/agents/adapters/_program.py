@@ -21,6 +21,7 @@ from aigon.model.turns import (
 )
 from aigon.text.amounts import abbreviate_duration
 from aigon.text.fingerprints import strip_escapes
+from aigon.text.patterns import compile_re
 
 LAST_WORDS = 2_000
 """Characters of the agent's last words that are kept, for people."""
@@ -31,10 +32,10 @@ LONGEST_REASON = 1_200
 MOST_TOOLS, MOST_DENIED = 200, 20
 """Uses of tools and denied permissions that are kept of a turn."""
 _ERROR_TAIL = 300
-_TAG = re.compile(r"</?impossible>")
-_LINE_BREAK = re.compile(r"\n\s*")
-_BLANKS = re.compile(r"\s+")
-_OUTDATED = re.compile(rb"unknown (?:option|argument|feature)|unexpected argument|unrecognized option", re.IGNORECASE)
+_TAG = compile_re(r"</?impossible>")
+_LINE_BREAK = compile_re(r"\n\s*")
+_BLANKS = compile_re(r"\s+")
+_OUTDATED = compile_re(rb"unknown (?:option|argument|feature)|unexpected argument|unrecognized option", re.IGNORECASE)
 
 
 def read_consultation(kind: AgentType, agent: Agent, exited: ProgramExit, report: TurnReport) -> JudgeAnswer:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from aigon.model.turns import Usage
+from aigon.text.patterns import compile_re
 
 LONGEST_LINE = 8 * 1024 * 1024
 """Bytes of the longest line that is read; no record that is needed here is longer."""
@@ -13,9 +14,9 @@ LONGEST_DOCUMENT = 1024 * 1024
 """Bytes at the end of an output in which a document over several lines is looked for."""
 LARGEST_COUNT = 10**15
 """No turn could have used more of anything."""
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = compile_re(r"\\u[dD][89a-fA-F]")
 _TRIES = 50
-_GAP = re.compile(rb"^\[\.\.\. \d+ bytes left out \.\.\.\]\r?$", re.M)
+_GAP = compile_re(rb"^\[\.\.\. \d+ bytes left out \.\.\.\]\r?$", re.M)
 _LONGEST_USE = 200
 _TOLD_BY = ("command", "cmd", "file_path", "path", "filePath", "absolute_path", "filename", "url", "pattern", "query")
 

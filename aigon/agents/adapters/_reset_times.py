@@ -5,21 +5,23 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 
+from aigon.text.patterns import compile_re
+
 FARTHEST = 366 * 86_400.0
 """Seconds from now that a time to wait for is believed; nothing that a program tells of is farther away."""
 SHORTEST = 60.0
 """Seconds in a `Retry-After` header that are worth a wait of aigon's: a program waits for less by itself."""
 _RESET_WORD = r"(?:again|retry|resets?|available|until)"
-_EPOCH = re.compile(r"(?:\||\b(?:resets?|until)(?:[ _]at)?\W{1,4})(\d{10})(\d{3})?\b", re.I)
-_DATE = re.compile(
+_EPOCH = compile_re(r"(?:\||\b(?:resets?|until)(?:[ _]at)?\W{1,4})(\d{10})(\d{3})?\b", re.I)
+_DATE = compile_re(
     rf"\b{_RESET_WORD}\b\D{{0,12}}(\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(Z|UTC|[+-]\d\d:?\d\d)?", re.I
 )
-_SPANS = re.compile(
+_SPANS = compile_re(
     rf"(?:\b{_RESET_WORD}\s+(?:in|after)\s+|retryDelay\W{{1,5}})((?:\d+(?:\.\d+)?\s*[a-z]+[ ,]*(?:and )?)+)", re.I
 )
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(w|d|h|m(?!s|o)|s)[a-z]*", re.I)
+_SPAN = compile_re(r"(\d+(?:\.\d+)?)\s*(w|d|h|m(?!s|o)|s)[a-z]*", re.I)
 _SECONDS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0}
-_CLOCK = re.compile(
+_CLOCK = compile_re(
     rf"\b{_RESET_WORD}(?: again)?(?: (?:at|on))?\s+"
     r"(?:(?P<weekday>mon|tue|wed|thu|fri|sat|sun)[a-z]*,? (?:at )?)?"
     r"(?:(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? (?P<day>\d{1,2})(?:st|nd|rd|th)?"

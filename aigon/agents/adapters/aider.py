@@ -19,20 +19,21 @@ from aigon.agents.adapters._program import LONGEST_DETAIL, get_cost_status
 from aigon.agents.adapters._records import describe_use
 from aigon.model.turns import ProgramExit, TurnReport, Usage
 from aigon.text.fingerprints import strip_escapes
+from aigon.text.patterns import compile_re
 
-_TOKENS = re.compile(
+_TOKENS = compile_re(
     r"Tokens: (?P<sent>\S+) sent(?:, \S+ cache write)?(?:, (?P<hit>\S+) cache hit)?, (?P<got>\S+) received\."
 )
-_COST = re.compile(r"(?:Tokens: .* )?Cost: \$\S+ message, \$(?P<session>\d{1,9}(?:\.\d+)?) session\.$")
-_TOLD = re.compile(r"#### .*  $")
-_HEADER = re.compile(
+_COST = compile_re(r"(?:Tokens: .* )?Cost: \$\S+ message, \$(?P<session>\d{1,9}(?:\.\d+)?) session\.$")
+_TOLD = compile_re(r"#### .*  $")
+_HEADER = compile_re(
     r"Aider v|(?:Main |Editor |Weak )?[Mm]odel: |Git repo: |Repo-map: |Warning: |See: |Added .* to the chat"
 )
-_MODEL = re.compile(r"(?:Main model|Model): (\S+) with ")
-_EDITED = re.compile(r"Applied edit to (.+)")
-_ENOUGH = re.compile(r"Only \d+ reflections allowed, stopping\.|Model \S+ has hit a token limit!")
+_MODEL = compile_re(r"(?:Main model|Model): (\S+) with ")
+_EDITED = compile_re(r"Applied edit to (.+)")
+_ENOUGH = compile_re(r"Only \d+ reflections allowed, stopping\.|Model \S+ has hit a token limit!")
 _CRASH = "Traceback (most recent call last):"
-_COMMENT = re.compile(r"The API provider|Insufficient credits with|You need to: pip|OpenRouter or the upstream"
+_COMMENT = compile_re(r"The API provider|Insufficient credits with|You need to: pip|OpenRouter or the upstream"
                       r"|Retrying in [\d.]+ seconds|Open URL for more info|$")  # fmt: skip
 """What aider adds to an error. The error itself may go over several lines."""
 

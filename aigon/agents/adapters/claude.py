@@ -26,10 +26,11 @@ from aigon.agents.adapters._records import (
     value_at,
 )
 from aigon.model.turns import ProgramExit, TurnReport, Usage
+from aigon.text.patterns import compile_re
 
 read_activity = read_blocks
 ACTIVITY_MARKS = (b'"assistant"', b'"is_error":true', b'"is_error": true')
-_LIMIT = re.compile(r"[^\n]*(?:hit your [^\n]{0,40}\blimit\b|usage limit reached)[^\n]*", re.I)
+_LIMIT = compile_re(r"[^\n]*(?:hit your [^\n]{0,40}\blimit\b|usage limit reached)[^\n]*", re.I)
 
 
 class ClaudeRecords(Struct):

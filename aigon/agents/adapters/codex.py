@@ -34,10 +34,11 @@ from aigon.errors import AigonError
 from aigon.files import atomic
 from aigon.model.activity import Activity
 from aigon.model.turns import Agent, ProgramExit, Turn, TurnReport, TurnRequest
+from aigon.text.patterns import compile_re
 
-_RETRIED = re.compile(r"^Reconnecting\.\.\. (?:\d+/\d+ \((.*)\)$)?", re.DOTALL)
-_ENV_KEY = re.compile(r"env_key\s*=\s*[\"'](\w+)")
-_THREAD = re.compile(r"[0-9a-f-]{36}")
+_RETRIED = compile_re(r"^Reconnecting\.\.\. (?:\d+/\d+ \((.*)\)$)?", re.DOTALL)
+_ENV_KEY = compile_re(r"env_key\s*=\s*[\"'](\w+)")
+_THREAD = compile_re(r"[0-9a-f-]{36}")
 _LARGEST = 64 * 1024 * 1024
 """Bytes of a session file that are read; a long session has some megabytes."""
 ACTIVITY_MARKS = (b'"item.started"', b'"agent_message"', b'"file_change"', b'"web_search"', b'"failed"')

@@ -13,7 +13,6 @@ NEEDS_HUMAN. `tool_calls` are noted and never carried out: a command agent edits
 
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -29,14 +28,15 @@ from aigon.agents.adapters._program import (
 )
 from aigon.agents.adapters._records import describe_use, list_at
 from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, TurnEnd, TurnReport, TurnRequest
+from aigon.text.patterns import compile_re
 
 _EXAMPLE = '"agents": {"mine": {"adapter": "command", "command": ["./my-agent.sh"]}}'
 _REPORT_LINE = 65_536
 _CALLS = 20
 """Tool calls of a structured reply that are noted."""
 _ACTIONS = ("DONE", "CONTINUE", "FAILED", "NEEDS_HUMAN")
-_CHOSEN = re.compile(r"(?<![${])\{(model|effort)\}(?!\})")
-_OPTION = re.compile(r"--?[\w-]+")
+_CHOSEN = compile_re(r"(?<![${])\{(model|effort)\}(?!\})")
+_OPTION = compile_re(r"--?[\w-]+")
 _ENDS: Mapping[str, TurnEnd] = {
     "usage_limit": "usage_limit", "overloaded": "overloaded", "bad_credentials": "bad_credentials", "refused": "refused"
 }  # fmt: skip

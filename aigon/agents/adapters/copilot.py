@@ -26,9 +26,10 @@ from aigon.agents.adapters._records import (
 )
 from aigon.model.activity import Activity
 from aigon.model.turns import ModelUsage, ProgramExit, TurnReport, Usage
+from aigon.text.patterns import compile_re
 
 ACTIVITY_MARKS = (b'"assistant.message"', b'"tool.execution_start"', b'"success":false', b'"success": false')
-_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_PATCHED = compile_re(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _STATUS = {"rate_limit": 429, "authentication": 401, "authorization": 403, "quota": 402}
 """HTTP statuses by type of error, for an error without one."""
 

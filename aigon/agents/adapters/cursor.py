@@ -26,8 +26,9 @@ from aigon.agents.adapters._records import (
 from aigon.model.activity import Activity
 from aigon.model.turns import ProgramExit, TurnReport
 from aigon.text.fingerprints import strip_escapes
+from aigon.text.patterns import compile_re
 
-_ERROR = re.compile(r"^\w*Error: (?P<message>.*)", re.M | re.S)
+_ERROR = compile_re(r"^\w*Error: (?P<message>.*)", re.M | re.S)
 ACTIVITY_MARKS = (b'"assistant"', b'"started"')
 _SUFFIX = "ToolCall"
 _REFUSED = ("rejected", "permissionDenied")

@@ -29,6 +29,7 @@ from aigon.agents.adapters._records import (
 )
 from aigon.model.activity import Activity
 from aigon.model.turns import ModelUsage, ProgramExit, TurnReport, Usage
+from aigon.text.patterns import compile_re
 
 ACTIVITY_MARKS = (b'"assistant"', b'"tool_use"', b'"error"')
 _NO_LOGIN = 41
@@ -36,7 +37,7 @@ _NO_LOGIN = 41
 _KNOWN = (400, 401, 402, 403, 404, 408, 413, 422, 429, 499, 500, 502, 503, 504, 529)
 _BY_EXIT = {status % 256: status for status in _KNOWN}
 """HTTP statuses by the exit code that they become."""
-_ATTEMPT = re.compile(r"^Attempt \d+ failed.*", re.MULTILINE)
+_ATTEMPT = compile_re(r"^Attempt \d+ failed.*", re.MULTILINE)
 _NOT_ALLOWED = ("denied by policy", "requires user confirmation")
 
 

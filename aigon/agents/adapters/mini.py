@@ -26,12 +26,13 @@ from aigon.agents.adapters._records import (
 )
 from aigon.model.turns import ProgramExit, TurnReport
 from aigon.text.fingerprints import strip_escapes
+from aigon.text.patterns import compile_re
 
-_BEGINS = re.compile(r'^[ \t]*"messages":[ \t]*\[', re.M)
-_INFO = re.compile(r'^[ \t]*"info":[ \t]*', re.M)
-_BETWEEN = re.compile(r"[\s,]*")
-_STEP = re.compile(r"^mini-swe-agent \(step \d+, \$(\d{1,9}\.\d\d)\):$", re.M)
-_NEXT = re.compile(r"^(?:```|(?:Tool|User|Exit|System):$)", re.M)
+_BEGINS = compile_re(r'^[ \t]*"messages":[ \t]*\[', re.M)
+_INFO = compile_re(r'^[ \t]*"info":[ \t]*', re.M)
+_BETWEEN = compile_re(r"[\s,]*")
+_STEP = compile_re(r"^mini-swe-agent \(step \d+, \$(\d{1,9}\.\d\d)\):$", re.M)
+_NEXT = compile_re(r"^(?:```|(?:Tool|User|Exit|System):$)", re.M)
 _LIMITS = {
     "LimitsExceeded": "its limit of steps or of cost is reached",
     "TimeExceeded": "its limit of time is reached",

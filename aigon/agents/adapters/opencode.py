@@ -31,8 +31,9 @@ from aigon.agents.adapters._records import (
 )
 from aigon.model.activity import Activity
 from aigon.model.turns import ProgramExit, TurnEnd, TurnReport
+from aigon.text.patterns import compile_re
 
-_RETRIED = re.compile(r'^timestamp=(?P<at>\S+) level=ERROR .*error\.error="(?P<message>.*)"', re.MULTILINE)
+_RETRIED = compile_re(r'^timestamp=(?P<at>\S+) level=ERROR .*error\.error="(?P<message>.*)"', re.MULTILINE)
 _REJECTED = ("The user rejected permission to use", "The user has specified a rule which prevents you")
 _ENDS: dict[str, tuple[TurnEnd, str]] = {
     "length": ("failed", "its reply was cut short at the longest that the model may give"),

@@ -29,9 +29,10 @@ from aigon.agents.adapters._records import (
 )
 from aigon.model.activity import Activity
 from aigon.model.turns import ProgramExit, TurnReport, Usage
+from aigon.text.patterns import compile_re
 
 ACTIVITY_MARKS = (b'"message_end"', b'"tool_execution_start"', b'"isError":true', b'"isError": true')
-_HTTP = re.compile(r"([45]\d\d) (?P<body>\{.*\})", re.S)
+_HTTP = compile_re(r"([45]\d\d) (?P<body>\{.*\})", re.S)
 
 
 def read_output(exited: ProgramExit) -> TurnReport:

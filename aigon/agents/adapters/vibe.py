@@ -31,16 +31,17 @@ from aigon.agents.adapters._records import (
 from aigon.model.activity import Activity
 from aigon.model.turns import Agent, ProgramExit, Turn, TurnReport, TurnRequest
 from aigon.text.fingerprints import strip_escapes
+from aigon.text.patterns import compile_re
 
 _EXPORT = 4 * 1024 * 1024
 """Bytes of an export that are read; with no session in it, it is some kilobytes."""
 _CODES = {"rate_limit": 429, "invalid_api_key": 401}
-_HTTP = re.compile(
+_HTTP = compile_re(
     r"\w+ error '(?P<status>[45]\d\d) [^']*' for url '[^']*'\s(?:For more information check: \S+: )?", re.S
 )
-_KEY = re.compile(r"api[_ -]?key", re.I)
+_KEY = compile_re(r"api[_ -]?key", re.I)
 _LIMITS = ("turn_limit", "token_limit", "price_limit", "deadline", "terminated", "length", "usage_error", "aborted")
-_ERROR = re.compile(r"^Error: (?P<message>.*)", re.M | re.S)
+_ERROR = compile_re(r"^Error: (?P<message>.*)", re.M | re.S)
 
 
 def read_turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:

@@ -9,7 +9,6 @@
 
 import json
 import os
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,13 +18,14 @@ from pydantic import BeforeValidator, ConfigDict, ValidationError
 from pydantic.dataclasses import dataclass
 
 from aigon.agents.api_agent.tool import ToolFailure, ToolOutput, Work
+from aigon.text.patterns import compile_re
 
 FILES = ("mcp_endpoints.json", ".aigon/mcp_endpoints.json")
 SECONDS = 60.0
 """A service that answers later than this has failed."""
 LARGEST = 1024 * 1024
 """Bytes of an answer that are read."""
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
+_NAME = compile_re(r"[A-Za-z0-9_-]{1,128}")
 """What the API takes as the name of a tool."""
 
 

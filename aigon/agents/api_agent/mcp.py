@@ -18,13 +18,14 @@ from pydantic import BaseModel, model_validator
 from aigon.agents.api_agent.endpoints import describe_invalid
 from aigon.agents.api_agent.tool import ToolFailure, ToolOutput, Work
 from aigon.installation import has_modules, suggest_extra
+from aigon.text.patterns import compile_re
 
 if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
     from mcp import Client
 
 SERVERS_FILE = ".mcp.json"
-_VARIABLE = re.compile(r"\$\{(\w+)(?::-([^}]*))?\}")
+_VARIABLE = compile_re(r"\$\{(\w+)(?::-([^}]*))?\}")
 START_SECONDS = 30.0
 CALL_SECONDS = 120.0
 PAGES = 20

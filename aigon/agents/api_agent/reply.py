@@ -17,6 +17,7 @@ from aigon.agents.adapters._program import LONGEST_REASON, ending_from_action
 from aigon.agents.anthropic_api import BrokenReply, find_status, get_cause, is_spend_limit, read_retry_after
 from aigon.agents.api_agent.tool import INVALID
 from aigon.model.turns import TurnEnd
+from aigon.text.patterns import compile_re
 
 PER_TOKEN = 2.3
 """Characters of a token, measured on Claude's models: the usual 4 undercounts by 40 %."""
@@ -32,7 +33,7 @@ SCHEMA: dict[str, object] = {
     "required": ["thought", "next_action", "reason"],
     "additionalProperties": False,
 }
-_FENCED = re.compile(r"```[a-zA-Z]*[ \t]*\n(.*?)```", re.DOTALL)
+_FENCED = compile_re(r"```[a-zA-Z]*[ \t]*\n(.*?)```", re.DOTALL)
 _BEGUN = 200
 """Places in a text where an object may begin that are tried."""
 

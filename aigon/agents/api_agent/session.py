@@ -35,10 +35,11 @@ from aigon.files.resources import find_resource
 from aigon.isolation import landlock
 from aigon.process import orphans
 from aigon.secrets import redaction
+from aigon.text.patterns import compile_re
 
 CUTS = 2
 """Replies in a row that may be cut off at their longest before the session ends."""
-_TOO_LONG = re.compile(r"too long|too large|context (?:window|length)|too many (?:input )?tokens", re.I)
+_TOO_LONG = compile_re(r"too long|too large|context (?:window|length)|too many (?:input )?tokens", re.I)
 _CUT_OFF = "Your last reply was cut off, and nothing in it was carried out. Continue in smaller steps."
 _CONFINED = "It can write to the workspace and to $TMPDIR, and to nothing else of this machine."
 _OPEN = "Write to nothing outside of the workspace but $TMPDIR."

@@ -19,14 +19,15 @@ from aigon.config.endpoint_references import (
 )
 from aigon.config.endpoints import Expect, get_named_value
 from aigon.text.fingerprints import strip_escapes
+from aigon.text.patterns import compile_re
 
 LARGEST_BODY = 8 * 1024 * 1024
 """Bytes of a body that are read: far more than anybody compares, few enough to hold."""
 _SHOWN_BODY, _SHOWN_VALUE = 160, 100
 """Characters of a body and of a value that a message shows."""
 _MOST_DIFFERENCES = 5
-_TAG = re.compile(r"<[^<>]*>")
-_CHARSET = re.compile(
+_TAG = compile_re(r"<[^<>]*>")
+_CHARSET = compile_re(
     r"charset=\"?(utf-?(?:8|16|32)(?:[-_]?[lb]e)?|(?:us-)?ascii|iso-?8859-\d{1,2}|latin-?\d|(?:windows-?|cp)\d{3,4}"
     r"|shift_?jis|euc-?(?:jp|kr)|gb(?:2312|k|18030)|big5|koi8-[ru])\b",
     re.I | re.ASCII,

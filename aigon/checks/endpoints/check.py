@@ -18,12 +18,13 @@ from aigon.model.checks import Check, ProjectReader
 from aigon.profiles.profile import CONFIG
 from aigon.profiles.resolution import fill_arguments, find_missing_programs, locate_program
 from aigon.text.documents import suggest
+from aigon.text.patterns import compile_re
 from aigon.text.shell import list_commands
 
 PROGRAM = Path(__file__).with_name("__main__.py")
 """Started by its file: so it is the installed aigon's, whatever lies in the folder that it is started in."""
 _PROGRAM_FOLDERS = (".venv/bin", "venv/bin", "node_modules/.bin")
-_WORD = re.compile(r"[\w.+-]+", re.ASCII)
+_WORD = compile_re(r"[\w.+-]+", re.ASCII)
 _BUILT_IN = frozenset(
     ("!", ".", "[[", "alias", "builtin", "cd", "command", "coproc", "declare", "eval", "exec", "export", "let", "local")
 ) | {"pushd", "read", "readonly", "set", "shopt", "source", "time", "trap", "type", "ulimit", "umask", "unset", "wait"}

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -20,12 +19,13 @@ from aigon.config.endpoint_references import (
     parse_reference,
 )
 from aigon.config.endpoints import Request, get_named_value
+from aigon.text.patterns import compile_re
 
 _DEFAULTS = {"accept": "*/*", "accept-encoding": "identity", "user-agent": "aigon"}
 """Encodings are only asked for if the project says so: which ones are there depends on what is installed."""
 _KEPT = "/?:@!$&'()*+,;=-._~"
 """What a path and a query hold as it is (RFC 3986, 3.3 and 3.4)."""
-_BARE_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_BARE_PERCENT = compile_re(r"%(?![0-9A-Fa-f]{2})")
 
 
 class NoAnswer(Exception):

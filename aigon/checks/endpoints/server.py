@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,12 +21,13 @@ from aigon.process.server import (
     read_port_base,
 )
 from aigon.text.fingerprints import strip_escapes
+from aigon.text.patterns import compile_re
 
 _PAUSE, _LONGEST_PAUSE = 0.02, 0.25
 """Seconds between two attempts to reach the server, at first and at most."""
 _PROBE_SECONDS = 5.0
 """For one answer while the server may still be loading."""
-_NAMES_ERROR = re.compile(
+_NAMES_ERROR = compile_re(
     r"^\s*(?:[\w.]+\.)?\w*(?:Error|Exception)\b(?: \[\w+\])?:|\b(?:error|panic|fatal|FATAL|ERROR)\b[: ]"
 )
 _LAST_LINES = 60

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from aigon.checks.parsers.output import LARGEST_REPORT, decode
 from aigon.model.checks import ParsedOutput
+from aigon.text.patterns import compile_re
 
-_BEGIN = re.compile(r"^[ \t]*(?=[\[{])", re.M)
+_BEGIN = compile_re(r"^[ \t]*(?=[\[{])", re.M)
 _TRIES = 8
 _LONGEST_TEXT = 100_000
 """Characters kept of one piece of what an XML element holds."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from aigon.text.fingerprints import strip_escapes
+from aigon.text.patterns import compile_re
 
 LARGEST_REPORT = 16 * 1024 * 1024
 """Bytes of one report or JSON document that are read."""
@@ -15,10 +16,10 @@ _LONGEST_LINE = 4000
 READ_MATCHES = 5000
 """Matches of one pattern that are read: far more than are kept, so that repeated ones do not hide others."""
 
-_LONG_LINE = re.compile(rf"^([^\n]{{{_LONGEST_LINE}}})[^\n]+", re.M)
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]+")
-_PACKAGE_MANAGER = re.compile(r"^(?:> |\$ |npm (?:warn|WARN|notice)\b|yarn run |Done in )[^\n]*$", re.M)
-_GAP = re.compile(r"^\[\.\.\. \d+ bytes left out \.\.\.\]$", re.M)
+_LONG_LINE = compile_re(rf"^([^\n]{{{_LONGEST_LINE}}})[^\n]+", re.M)
+_UNPRINTABLE = compile_re(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]+")
+_PACKAGE_MANAGER = compile_re(r"^(?:> |\$ |npm (?:warn|WARN|notice)\b|yarn run |Done in )[^\n]*$", re.M)
+_GAP = compile_re(r"^\[\.\.\. \d+ bytes left out \.\.\.\]$", re.M)
 
 
 def decode(output: bytes, limit: int = LARGEST_REPORT) -> str:

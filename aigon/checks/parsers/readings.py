@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from aigon.checks.parsers.output import READ_MATCHES, clean, count_noun, find_matches, name_groups, parse_number
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
+from aigon.text.patterns import compile_re
 
 KEPT_PROBLEMS = 200
 """More than any feedback shows, few enough for every journal record."""
@@ -20,21 +21,21 @@ LONGEST_ID = 500
 FEW_LINES = 5
 """Lines shown of an output in no known format."""
 
-_ERROR_LINE = re.compile(
+_ERROR_LINE = compile_re(
     r"^(?=[^\n]*?(?:\b(?:error|ERROR|fatal|FATAL|panic|Error)\b(?:\(\w+\))?[:!\])]"
     r"|\w(?:Error|Exception)\b(?: \[\w+\])?(?::|$)|\berror [A-Z]{1,6}\d{1,6}:"
     r"|command not found|No such file or directory))"
     r"(?P<line>[^\n]*)$|^(?P<head>(?:npm )?(?:error|ERROR|ERR!|Error|FAILED|fatal)\b[^\n]*)$",
     re.M,
 )
-_CHATTER = re.compile(
+_CHATTER = compile_re(
     r"npm (?:error|ERR!)(?: (?:code|path|command|errno|syscall|workspace|location|lifecycle|A complete log|To see)\b"
     r"| {2,}|\s*$)|.*\b0 errors?\b",
     re.I,
 )
-_PLACE = re.compile(r"(?P<file>[^\s:(][^:(\n]*\.\w+)(?::(?P<line>\d+)(?::\d+)?|\((?P<row>\d+),\d+\)): ")
-_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
-_JAVA_OBJECT = re.compile(r"(?<=[\w\];])@[0-9a-f]{5,8}\b(?![.\w-])")
+_PLACE = compile_re(r"(?P<file>[^\s:(][^:(\n]*\.\w+)(?::(?P<line>\d+)(?::\d+)?|\((?P<row>\d+),\d+\)): ")
+_ADDRESS = compile_re(r"\b0x[0-9a-fA-F]{6,16}\b")
+_JAVA_OBJECT = compile_re(r"(?<=[\w\];])@[0-9a-f]{5,8}\b(?![.\w-])")
 _MILD = ("warning", "warn", "info", "w")
 _SEVERITY: tuple[TestResult, ...] = ("passed", "skipped", "failed", "error")
 _WEIGHT: tuple[TestResult, ...] = ("skipped", "passed", "failed", "error")

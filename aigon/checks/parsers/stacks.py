@@ -11,22 +11,23 @@ from aigon.checks.parsers.output import clean, find_matches, join_lines, parse_n
 from aigon.checks.parsers.readings import make_problem
 from aigon.model.checks import ParsedOutput, Problem
 from aigon.text.fingerprints import strip_escapes
+from aigon.text.patterns import compile_re
 
 Place = tuple[str, int]
 """File and line; ("", 0) if none is named."""
-_PYTEST_FRAME = re.compile(r"^(?P<file>[^\s:][^:\n]*\.py):(?P<line>\d+): ", re.M)
-_PYTHON_FRAME = re.compile(r'^ *(?:E +)?File "(?P<file>[^"\n]+)", line (?P<line>\d+)', re.M)
-_SCRIPT_LINE = re.compile(r"^ *(?:at |❯ )(?P<frame>[^\n]*)$", re.M)
-_SCRIPT_FRAME = re.compile(r"(?:^|[\s(])(?:file://)?(?P<file>[^\s():]+\.[a-z]{1,5}):(?P<line>\d{1,9}):\d", re.M)
+_PYTEST_FRAME = compile_re(r"^(?P<file>[^\s:][^:\n]*\.py):(?P<line>\d+): ", re.M)
+_PYTHON_FRAME = compile_re(r'^ *(?:E +)?File "(?P<file>[^"\n]+)", line (?P<line>\d+)', re.M)
+_SCRIPT_LINE = compile_re(r"^ *(?:at |❯ )(?P<frame>[^\n]*)$", re.M)
+_SCRIPT_FRAME = compile_re(r"(?:^|[\s(])(?:file://)?(?P<file>[^\s():]+\.[a-z]{1,5}):(?P<line>\d{1,9}):\d", re.M)
 _FOREIGN = ("node_modules/", "node:", "site-packages/", "../", "<")
-_PYTEST_LINE = re.compile(r"^E +(?P<said>\S[^\n]*)$", re.M)
-_EXCEPTION = re.compile(r"\w+(?:Error|Exception|Warning|Exit|Interrupt|Failed)\b")
+_PYTEST_LINE = compile_re(r"^E +(?P<said>\S[^\n]*)$", re.M)
+_EXCEPTION = compile_re(r"\w+(?:Error|Exception|Warning|Exit|Interrupt|Failed)\b")
 
-_EXPECTED = re.compile(r"^ *(?P<which>Expected|Received)[^:\n]{0,40}: *(?P<value>[^\n]+)$", re.M)
-_SCRIPT_NOISE = re.compile(r"^\s*(?:●|at |❯ |\d* *\||> )|^\s*$")
+_EXPECTED = compile_re(r"^ *(?P<which>Expected|Received)[^:\n]{0,40}: *(?P<value>[^\n]+)$", re.M)
+_SCRIPT_NOISE = compile_re(r"^\s*(?:●|at |❯ |\d* *\||> )|^\s*$")
 _SPAN = 20_000
 _UNLOADED = tuple(
-    re.compile(pattern, re.M)
+    compile_re(pattern, re.M)
     for pattern in (
         # Babel, TypeScript, esbuild, oxc, Node.js
         r"^ *SyntaxError: (?:(?P<file>[^\n:]{1,500}): )?(?P<said>[^\n]*?) ?\((?P<line>\d{1,9}):\d+\)$",
@@ -36,28 +37,28 @@ _UNLOADED = tuple(
         r"^ *(?:file://)?(?P<file>[^\s:]{1,500}):(?P<line>\d{1,9})\n(?:[^\n]*\n){1,6}? *(?P<said>SyntaxError: [^\n]*)",
     )
 )
-_THRESHOLD = re.compile(
+_THRESHOLD = compile_re(
     r"^(?:# |ℹ )?(?:(?P<jest>Jest: [^\n]{1,500}coverage threshold for [^\n]{1,200}not met[^\n]*)"
     r"|(?:ERROR: )(?P<v8>Coverage for [^\n]{1,300} does not meet [^\n]*threshold[^\n]*)"
     r"|Error: (?P<node>\d[\d.]*% \w+ coverage does not meet threshold of [^\n]*))$",
     re.M,
 )
 
-_NODE_ENDED = re.compile(r"^(?:# )?Node\.js v\d+\.[^\n]*\n*(?P<next>[^\n]*)", re.M)
-_COMMENT = re.compile(r"^# ?", re.M)
-_UNCAUGHT = re.compile(r"^(?:\[?(?:Uncaught )?[A-Z]\w*(?:Error|Exception|Rejection)\b[^\n]*|Error\b[^\n]*)$", re.M)
-_CRASH_PLACE = re.compile(r"^(?:file://)?(?P<file>[^\s:]+\.\w{1,5}):(?P<line>\d{1,9})$", re.M)
-_IMPORTED = re.compile(r"imported from (?P<file>\S+)|Require stack:\n- (?P<required>\S+)")
+_NODE_ENDED = compile_re(r"^(?:# )?Node\.js v\d+\.[^\n]*\n*(?P<next>[^\n]*)", re.M)
+_COMMENT = compile_re(r"^# ?", re.M)
+_UNCAUGHT = compile_re(r"^(?:\[?(?:Uncaught )?[A-Z]\w*(?:Error|Exception|Rejection)\b[^\n]*|Error\b[^\n]*)$", re.M)
+_CRASH_PLACE = compile_re(r"^(?:file://)?(?P<file>[^\s:]+\.\w{1,5}):(?P<line>\d{1,9})$", re.M)
+_IMPORTED = compile_re(r"imported from (?P<file>\S+)|Require stack:\n- (?P<required>\S+)")
 _CRASH_SPAN = 8000
 _MOST_CRASHES = 200
 
-_JVM_FRAME = re.compile(
+_JVM_FRAME = compile_re(
     r"^[ \t]*at (?:[^\s()/]{0,100}/){0,2}(?P<class>[^\s()/]{1,400})\.[^.()/\n]{1,300}"
     r"\((?P<file>[\w$-]{1,200}\.(?:java|kts?|groovy|scala|clj)):(?P<line>\d{1,9})\)",
     re.M,
 )
-_THROWN = re.compile(r"^(?P<package>(?:[\w$]+\.)+)(?P<class>[\w$]+)(?=:|$)")
-_CAUSE = re.compile(r"^[ \t]*Caused by: (?P<said>[^\n]+)$", re.M)
+_THROWN = compile_re(r"^(?P<package>(?:[\w$]+\.)+)(?P<class>[\w$]+)(?=:|$)")
+_CAUSE = compile_re(r"^[ \t]*Caused by: (?P<said>[^\n]+)$", re.M)
 _JVM_FOREIGN = (
     "java.", "javax.", "jdk.", "sun.", "com.sun.", "kotlin.", "kotlinx.", "scala.", "groovy.", "org.codehaus.groovy.",
     "org.apache.groovy.", "org.junit.", "junit.", "org.opentest4j.", "org.assertj.", "org.hamcrest.", "org.mockito.",

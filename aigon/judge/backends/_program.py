@@ -14,8 +14,9 @@ from aigon.model.turns import ProgramExit
 from aigon.process import run
 from aigon.secrets import redaction
 from aigon.text.fingerprints import strip_escapes
+from aigon.text.patterns import compile_re
 
-_FENCE = re.compile(r"^ {0,3}(`{3,})[ \t]*(\w*)[ \t]*$", re.M)
+_FENCE = compile_re(r"^ {0,3}(`{3,})[ \t]*(\w*)[ \t]*$", re.M)
 _BEGINNINGS = 1000
 """Places in a text where an object may begin; a text with more is taken for one that holds an object."""
 _WORDS = 300

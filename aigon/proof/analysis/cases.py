@@ -1,7 +1,6 @@
 """The single tests of a test file in Python, JavaScript, TypeScript, Rust and Go, by their syntax."""
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -10,9 +9,10 @@ from msgspec import Struct
 from aigon.proof.analysis.languages import is_python
 from aigon.proof.analysis.python import read_module
 from aigon.syntax import Node, Source, parse
+from aigon.text.patterns import compile_re
 
-_GO_TEST = re.compile(r"(?:Test|Benchmark|Fuzz|Example)\w*")
-_RUST_TEST = re.compile(r"#\[(?:\w+::)*test\b")
+_GO_TEST = compile_re(r"(?:Test|Benchmark|Fuzz|Example)\w*")
+_RUST_TEST = compile_re(r"#\[(?:\w+::)*test\b")
 
 
 class SingleTest(Struct, frozen=True):

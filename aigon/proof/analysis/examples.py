@@ -14,6 +14,7 @@ from aigon.proof.analysis.languages import is_python, words
 from aigon.proof.analysis.python import can_read, list_statements
 from aigon.proof.analysis.text import without_comments
 from aigon.syntax import Node, Source, parse
+from aigon.text.patterns import compile_re
 
 Atoms = tuple[str, ...]
 """A value, flattened: `(2, "a")` is `("2", "'a")`; numbers as they count, texts with an apostrophe before them."""
@@ -23,7 +24,7 @@ TABLE = "a table of the tests"
 """In the place of a function: rows of which no grammar tells what they are for."""
 
 _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
-_NUMBERS = re.compile(rf"\s*[\[({{]?\s*{_NUMBER}(?:\s*[,;|:/_x*+@&=\s]\s*{_NUMBER})*\s*[\])}}]?\s*")
+_NUMBERS = compile_re(rf"\s*[\[({{]?\s*{_NUMBER}(?:\s*[,;|:/_x*+@&=\s]\s*{_NUMBER})*\s*[\])}}]?\s*")
 _MOST = 2000
 """Literals of one statement, and examples of one function, that are taken."""
 
@@ -40,7 +41,7 @@ _LITERAL = (
     r"|(?<![\w.])-?(?:\d[\d_]*(?:\.\d+)?(?:[eE][+-]?\d+)?)(?:[a-zA-Z]\w{0,3})?|\b(?:true|false|null"
     r"|None|nil|undefined|True|False)\b)"
 )
-_ONE = re.compile(_LITERAL)
+_ONE = compile_re(_LITERAL)
 _WORDS = {"true": "True", "false": "False", "null": "None", "nil": "None", "undefined": "None"}
 _MOST_LITERALS = 100_000
 _LONGEST_LINE = 20_000

@@ -5,11 +5,11 @@ import base64
 import binascii
 import codecs
 import operator
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from aigon.proof.analysis.languages import words
+from aigon.text.patterns import compile_re
 
 UNKNOWN = object()
 """An expression that depends on more than the text."""
@@ -17,7 +17,7 @@ LONGEST = 20_000
 """Characters or items of a value."""
 _LARGEST = 10**30
 _DEEPEST = 40
-_WIDE = re.compile(r"\*|\d{4}")
+_WIDE = compile_re(r"\*|\d{4}")
 """What makes a formatted text much longer than its format."""
 _METHODS = words(
     "join lower upper strip lstrip rstrip replace title capitalize casefold swapcase removeprefix removesuffix split"

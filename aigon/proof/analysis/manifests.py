@@ -7,6 +7,8 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from aigon.text.patterns import compile_re
+
 Wants = dict[str, str]
 """By name: what is wanted of it, as written."""
 
@@ -22,19 +24,19 @@ _AT_INSTALL = [
     "dependencies",
 ]
 _BUILD_HOOKS = (("hatch", "build", "hooks"), ("setuptools", "cmdclass"), ("poetry", "build"))
-_LOCKS = re.compile(
+_LOCKS = compile_re(
     r"(^|/)(package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|yarn\.lock|bun\.lockb?|deno\.lock"
     r"|uv\.lock|poetry\.lock|pdm\.lock|Pipfile\.lock|pylock\.toml|Cargo\.lock|go\.sum|Gemfile\.lock|composer\.lock"
     r"|packages\.lock\.json|Package\.resolved|mix\.lock|flake\.lock|pubspec\.lock|gradle\.lockfile|Podfile\.lock)$"
 )
-_LISTS = re.compile(
+_LISTS = compile_re(
     r"(^|/)(requirements[\w.-]*\.(txt|in)|constraints[\w.-]*\.txt|Pipfile|environment\.ya?ml"
     r"|setup\.cfg|setup\.py|go\.mod|Gemfile|[\w.-]+\.gemspec|composer\.json|pom\.xml|build\.gradle(\.kts)?"
     r"|pubspec\.yaml|mix\.exs|Package\.swift|[\w.-]+\.csproj|Directory\.Packages\.props|deno\.jsonc?|\.npmrc"
     r"|\.yarnrc(\.yml)?|pip\.conf|uv\.toml)$|(^|/)requirements/[^/]+\.txt$"
 )
-_RUNS = re.compile(r"[^\n]*\b(?:cmdclass|subprocess|os\.system|os\.popen|urllib|urlopen|exec|eval|__import__)\b[^\n]*")
-_END_OF_NAME = re.compile(r"[\s=<>~!@;\[]")
+_RUNS = compile_re(r"[^\n]*\b(?:cmdclass|subprocess|os\.system|os\.popen|urllib|urlopen|exec|eval|__import__)\b[^\n]*")
+_END_OF_NAME = compile_re(r"[\s=<>~!@;\[]")
 
 
 def is_lock(path: str) -> bool:

@@ -14,6 +14,7 @@ from itertools import accumulate
 
 from aigon.proof.analysis.languages import LONGEST, extension, family
 from aigon.syntax import Source, parse
+from aigon.text.patterns import compile_re
 
 _QUOTED = r'"(?:\\.|[^"\\\n])*"?|\'(?:\\.|[^\'\\\n])*\'?'
 _BLOCK = r"/\*.*?(?:\*/|\Z)"
@@ -32,7 +33,7 @@ _STRINGS = (
     *("JoinedStr", "string", "template_string", "regex", "string_literal", "raw_string_literal", "char_literal"),
     *("interpreted_string_literal", "rune_literal"),
 )
-_IS_QUOTED = re.compile(r"\w{0,3}[\"']")
+_IS_QUOTED = compile_re(r"\w{0,3}[\"']")
 
 
 def without_comments(text: str, path: str) -> str:
@@ -66,10 +67,10 @@ def line_of(text: str, number: int) -> str:
     return text[starts[number - 1] : end].strip()
 
 
-_GLUED = re.compile(r"(['\"`])[ \t]*\+[ \t]*(['\"`])")
-_JOINED = re.compile(r"\[([^\[\]\n]{1,300})\]\s{0,9}\.join\(\s{0,9}(?:'([^'\n]{0,9})'|\"([^\"\n]{0,9})\")\s{0,9}\)")
-_ENCODED = re.compile(r"(?:atob\(|Buffer\.from\()\s{0,9}['\"]([A-Za-z0-9+/=]{4,400})['\"]")
-_INDEXED = re.compile(r"(?<=[\w)\]])\[\s{0,5}['\"`]([A-Za-z_]\w{0,40})['\"`]\s{0,5}\]")
+_GLUED = compile_re(r"(['\"`])[ \t]*\+[ \t]*(['\"`])")
+_JOINED = compile_re(r"\[([^\[\]\n]{1,300})\]\s{0,9}\.join\(\s{0,9}(?:'([^'\n]{0,9})'|\"([^\"\n]{0,9})\")\s{0,9}\)")
+_ENCODED = compile_re(r"(?:atob\(|Buffer\.from\()\s{0,9}['\"]([A-Za-z0-9+/=]{4,400})['\"]")
+_INDEXED = compile_re(r"(?<=[\w)\]])\[\s{0,5}['\"`]([A-Za-z_]\w{0,40})['\"`]\s{0,5}\]")
 
 
 def join_strings(line: str) -> str:

@@ -15,10 +15,11 @@ from aigon.model.changes import Concern, Edits
 from aigon.proof.analysis.languages import extension, is_code, words
 from aigon.proof.analysis.sightings import Sighting, find_new, report
 from aigon.proof.analysis.text import line_of
+from aigon.text.patterns import compile_re
 
 RULE = "attributes"
 _WHY = "It changes what people, git and archives see of the code. Leave attributes of source files as they were."
-_ATTRIBUTE = re.compile(
+_ATTRIBUTE = compile_re(
     r"(?:^|\s)(-diff|!diff|-text|binary|export-ignore|export-subst|linguist-(?:generated|vendored)(?:=true)?"
     r"|filter=\S+|diff=\S+|merge=\S+|working-tree-encoding=\S+)(?=\s|$)"
 )
@@ -26,8 +27,8 @@ _OF_GIT = words(
     "ada bash bibtex cpp csharp css dts elixir fortran fountain golang html java kotlin markdown matlab objc pascal"
     " perl php python ruby rust scheme tex union text ours binary"
 )
-_LEFT_OUT = re.compile(r"^/?(\.[\w-]+|tests?|docs?|examples?|benchmarks?|\*?\.?(md|txt|dist|neon))(/|\.|$|\*)", re.I)
-_ORDINARY = re.compile(
+_LEFT_OUT = compile_re(r"^/?(\.[\w-]+|tests?|docs?|examples?|benchmarks?|\*?\.?(md|txt|dist|neon))(/|\.|$|\*)", re.I)
+_ORDINARY = compile_re(
     r"(^|/)(vendor|third_party|node_modules|dist|build|generated|gen|__snapshots__|migrations)/|_pb2"
     r"|\.pb\.|\.min\.|\.generated\."
 )

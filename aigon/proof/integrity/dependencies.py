@@ -12,21 +12,22 @@ from collections.abc import Iterator
 from aigon.model.changes import Concern, Edits
 from aigon.proof.analysis.manifests import read_dependencies
 from aigon.proof.analysis.sightings import report_file
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
 
 RULE = "dependencies"
-_TOOLS = re.compile(
+_TOOLS = compile_re(
     r"(_?pytest\b|pytest-|pluggy|iniconfig|unittest2|nose|tox\b|nox\b|coverage|hypothesis|ruff|mypy"
     r"|pyright|flake8|pylint|black|jest|@jest/|vitest|@vitest/|mocha|chai|ava$|tap$|jasmine|karma|cypress|playwright"
     r"|@playwright/|eslint|typescript$|tsc$|ts-jest|github\.com/stretchr/testify|rspec|minitest|rubocop|junit|phpunit"
     r"|phpunit/phpunit)",
     re.IGNORECASE,
 )
-_ELSEWHERE = re.compile(
+_ELSEWHERE = compile_re(
     r"\b(file|link|portal|git\+\w+|git|https?|ssh|npm|workspace)\s*:|\"(path|git|url|workspace)\"\s*:"
     r"|(^|\s)-e\s|=>\s*\.{0,2}/|@\s*\S+://|^\.{1,2}/"
 )
-_REGISTRY = re.compile(
+_REGISTRY = compile_re(
     r"--?(extra-)?index-url|^-i\s|--find-links|--trusted-host|^registry\s*=|:registry\s*="
     r"|npmRegistryServer|index-url\s*="
 )

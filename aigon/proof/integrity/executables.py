@@ -12,6 +12,7 @@ from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
 from aigon.proof.analysis.languages import LONGEST, extension, is_code, list_product, words
 from aigon.proof.analysis.sightings import Sighting, find_new, report, report_file, sight
 from aigon.proof.analysis.text import without_comments
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
 
 RULE = "executables"
@@ -32,7 +33,7 @@ _RUNS = (
     r"(?:\bexec|\beval|\bcompile|\bnew\s+Function|\bFunction|\bvm\.run\w*|\brunInThisContext"
     r"|\bFunctionType|\bassert_?eval)"
 )
-_UNPACKED = re.compile(
+_UNPACKED = compile_re(
     rf"{_RUNS}\s*\([^\n]{{0,200}}?{_UNPACKS}\b"
     rf"|{_UNPACKS}\s*\([^\n]{{0,200}}\)[^\n]{{0,80}}\|\s*(?:sh|bash|python\d?)\b|{_SHELL}"
 )

@@ -16,17 +16,18 @@ from aigon.proof.analysis.languages import is_javascript, is_python, list_produc
 from aigon.proof.analysis.python import read_module
 from aigon.proof.analysis.sightings import Sighting, find_new, report
 from aigon.proof.analysis.text import without_comments
+from aigon.text.patterns import compile_re
 
 RULE = "ignored-source"
 _WHY = (
     "Code that git ignores is in no commit, so what was proven would not contain it. "
     "Take the line out, or give what it ignores another place."
 )
-_WHOLE = re.compile(r"\*+|(\*\*/)?\*\.(py|js|jsx|ts|tsx|go|rs|rb|java|kt|c|cc|cpp|h|cs|swift|php|scala)")
-_IMPORT = re.compile(r"(?:\bfrom|\brequire\(|\bimport\(?)\s*['\"](\.{1,2}/[^'\"\n]{1,300})['\"]")
+_WHOLE = compile_re(r"\*+|(\*\*/)?\*\.(py|js|jsx|ts|tsx|go|rs|rb|java|kt|c|cc|cpp|h|cs|swift|php|scala)")
+_IMPORT = compile_re(r"(?:\bfrom|\brequire\(|\bimport\(?)\s*['\"](\.{1,2}/[^'\"\n]{1,300})['\"]")
 _SUFFIXES = ("", ".js", ".ts", ".mjs", ".cjs", ".jsx", ".tsx", "/index.js", "/index.ts")
 _MOST = 3000
-_TOKENS = re.compile(r"\*\*/|/\*\*|\*+|\?|\[(?:\\.|[^\]\\]){1,60}\]|\\.|.", re.DOTALL)
+_TOKENS = compile_re(r"\*\*/|/\*\*|\*+|\?|\[(?:\\.|[^\]\\]){1,60}\]|\\.|.", re.DOTALL)
 _WILD = {"**/": "(?:.*/)?", "/**": "(?:/.*)?", "*": "[^/]*", "**": ".*", "?": "[^/]"}
 
 

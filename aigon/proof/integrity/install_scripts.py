@@ -4,16 +4,16 @@
 with husky and its like is ordinary and a `note`, as are build hooks that only work out a version.
 """
 
-import re
 from collections.abc import Iterator
 
 from aigon.model.changes import Concern, Edits
 from aigon.proof.analysis.manifests import read_scripts
 from aigon.proof.analysis.sightings import report_file
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold
 
 RULE = "install-scripts"
-_ORDINARY = re.compile(
+_ORDINARY = compile_re(
     r"\s*(npx\s+)?(husky(\s+install)?|lefthook\s+install|simple-git-hooks"
     r"|is-ci\s*\|\|\s*husky(\s+install)?|patch-package"
     r"|prisma\s+generate|(npm|yarn|pnpm)\s+run\s+build|tsc(\s+-p\s+[\w./-]+)?"

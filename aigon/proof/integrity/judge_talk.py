@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from aigon.model.changes import Concern, Edit, Edits, hash_change
 from aigon.proof.analysis.languages import LONGEST, is_code
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold
 
 RULE = "judge-talk"
@@ -135,8 +136,8 @@ def _list_lines(text: str | None) -> list[str]:
     return [line.strip() for line in (text or "")[:LONGEST].split("\n")]
 
 
-_MARKS = re.compile(r"^(?:<!--|[\s#*/;%!>|\-\"'`+])+")
-_UNSEEN = re.compile("[\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u00ad\U000e0000-\U000e007f]")
+_MARKS = compile_re(r"^(?:<!--|[\s#*/;%!>|\-\"'`+])+")
+_UNSEEN = compile_re("[\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u00ad\U000e0000-\U000e007f]")
 _ALIKE = str.maketrans("АВЕКМНОРСТХІЅЈаеорсухіјѕԁɡΑΒΕΖΗΙΚΜΝΟΡΤΥΧοιν", "ABEKMHOPCTXISJaeopcyxijsdgABEZHIKMNOPTYXoiv")
 
 
@@ -211,7 +212,7 @@ _SIGNS: dict[tuple[str, int], tuple[str, ...]] = {
     ),
 }
 _PATTERNS = [(*sign, re.compile(pattern, re.IGNORECASE)) for sign, patterns in _SIGNS.items() for pattern in patterns]
-_CLOSES = re.compile(
+_CLOSES = compile_re(
     r"</((?:diff|evidence|data|criteri(?:a|on)|instructions?|spec|patch|untrusted|documents?|file_content|repository"
     r"|prompt|tool_result|function_results|judge\w*|verdict|evaluation)(?:[-_:][\w-]{1,64})?)\s*>",
     re.IGNORECASE,
@@ -229,8 +230,8 @@ def _find_signs(prose: Prose, opened: str = "") -> Iterator[Sign]:
             yield Sign("delimiter", 2 if re.search(r"[-_:]\w*\d", name) else 1, match[0], -1)
 
 
-_CARRIERS = re.compile("[\U000e0020-\U000e007e]{4}|[\u200b\u200c\u200d\u2060\ufeff]{8}")
-_TURNS = re.compile("[\u202d\u202e\u2066-\u2068]")
+_CARRIERS = compile_re("[\U000e0020-\U000e007e]{4}|[\u200b\u200c\u200d\u2060\ufeff]{8}")
+_TURNS = compile_re("[\u202d\u202e\u2066-\u2068]")
 
 
 def _find_hidden(text: str, is_code: bool) -> str:

@@ -24,12 +24,13 @@ from aigon.proof.analysis.sightings import Sighting, find_new, report
 from aigon.proof.analysis.text import join_strings, line_of, without_comments
 from aigon.syntax import Source, parse
 from aigon.text.documents import parse_yaml
+from aigon.text.patterns import compile_re
 
 RULE = "suspicions"
 Part = Literal["product", "tests", "any"]
 _LONGEST_LINE = 2000
 _FILE = "suspicions.yaml"
-_SOON = re.compile(r"\b(?:set(?:Timeout|Immediate|Interval)|nextTick|queueMicrotask|finally|then)$")
+_SOON = compile_re(r"\b(?:set(?:Timeout|Immediate|Interval)|nextTick|queueMicrotask|finally|then)$")
 
 
 class Sign(Struct, frozen=True):

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 
 from aigon.proof.analysis.text import comments as list_lines
 from aigon.syntax import Source, parse
+from aigon.text.patterns import compile_re
 
-_KEPT = re.compile(rb"#!/|/\*\*|//go:|//!|///|#.{0,40}coding[:=]")
+_KEPT = compile_re(rb"#!/|/\*\*|//go:|//!|///|#.{0,40}coding[:=]")
 """What begins a comment that is no remark: an interpreter, documentation with types in it, a directive of Go's
 compiler, the encoding of the file."""
-_ATTRIBUTE = re.compile(rb"#!?\[\s*(?:cfg_attr\(.*,\s*)?(allow|expect)\b")
+_ATTRIBUTE = compile_re(rb"#!?\[\s*(?:cfg_attr\(.*,\s*)?(allow|expect)\b")
 """Rust's own way to tell a checker to look away, which is no comment."""
 
 

@@ -20,6 +20,7 @@ from aigon.proof.worth.new_tests import measures_coverage
 from aigon.proof.worth.plants import Planted, plant, plant_at_end
 from aigon.proof.worth.tree import Run, Tree
 from aigon.syntax import parse
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
 
 RULE, UNSEEN = "suppressions", "unseen-code"
@@ -28,7 +29,7 @@ MOST_BROKEN = 50
 """Files of a change that are broken for a linter."""
 _BROKEN = "\n)\n"
 """What no language has at the end of a file."""
-_TYPE_CHECKER = re.compile(r"\b(?:based)?(?:mypy|pyright|pyre|pytype)\b")
+_TYPE_CHECKER = compile_re(r"\b(?:based)?(?:mypy|pyright|pyre|pytype)\b")
 """Programs whose commands are those of a type checker for Python, whatever role they have."""
 _IMPORTS = ("Import", "ImportFrom", "import_statement", "use_declaration", "import_declaration")
 

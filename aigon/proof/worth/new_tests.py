@@ -27,6 +27,7 @@ from aigon.proof.worth import grammar, python
 from aigon.proof.worth.tree import Run, Texts, Tree
 from aigon.proof.worth.values import Drawn, Way
 from aigon.syntax import language_of
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
 
 SHARE, LEAST = 0.4, 30.0
@@ -39,9 +40,9 @@ WAYS: tuple[tuple[Way, bool], ...] = (("empty", False), ("other", False), ("othe
 """How code is altered, and whether also inside: most tests notice the first, and then no other is run."""
 RULE = "new-tests"
 SHOWN = 5
-_COVERAGE = re.compile(r"(?i)cov|\bnyc\b|\bc8\b|istanbul|tarpaulin|jacoco")
+_COVERAGE = compile_re(r"(?i)cov|\bnyc\b|\bc8\b|istanbul|tarpaulin|jacoco")
 """What tools that measure coverage are called, or print: nothing else tells that a check is about it."""
-_BROKE = re.compile(r"(?:[\w.]*\.)?(?!\w*Assert)\w*(?:Error|Exception|Exit|Interrupt)\b")
+_BROKE = compile_re(r"(?:[\w.]*\.)?(?!\w*Assert)\w*(?:Error|Exception|Exit|Interrupt)\b")
 """How a failure is worded that is an exception, and no assertion."""
 
 

@@ -1,6 +1,5 @@
 """Repair everything that aigon keeps of a repository. Damaged files are kept aside and rebuilt from intact ones."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,9 +24,10 @@ from aigon.run.repair.records import (
     require_sound_records,
 )
 from aigon.spec import files
+from aigon.text.patterns import compile_re
 
 _DAMAGED_STATE = "The state file is damaged ({})"
-_TEMPORARY = re.compile(r".+\.(\d+)\.tmp")
+_TEMPORARY = compile_re(r".+\.(\d+)\.tmp")
 _OWN = ("arena", "cache", "compared", "evaluations", "features", "rehearsed")
 """Folders in which only aigon writes. Rooms and kept dependencies have files of the project and of its tools."""
 

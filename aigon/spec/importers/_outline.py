@@ -9,10 +9,11 @@ from msgspec import Struct
 
 from aigon.spec.criteria import BOX
 from aigon.spec.markdown import one_line, parse_page
+from aigon.text.patterns import compile_re
 
-_BOLD = re.compile(r"\*\*(.+?)\*\*")
-ACCEPTANCE = re.compile(r"\W*(?:acceptance(?: criteri(?:a|on))?\b|ACs?\W*$)", re.IGNORECASE)
-_LABEL = re.compile(r"[\w/()-]+(?: [\w/()-]+){0,3} ?:?")
+_BOLD = compile_re(r"\*\*(.+?)\*\*")
+ACCEPTANCE = compile_re(r"\W*(?:acceptance(?: criteri(?:a|on))?\b|ACs?\W*$)", re.IGNORECASE)
+_LABEL = compile_re(r"[\w/()-]+(?: [\w/()-]+){0,3} ?:?")
 """A few words on a line of their own, or in front of a list: some people write headings so."""
 
 

@@ -7,10 +7,11 @@ from msgspec.structs import replace
 
 from aigon.model.imported import ImportedSpec
 from aigon.spec.importers.markdown import read_markdown
+from aigon.text.patterns import compile_re
 
 TITLE = "BMAD"
-_STORY = re.compile(r"(?:.*/)?(?:stories/\d[^/]*|[^/]*\.story|implementation-artifacts/\d+-\d+-[^/]*)\.md")
-_HEAD = re.compile(r"(?:User )?Story\s+[\d.]+\s*[:–—-]\s*", re.IGNORECASE)
+_STORY = compile_re(r"(?:.*/)?(?:stories/\d[^/]*|[^/]*\.story|implementation-artifacts/\d+-\d+-[^/]*)\.md")
+_HEAD = compile_re(r"(?:User )?Story\s+[\d.]+\s*[:–—-]\s*", re.IGNORECASE)
 
 
 def find(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:

@@ -1,15 +1,15 @@
 """Kiro: `.kiro/specs/name/requirements.md` with numbered EARS sentences, `design.md` and `tasks.md` beside it."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
 from aigon.spec.importers._outline import count_unused, find_summary, join_item, read_outline
+from aigon.text.patterns import compile_re
 
 TITLE = "Kiro"
-_MAIN = re.compile(r"(?:.*/)?(?<!checklists/)requirements\.md")
+_MAIN = compile_re(r"(?:.*/)?(?<!checklists/)requirements\.md")
 _BESIDE = ("design.md", "tasks.md")
-_REQUIREMENT = re.compile(r"\D*(\d+(?:\.\d+)*)\b.*")
+_REQUIREMENT = compile_re(r"\D*(\d+(?:\.\d+)*)\b.*")
 
 
 def find(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:

@@ -5,14 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
 from aigon.spec.importers._outline import Block, count_unused, find_summary, find_title, join_item, read_outline
+from aigon.text.patterns import compile_re
 
 TITLE = "OpenSpec"
 _PROPOSAL = "proposal.md"
-_BESIDE = re.compile(r"tasks\.md|design\.md|specs/(?:.*/)?spec\.md")
-_HEAD = re.compile(r"(?:Change|Proposal)(?: Proposal)?\s*:\s*", re.IGNORECASE)
-_REQUIREMENT = re.compile(r"Requirement\s*:\s*(.*)", re.IGNORECASE)
-_SCENARIO = re.compile(r"Scenario\s*:\s*(.*)", re.IGNORECASE)
-_REMOVED = re.compile(r"REMOVED\b")
+_BESIDE = compile_re(r"tasks\.md|design\.md|specs/(?:.*/)?spec\.md")
+_HEAD = compile_re(r"(?:Change|Proposal)(?: Proposal)?\s*:\s*", re.IGNORECASE)
+_REQUIREMENT = compile_re(r"Requirement\s*:\s*(.*)", re.IGNORECASE)
+_SCENARIO = compile_re(r"Scenario\s*:\s*(.*)", re.IGNORECASE)
+_REMOVED = compile_re(r"REMOVED\b")
 
 
 def find(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:

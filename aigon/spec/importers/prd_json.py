@@ -1,14 +1,14 @@
 """`prd.json` of loops such as Ralph: `userStories[]` with `acceptanceCriteria[]`."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
 from aigon.spec.importers._data import count_unused_keys, read_json, read_text
+from aigon.text.patterns import compile_re
 
 TITLE = "prd.json"
-_NAME = re.compile(r"(?:.*/)?prd[^/]*\.json")
+_NAME = compile_re(r"(?:.*/)?prd[^/]*\.json")
 _STORIES = ("userStories", "user_stories", "stories")
 _CARRIED = {"id", "title", "name", "description", "acceptanceCriteria", "acceptance_criteria"}
 _COMMANDS = ("testCommand", "verifyCommand", "command")

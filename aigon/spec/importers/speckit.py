@@ -5,14 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
 from aigon.spec.importers._outline import count_unused, find_accepted, find_summary, find_title, join_item, read_outline
+from aigon.text.patterns import compile_re
 
 TITLE = "spec-kit"
-_MAIN = re.compile(r"(?:.*/)?spec\.md")
+_MAIN = compile_re(r"(?:.*/)?spec\.md")
 _BESIDE = ("plan.md", "tasks.md")
-_DEMAND = re.compile(r"\[?[A-Z]{2,5}-\d+[a-z]?\b|Given\b")
-_HEAD = re.compile(r"Feature (?:Specification|Spec)\s*:\s*", re.IGNORECASE)
-_INPUT = re.compile(r".*?User description:\s*")
-_OPEN = re.compile(r"\[NEEDS CLARIFICATION:?\s*([^\]]*)\]")
+_DEMAND = compile_re(r"\[?[A-Z]{2,5}-\d+[a-z]?\b|Given\b")
+_HEAD = compile_re(r"Feature (?:Specification|Spec)\s*:\s*", re.IGNORECASE)
+_INPUT = compile_re(r".*?User description:\s*")
+_OPEN = compile_re(r"\[NEEDS CLARIFICATION:?\s*([^\]]*)\]")
 
 
 def find(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:

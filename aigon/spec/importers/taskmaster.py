@@ -1,16 +1,16 @@
 """Taskmaster: `.taskmaster/tasks/tasks.json`, whose tasks are features, with lists of them by tag in newer versions."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
 from aigon.spec.importers._data import count_unused_keys, read_json, read_text
+from aigon.text.patterns import compile_re
 
 TITLE = "Taskmaster"
-_NAME = re.compile(r"(?:.*/)?tasks/tasks\.json")
+_NAME = compile_re(r"(?:.*/)?tasks/tasks\.json")
 _CARRIED = {"id", "title", "description", "testStrategy", "subtasks", "status"}
 _OVER = ("done", "cancelled", "deferred")
 

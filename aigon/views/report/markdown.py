@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterable
 
 from aigon.journal.account import CriterionItem, FeatureAccount, WorkAccount
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold
 from aigon.views.proving import list_accepted
 from aigon.views.report import words
 
-_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&$!])")
-_CALLS = re.compile(r"(?<=@)|(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=\bGH)(?=-)", re.I)
-_CODE = re.compile(r"`([^`\n]+)`")
+_SPECIAL = compile_re(r"([\\`*_\[\]<>#|~&$!])")
+_CALLS = compile_re(r"(?<=@)|(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=\bGH)(?=-)", re.I)
+_CODE = compile_re(r"`([^`\n]+)`")
 NOTHING = "<!-- -->"
 """An invisible separator: a forge makes no link and no mention of what is on its two sides."""
 _CRITERIA = 200

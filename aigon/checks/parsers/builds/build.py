@@ -6,8 +6,9 @@ from aigon.checks.parsers.matchers import load_matcher
 from aigon.checks.parsers.output import clean, read_text
 from aigon.checks.parsers.readings import find_error_lines
 from aigon.model.checks import ParsedOutput
+from aigon.text.patterns import compile_re
 
-_BUILT = re.compile(r"^Successfully built (?P<names>[^\n]+)$", re.M)
+_BUILT = compile_re(r"^Successfully built (?P<names>[^\n]+)$", re.M)
 _LINES = 20
 
 

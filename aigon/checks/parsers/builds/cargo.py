@@ -14,24 +14,25 @@ from aigon.checks.parsers.readings import (
     summarize_types,
 )
 from aigon.model.checks import ParsedOutput, Problem
+from aigon.text.patterns import compile_re
 
-_HEAD = re.compile(
+_HEAD = compile_re(
     r"^(?P<severity>error|warning)(?:\[(?P<code>[\w:-]{1,80})\])?: (?P<message>[^\n]+)$"
     r"(?P<between>(?:\n(?!error|warning| *-->)[^\n]*){0,12})"
     r"(?:\n *--> (?P<file>[^\n]+?):(?P<line>\d+):\d+$)?",
     re.M,
 )
-_BLANK = re.compile(r"\n[ \t]*\n")
-_LINT = re.compile(
+_BLANK = compile_re(r"\n[ \t]*\n")
+_LINT = compile_re(
     r"#\[(?:warn|deny|forbid)\((?P<name>[\w:]+)\)\]|`-[DWF] (?P<flag>[\w:-]+)` implied|index\.html#(?P<clippy>\w+)"
 )
-_SUM = re.compile(
+_SUM = compile_re(
     r"could not compile |aborting due to |.* generated \d+ warnings?\b|\d+ warnings? emitted|build failed, waiting"
     r"|(?:doc)?test failed, to rerun|\d+ targets? failed|test run failed|no tests to run"
 )
-_UNCOMPILED = re.compile(r"^error: could not compile `(?P<crate>[^`\n]+)`(?: \((?P<target>[^\n]*?)\) due)?", re.M)
-_BUILT = re.compile(r"^ +Finished (?:`(?!test`|bench`)[\w-]+` profile|(?!test |bench )[\w-]+ \[)", re.M)
-_DIFF = re.compile(r"^Diff in (?P<file>[^\n]+?)(?: at line |:)(?P<line>\d+):$", re.M)
+_UNCOMPILED = compile_re(r"^error: could not compile `(?P<crate>[^`\n]+)`(?: \((?P<target>[^\n]*?)\) due)?", re.M)
+_BUILT = compile_re(r"^ +Finished (?:`(?!test`|bench`)[\w-]+` profile|(?!test |bench )[\w-]+ \[)", re.M)
+_DIFF = compile_re(r"^Diff in (?P<file>[^\n]+?)(?: at line |:)(?P<line>\d+):$", re.M)
 _SPAN = 4000
 """Characters after a message in which its lint is named."""
 _LEVELS = ("error", "warning")

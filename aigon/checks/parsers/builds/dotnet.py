@@ -31,8 +31,9 @@ from aigon.checks.parsers.readings import (
     summarize_types,
 )
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
+from aigon.text.patterns import compile_re
 
-_DECLARATION = re.compile(rb"(?:\xef\xbb\xbf)?<\?xml ")
+_DECLARATION = compile_re(rb"(?:\xef\xbb\xbf)?<\?xml ")
 _REPORTS = 2000
 _TRACE = 20_000
 """Characters of a stack trace that are read."""
@@ -41,23 +42,23 @@ _RESULTS: dict[str, TestResult] = {
     "Inconclusive": "skipped", "NotRunnable": "skipped", "Pending": "skipped",
 }  # fmt: skip
 """All others are of tests that did not end: Error, Timeout, Aborted, Disconnected, InProgress, PassedButRunAborted."""
-_PLACED = re.compile(
+_PLACED = compile_re(
     r"^ *(?P<file>[^\s(:][^(:\n]*)\((?P<line>\d+)(?:,\d+){0,3}\): (?P<severity>error|warning) (?P<rule>\w+): "
     r"(?P<message>[^\n]+)$",
     re.M,
 )
-_BARE = re.compile(
+_BARE = compile_re(
     r"^ *(?:[^\s:][^:\n]* : )?(?P<severity>error|warning) (?P<rule>[A-Z]{2,}\d+): (?P<message>[^\n]+)$", re.M
 )
-_TOTAL = re.compile(
+_TOTAL = compile_re(
     r"^(?:Passed!|Failed!|Skipped!) +- Failed: +(?P<failed>\d+), Passed: +(?P<passed>\d+), Skipped: +(?P<skipped>\d+), "
     r"Total: +\d+",
     re.M,
 )
-_SUMMARY = re.compile(
+_SUMMARY = compile_re(
     r"^ *Test summary: total: \d+, failed: (?P<failed>\d+), succeeded: (?P<passed>\d+), skipped: (?P<skipped>\d+)", re.M
 )
-_OWN = re.compile(
+_OWN = compile_re(
     r"^ *(?:Build succeeded|Build FAILED|Determining projects to restore|Restore complete|Formatted \d+ of)", re.M
 )
 

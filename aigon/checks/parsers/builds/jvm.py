@@ -18,54 +18,55 @@ from aigon.checks.parsers.readings import (
 )
 from aigon.checks.parsers.runners import junit
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
+from aigon.text.patterns import compile_re
 
-_TASK = re.compile(r"^(?:> Task )?(?P<task>:[\w.:-]+)(?: [A-Z-]+)?$", re.M)
-_ENDED = re.compile(r"^BUILD (?:SUCCESSFUL|FAILED)\b", re.M)
-_JAVA = re.compile(
+_TASK = compile_re(r"^(?:> Task )?(?P<task>:[\w.:-]+)(?: [A-Z-]+)?$", re.M)
+_ENDED = compile_re(r"^BUILD (?:SUCCESSFUL|FAILED)\b", re.M)
+_JAVA = compile_re(
     r"^(?::[\w:-]{0,200}?(?=/|src/))?(?:ERROR: ?)?(?P<file>[^\s:][^:\n]*\.\w{1,10}):(?P<line>\d+)(?::\d+)?: "
     r"(?:AAPT: )?(?P<severity>error|warning): (?P<message>[^\n]+)$",
     re.M,
 )
-_KOTLIN = re.compile(
+_KOTLIN = compile_re(
     r"^(?P<severity>[ew]): (?:file://)?(?P<file>[^\s:][^:\n]*\.kts?):"
     r"(?: \((?P<line1>\d+), \d+\):|(?P<line>\d+):\d+:?) (?P<message>[^\n]+)$",
     re.M,
 )
-_KTLINT = re.compile(
+_KTLINT = compile_re(
     r"^(?P<file>[^\s:][^:\n]*\.kts?):(?P<line>\d+):\d+:? (?P<message>[^\n]+?) "
     r"(?:\[(?P<rule>\w+)\]|\((?P<rule2>[\w:-]+)\))$",
     re.M,
 )
-_TEST = re.compile(
+_TEST = compile_re(
     r"^(?P<test>\S[^\n>]* > \S[^\n]*) FAILED\n +(?P<said>\S[^\n]*?)(?: at (?P<file>[\w$-]+\.\w+):(?P<line>\d+))?$", re.M
 )
-_WRONG = re.compile(r"^\* What went wrong:\n(?P<said>(?:(?!\* |==|[ \t]*$)[^\n]*\n){1,20})", re.M)
-_UNFORMATTED = re.compile(r"format violations:\n(?P<files>(?:(?:\[ERROR\])? +[^\n]*\n){1,5000})", re.M)
-_FILE = re.compile(r"^(?:\[ERROR\])? {2,8}(?P<file>[^\s@+-]\S*\.\w{1,10})$", re.M)
+_WRONG = compile_re(r"^\* What went wrong:\n(?P<said>(?:(?!\* |==|[ \t]*$)[^\n]*\n){1,20})", re.M)
+_UNFORMATTED = compile_re(r"format violations:\n(?P<files>(?:(?:\[ERROR\])? +[^\n]*\n){1,5000})", re.M)
+_FILE = compile_re(r"^(?:\[ERROR\])? {2,8}(?P<file>[^\s@+-]\S*\.\w{1,10})$", re.M)
 
-_GOAL = re.compile(r"^\[INFO\] --- (?P<goal>[\w.-]+:[^\s:]+(?::[\w-]+)?) [^\n]*---$", re.M)
-_TESTING = re.compile(r"(?:maven-)?(?:surefire|failsafe)(?:-plugin)?:")
-_TOTAL = re.compile(
+_GOAL = compile_re(r"^\[INFO\] --- (?P<goal>[\w.-]+:[^\s:]+(?::[\w-]+)?) [^\n]*---$", re.M)
+_TESTING = compile_re(r"(?:maven-)?(?:surefire|failsafe)(?:-plugin)?:")
+_TOTAL = compile_re(
     r"^(?:\[(?:INFO|WARNING|ERROR)\] )?Tests run: (?P<total>\d+), Failures: (?P<failed>\d+), Errors: (?P<errors>\d+), "
     r"Skipped: (?P<skipped>\d+)(?:, Flakes: \d+)?$",
     re.M,
 )
-_KIND = re.compile(r"^\[ERROR\] (?P<kind>Failures|Errors): *$", re.M)
-_RESULT = re.compile(
+_KIND = compile_re(r"^\[ERROR\] (?P<kind>Failures|Errors): *$", re.M)
+_RESULT = compile_re(
     r"^\[ERROR\]   (?:Run \d+: )?(?P<test>[^\s:]{1,300}):(?P<line>\d+)(?:->\S{0,300})? (?:» )?(?P<message>[^\n]*)$",
     re.M,
 )
-_COMPILER = re.compile(
+_COMPILER = compile_re(
     r"^\[(?P<severity>ERROR|WARNING)\] (?:file://)?(?P<file>[^\s:\[][^:\[\n]*\.\w{1,10}):"
     r" ?[\[(](?P<line>\d+),(?: ?\d+)[\])]:? (?:error: )?(?:warning: )?(?P<message>[^\n]+)$",
     re.M,
 )
-_GOAL_FAILED = re.compile(r"^\[ERROR\] Failed to execute goal (?:\S+ )?(?P<said>[^\n]+?)(?: -> \[Help \d+\])?$", re.M)
-_ERROR = re.compile(r"^\[ERROR\] (?P<said>\S[^\n]*)$", re.M)
-_CHATTER = re.compile(
+_GOAL_FAILED = compile_re(r"^\[ERROR\] Failed to execute goal (?:\S+ )?(?P<said>[^\n]+?)(?: -> \[Help \d+\])?$", re.M)
+_ERROR = compile_re(r"^\[ERROR\] (?P<said>\S[^\n]*)$", re.M)
+_CHATTER = compile_re(
     r"-> \[Help|\[Help|To see the full|Re-run Maven|For more information|Please refer to|After correct"
 )
-_MAVEN = re.compile(r"^\[(?:INFO|ERROR)\] (?:BUILD (?:SUCCESS|FAILURE)$|Scanning for projects)", re.M)
+_MAVEN = compile_re(r"^\[(?:INFO|ERROR)\] (?:BUILD (?:SUCCESS|FAILURE)$|Scanning for projects)", re.M)
 
 
 def read_gradle(output: bytes, report: bytes | None) -> ParsedOutput:

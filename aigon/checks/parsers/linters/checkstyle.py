@@ -8,14 +8,15 @@ from aigon.checks.parsers.documents import read_xml
 from aigon.checks.parsers.output import READ_MATCHES, read_text
 from aigon.checks.parsers.readings import describe_unknown, find_problems, make_problem, summarize_lint
 from aigon.model.checks import ParsedOutput, Problem
+from aigon.text.patterns import compile_re
 
-LINE = re.compile(
+LINE = compile_re(
     r"^(?:\[ant:checkstyle\] )?\[(?P<severity>ERROR|WARN|INFO)\] (?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::\d+)?: "
     r"(?P<message>[^\n]+?) \[(?P<rule>\w+)\]$",
     re.M,
 )
 """A violation in Checkstyle's own text, as it and Gradle print it."""
-_DONE = re.compile(r"^Audit done\.$", re.M)
+_DONE = compile_re(r"^Audit done\.$", re.M)
 
 
 def read(output: bytes, report: bytes | None) -> ParsedOutput:

@@ -11,9 +11,10 @@ from aigon.checks.parsers.output import is_silent, read_text
 from aigon.checks.parsers.readings import describe_unknown, find_problems, summarize_lint
 from aigon.checks.parsers.runners.opaque import split_by_prefix
 from aigon.model.checks import ParsedOutput, Problem
+from aigon.text.patterns import compile_re
 
 _LINTERS = ("eslint", "biome", "prettier", "tsc")
-_STANDARD = re.compile(
+_STANDARD = compile_re(
     r"^ *(?P<file>[^\s:][^\n:]{0,500}\.[cm]?[jt]sx?):(?P<line>\d{1,9}):\d{1,9}: "
     r"(?P<message>[^\n]*?)(?: \((?P<rule>[\w@/-]+)\))?$",
     re.M,

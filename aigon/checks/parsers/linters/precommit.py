@@ -1,16 +1,16 @@
 """`pre-commit run`: a line per hook that ends in Passed, Failed or Skipped; what a failing hook printed is below it."""
 
-import re
 from collections.abc import Iterator
 
 from aigon.checks.parsers.output import read_text
 from aigon.checks.parsers.readings import describe_unknown, keep_distinct, make_problem, summarize_lint
 from aigon.model.checks import ParsedOutput, Problem
+from aigon.text.patterns import compile_re
 
 _ID = "- hook id: "
 _END = ("pre-commit hook(s) made changes.", "All changes made by hooks:")
-_PLACE = re.compile(r"^(?P<file>[^\s:][^:\n]{0,400}):(?P<line>\d+):(?:\d+:)? ?(?P<message>\S[^\n]*)$")
-_FIXING = re.compile(r"^(?:Fixing|reformatted|Formatting) (?P<file>\S[^\n]*)$")
+_PLACE = compile_re(r"^(?P<file>[^\s:][^:\n]{0,400}):(?P<line>\d+):(?:\d+:)? ?(?P<message>\S[^\n]*)$")
+_FIXING = compile_re(r"^(?:Fixing|reformatted|Formatting) (?P<file>\S[^\n]*)$")
 _MODIFIED = "files were modified by this hook"
 
 

@@ -5,7 +5,6 @@ failure, is suppressed or was there only before is left out. A tool that says th
 understood, whatever it found.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from urllib.parse import unquote
@@ -14,8 +13,9 @@ from aigon.checks.parsers.documents import Row, as_line, as_row, as_rows, as_str
 from aigon.checks.parsers.output import read_text
 from aigon.checks.parsers.readings import describe_unknown, keep_distinct, make_problem, summarize_lint
 from aigon.model.checks import ParsedOutput, Problem
+from aigon.text.patterns import compile_re
 
-_ARGUMENT = re.compile(r"\{(\d{1,3})\}")
+_ARGUMENT = compile_re(r"\{(\d{1,3})\}")
 _DEEPEST = 8
 """Bases of URIs that are relative to one another."""
 

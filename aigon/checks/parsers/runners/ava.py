@@ -8,19 +8,20 @@ from aigon.checks.parsers.output import find_matches, parse_number, read_text
 from aigon.checks.parsers.readings import describe_unknown, make_problem, summarize_tests
 from aigon.checks.parsers.runners import tap
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
+from aigon.text.patterns import compile_re
 
-_SUMMARY = re.compile(r"^  ─\n\n(?P<numbers>(?:  \d{1,9} [a-z ]{4,60}\n?){1,10})", re.M)
-_NUMBER = re.compile(
+_SUMMARY = compile_re(r"^  ─\n\n(?P<numbers>(?:  \d{1,9} [a-z ]{4,60}\n?){1,10})", re.M)
+_NUMBER = compile_re(
     r"  (?P<number>\d{1,9}) (?:tests? (?P<word>passed|failed|skipped|todo)|(?P<known>known failures?)"
     r"|hooks? (?P<hook>failed)|(?P<error>uncaught exceptions?|unhandled rejections?))\n?"
 )
-_FAILED = re.compile(r"^  ✘ (?:\[fail\]: (?P<test>[^\n]+)|(?P<said>[^\n]+))$", re.M)
-_DETAIL = re.compile(r"^  (?P<test>[^\s][^\n]*)\n\n  (?P<file>[^\s:][^\n:]{0,300}):(?P<line>\d{1,9})\n", re.M)
-_UNCAUGHT = re.compile(
+_FAILED = compile_re(r"^  ✘ (?:\[fail\]: (?P<test>[^\n]+)|(?P<said>[^\n]+))$", re.M)
+_DETAIL = compile_re(r"^  (?P<test>[^\s][^\n]*)\n\n  (?P<file>[^\s:][^\n:]{0,300}):(?P<line>\d{1,9})\n", re.M)
+_UNCAUGHT = compile_re(
     r"^  (?P<kind>Uncaught exception|Unhandled rejection) in (?P<file>[^\n]+)\n(?P<body>(?:(?!  ✘)[^\n]*\n){1,40})",
     re.M,
 )
-_SAID = re.compile(r"^  (?P<said>(?:\w*Error|Error)\b[^\n]*)$", re.M)
+_SAID = compile_re(r"^  (?P<said>(?:\w*Error|Error)\b[^\n]*)$", re.M)
 _MOST = 2000
 
 

@@ -11,22 +11,23 @@ from aigon.checks.parsers.readings import describe_unknown, make_problem, summar
 from aigon.checks.parsers.runners import junit
 from aigon.checks.parsers.stacks import Place, describe_failure, find_frame
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
+from aigon.text.patterns import compile_re
 
-_SUMMARY = re.compile(
+_SUMMARY = compile_re(
     r"^(?P<numbers>(?: \d{1,9} (?:pass|fail|skip|todo|errors?|snapshots?|expect\(\) calls?|filtered out)[^\n]{0,80}\n)"
     r"{2,8})"
     r"Ran \d{1,9} tests? across \d{1,9} files?\.",
     re.M,
 )
-_NUMBER = re.compile(r"^ (?P<number>\d{1,9}) (?P<word>pass|fail|skip|todo|error)s?$", re.M)
-_FILE = re.compile(r"^(?P<file>[^\s:()#|][^\n:]{0,300}\.[cm]?[jt]sx?):$", re.M)
-_FAIL = re.compile(r"^(?:\(fail\)|✗) (?P<test>[^\n]*?)(?: \[[\d.]+\w+\])?$", re.M)
-_PASS = re.compile(r"^(?:\((?:pass|skip|todo)\)|[✓»✎]) [^\n]*$", re.M)
-_BETWEEN = re.compile(r"^# Unhandled error between tests\n-{3,}\n(?P<body>(?:(?!-{3,}$)[^\n]*\n){1,60})", re.M)
-_SAID = re.compile(
+_NUMBER = compile_re(r"^ (?P<number>\d{1,9}) (?P<word>pass|fail|skip|todo|error)s?$", re.M)
+_FILE = compile_re(r"^(?P<file>[^\s:()#|][^\n:]{0,300}\.[cm]?[jt]sx?):$", re.M)
+_FAIL = compile_re(r"^(?:\(fail\)|✗) (?P<test>[^\n]*?)(?: \[[\d.]+\w+\])?$", re.M)
+_PASS = compile_re(r"^(?:\((?:pass|skip|todo)\)|[✓»✎]) [^\n]*$", re.M)
+_BETWEEN = compile_re(r"^# Unhandled error between tests\n-{3,}\n(?P<body>(?:(?!-{3,}$)[^\n]*\n){1,60})", re.M)
+_SAID = compile_re(
     r"^ *error: (?P<said>[^\n]+(?:\n\n(?:Expected|Received)[^\n]*(?:\n(?:Expected|Received)[^\n]*)?)?)", re.M
 )
-_NONE = re.compile(r"^No tests found!$", re.M)
+_NONE = compile_re(r"^No tests found!$", re.M)
 _SPAN = 20_000
 
 

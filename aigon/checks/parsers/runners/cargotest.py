@@ -26,22 +26,23 @@ from aigon.checks.parsers.runners.junit import JunitCase, describe_case
 from aigon.checks.parsers.runners.junit import read_report as read_junit
 from aigon.checks.parsers.runners.libtest import TestBinary, explain_failure, read_binaries
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
+from aigon.text.patterns import compile_re
 
-_DOC = re.compile(r"^(?P<file>.+?) - (?P<item>.*?) ?\(line (?P<line>\d+)\)$")
+_DOC = compile_re(r"^(?P<file>.+?) - (?P<item>.*?) ?\(line (?P<line>\d+)\)$")
 
-_LINE = re.compile(
+_LINE = compile_re(
     # A status stands in a column of twelve: what tests print is further to the right.
     r"^(?=.{12,14} \[) *(?P<status>[A-Z][A-Z0-9 +-]*?)(?: \d+/\d+)? \[ *[\d.]+s\] (?:\( *[\d─]+(?:/\d+)?\) )?"
     r"(?P<binary>\S+) +(?P<test>\S[^\n]*)$",
     re.M,
 )
-_SUM = re.compile(r"^ {5}Summary \[ *[\d.]+s\] \d+(?:/\d+)? tests? run: (?P<numbers>[^\n]*)$", re.M)
-_NUMBER = re.compile(r"(?P<number>\d+) (?P<word>passed|failed|exec failed|timed out|skipped)\b")
-_ASIDE = re.compile(r" ?\([^()]*\)")
-_NONE = re.compile(r"^(?:error|warning): no tests to run\b", re.M)
-_TRY = re.compile(r"^TRY \d+ ")
-_INDENT = re.compile(r"^    ", re.M)
-_EXPLAINED = re.compile(r"^(?:thread '|Error: )", re.M)
+_SUM = compile_re(r"^ {5}Summary \[ *[\d.]+s\] \d+(?:/\d+)? tests? run: (?P<numbers>[^\n]*)$", re.M)
+_NUMBER = compile_re(r"(?P<number>\d+) (?P<word>passed|failed|exec failed|timed out|skipped)\b")
+_ASIDE = compile_re(r" ?\([^()]*\)")
+_NONE = compile_re(r"^(?:error|warning): no tests to run\b", re.M)
+_TRY = compile_re(r"^TRY \d+ ")
+_INDENT = compile_re(r"^    ", re.M)
+_EXPLAINED = compile_re(r"^(?:thread '|Error: )", re.M)
 _PASSED = ("PASS", "LEAK", "FLAKY", "SLOW + LEAK", "TIMEOUT-PASS", "SLOW+TMPASS")
 _RUNNING = ("SLOW", "TERMINATING", "START")
 _SPAN = 20_000

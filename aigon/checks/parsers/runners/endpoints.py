@@ -15,10 +15,11 @@ from aigon.checks.parsers.readings import ResultTally, describe_unknown, make_pr
 from aigon.checks.parsers.runners.junit import JunitCase, JunitDocument
 from aigon.checks.parsers.stacks import find_headline
 from aigon.model.checks import ParsedOutput, Problem, TestResult
+from aigon.text.patterns import compile_re
 
 _RESULTS: dict[str, TestResult] = {"passed": "passed", "failed": "failed", "error": "error"}
-_TITLE = re.compile(r"^- (?P<title>\S[^\n]*)$", re.M)
-_DETAIL = re.compile(r"^ +(?P<detail>(?:Received|Documented): [^\n]{1,200})$", re.M)
+_TITLE = compile_re(r"^- (?P<title>\S[^\n]*)$", re.M)
+_DETAIL = compile_re(r"^ +(?P<detail>(?:Received|Documented): [^\n]{1,200})$", re.M)
 
 
 def read(output: bytes, report: bytes | None) -> ParsedOutput:

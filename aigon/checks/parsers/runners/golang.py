@@ -7,20 +7,21 @@ from aigon.checks.parsers.output import join_lines, parse_number
 from aigon.checks.parsers.readings import make_problem
 from aigon.checks.parsers.stacks import Place
 from aigon.model.checks import Problem
+from aigon.text.patterns import compile_re
 
-_SAID = re.compile(
+_SAID = compile_re(
     r"^ *(?P<file>[^\s:][^:\n]*\.go):(?P<line>\d+): ?(?P<said>[^\n]*)(?P<more>(?:\n {8,}[^\n]*){0,60})", re.M
 )
-_PANIC = re.compile(r"^(?:panic|fatal error): (?P<said>[^\n]+)$", re.M)
-_FRAME = re.compile(r"^\s+(?P<file>\S+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?$", re.M)
-_EXAMPLE = re.compile(r"^got:\n(?P<got>.*?)\nwant:\n(?P<want>.*?)\n?\Z", re.M | re.S)
-_ASSERTED = re.compile(r"\bError: +\t?(?P<said>.*?)(?=\n *\t(?:Test|Messages|Error Trace): |\Z)", re.S)
-_RECOVERED = re.compile(r" \[recovered(?:, repanicked)?\]$")
-_LIBRARY = re.compile(r"/src/(?:testing|runtime|internal|reflect|time|os|sync|net)/|/pkg/mod/|/vendor/|^_testmain\.go$")
+_PANIC = compile_re(r"^(?:panic|fatal error): (?P<said>[^\n]+)$", re.M)
+_FRAME = compile_re(r"^\s+(?P<file>\S+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?$", re.M)
+_EXAMPLE = compile_re(r"^got:\n(?P<got>.*?)\nwant:\n(?P<want>.*?)\n?\Z", re.M | re.S)
+_ASSERTED = compile_re(r"\bError: +\t?(?P<said>.*?)(?=\n *\t(?:Test|Messages|Error Trace): |\Z)", re.S)
+_RECOVERED = compile_re(r" \[recovered(?:, repanicked)?\]$")
+_LIBRARY = compile_re(r"/src/(?:testing|runtime|internal|reflect|time|os|sync|net)/|/pkg/mod/|/vendor/|^_testmain\.go$")
 _RACE = "WARNING: DATA RACE"
 _SPAN = 40_000
 """Characters of a test's output that are read, half of them from its end."""
-_NOISE = re.compile(r"^(?:(?:FAIL|PASS|ok|exit status|coverage:|testing: warning:)\b|#)")
+_NOISE = compile_re(r"^(?:(?:FAIL|PASS|ok|exit status|coverage:|testing: warning:)\b|#)")
 
 
 def describe_package(name: str, output: str) -> Problem:

@@ -19,13 +19,14 @@ from aigon.checks.parsers.readings import ResultTally, describe_unknown, keep_di
 from aigon.checks.parsers.runners.golang import describe_package, explain_go_failure
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.fingerprints import strip_escapes
+from aigon.text.patterns import compile_re
 
 _RESULTS: dict[str, TestResult] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 _ACTIONS = frozenset(
     (*_RESULTS, "start", "run", "pause", "cont", "output", "bench", "attr", "artifacts", "build-output", "build-fail")
 )
-_UNBUILT = re.compile(r"^FAIL\t(?P<package>\S+) \[(?:build|setup) failed\]$", re.M)
-_HIDDEN_END = re.compile(r"--- (?P<word>PASS|FAIL|SKIP): (?P<test>\S+) \(")
+_UNBUILT = compile_re(r"^FAIL\t(?P<package>\S+) \[(?:build|setup) failed\]$", re.M)
+_HIDDEN_END = compile_re(r"--- (?P<word>PASS|FAIL|SKIP): (?P<test>\S+) \(")
 _LINES = 400
 """Lines kept of a test's output, and as many of its end."""
 _MOST_EVENTS = 2_000_000
@@ -33,15 +34,15 @@ _MOST_EVENTS = 2_000_000
 GoTest = tuple[str, str]
 """Package and test."""
 
-_PACKAGE = re.compile(
+_PACKAGE = compile_re(
     r"^(?:(?P<ok>ok  )|(?P<fail>FAIL)|(?P<none>\?   ))\t(?P<package>\S+)(?:\t| )"
     r"(?P<rest>(?:\[[^\]\n]+\]|\(cached\)|[\d.]+s)[^\n]*)$",
     re.M,
 )
-_RUN = re.compile(r"^=== (?P<word>RUN|NAME|CONT|PAUSE) +(?P<test>\S+)$")
-_END = re.compile(r"^.*?--- (?P<word>PASS|FAIL|SKIP): (?P<test>\S+) \([\d.]+s\)$")
+_RUN = compile_re(r"^=== (?P<word>RUN|NAME|CONT|PAUSE) +(?P<test>\S+)$")
+_END = compile_re(r"^.*?--- (?P<word>PASS|FAIL|SKIP): (?P<test>\S+) \([\d.]+s\)$")
 """Behind what a test printed without ending its line."""
-_LAST = re.compile(r"^(?:FAIL|PASS|exit status \d+|coverage: .*|testing: warning: .*)$")
+_LAST = compile_re(r"^(?:FAIL|PASS|exit status \d+|coverage: .*|testing: warning: .*)$")
 _UNBUILT_REST = ("[build failed]", "[setup failed]")
 
 

@@ -12,28 +12,29 @@ from aigon.checks.parsers.runners import junit
 from aigon.checks.parsers.stacks import describe_failure, explain_unloaded, find_frame, find_thresholds
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.fingerprints import strip_escapes
+from aigon.text.patterns import compile_re
 
 _RESULTS: dict[str, TestResult] = {"passed": "passed", "failed": "failed"}
 """The other words (pending, todo, skipped, disabled) are all of tests that did not run."""
-_NUMBER = re.compile(r"(?P<number>\d+) (?P<word>[a-z]+)")
+_NUMBER = compile_re(r"(?P<number>\d+) (?P<word>[a-z]+)")
 _SPAN = 20_000
 """Characters of one failure that are read."""
 
-_JEST_TESTS = re.compile(r"^Tests: +(?P<numbers>(?:\d+ [a-z]+, ){0,6}\d+ total)$", re.M)
-_JEST_NONE = re.compile(r"^No tests found", re.M)
-_JEST_FAILURE = re.compile(r"^(?:FAIL (?P<file>[^\n]+)|  ● (?P<test>[^\n]+))$", re.M)
-_CONSOLE = re.compile(r"\n{1,3} +console\.\w+\n")
+_JEST_TESTS = compile_re(r"^Tests: +(?P<numbers>(?:\d+ [a-z]+, ){0,6}\d+ total)$", re.M)
+_JEST_NONE = compile_re(r"^No tests found", re.M)
+_JEST_FAILURE = compile_re(r"^(?:FAIL (?P<file>[^\n]+)|  ● (?P<test>[^\n]+))$", re.M)
+_CONSOLE = compile_re(r"\n{1,3} +console\.\w+\n")
 """What a test printed stands under a bullet of its own, `● Console`."""
-_PROJECT = re.compile(r"^\S+ +(?=[^\s/]*[/.])")
+_PROJECT = compile_re(r"^\S+ +(?=[^\s/]*[/.])")
 _NOT_RUN = "Test suite failed to run"
 
-_VITEST_TESTS = re.compile(
+_VITEST_TESTS = compile_re(
     r"^ Test Files  [^\n]+\n +Tests  (?P<numbers>no tests|[^\n]{1,300})(?:\n +Errors  (?P<errors>\d{1,9}) errors?)?$",
     re.M,
 )
-_VITEST_NONE = re.compile(r"^No test files found", re.M)
-_SUITES = re.compile(r"^⎯+ Failed Suites (?P<number>\d{1,9}) ⎯", re.M)
-_VITEST_FAILURE = re.compile(
+_VITEST_NONE = compile_re(r"^No test files found", re.M)
+_SUITES = compile_re(r"^⎯+ Failed Suites (?P<number>\d{1,9}) ⎯", re.M)
+_VITEST_FAILURE = compile_re(
     r"^(?: FAIL  (?P<test>[^\n]+)|⎯+ (?P<beside>(?:Uncaught|Unhandled) (?!Errors)[^\n⎯]*?) ⎯+)$", re.M
 )
 _STACK_ONLY = "STACK_TRACE_ERROR"

@@ -1,6 +1,5 @@
 """JUnit XML, from pytest, node:test, Maven, Gradle and others: streaming and bounded."""
 
-import re
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct
@@ -11,6 +10,7 @@ from aigon.checks.parsers.output import parse_number, read_text
 from aigon.checks.parsers.readings import KEPT_PROBLEMS, ResultTally, describe_unknown, make_problem
 from aigon.checks.parsers.stacks import Place, describe_thrown, find_frame, find_headline, find_jvm_frame, is_jvm_trace
 from aigon.model.checks import ParsedOutput, Problem, TestResult
+from aigon.text.patterns import compile_re
 
 _RESULTS: dict[str, TestResult] = {"failure": "failed", "error": "error", "skipped": "skipped"}
 _LONGEST_DETAIL = 100_000
@@ -18,8 +18,8 @@ _OF_A_MODULE = ("collection failure", "collection skipped")
 """pytest's messages of a module, in place of its tests."""
 _OF_A_CLASS = ("initializationError", "executionError", "classMethod")
 """Gradle's and JUnit's names of a class whose own set-up failed; Surefire leaves the name empty."""
-_SCRIPT = re.compile(r"\S*\.[cm]?[jt]sx?")
-_HOOK = re.compile(r'"(?:before|after) (?:all|each)" hook\b')
+_SCRIPT = compile_re(r"\S*\.[cm]?[jt]sx?")
+_HOOK = compile_re(r'"(?:before|after) (?:all|each)" hook\b')
 
 
 class JunitCase(Struct, frozen=True):

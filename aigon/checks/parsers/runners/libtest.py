@@ -11,40 +11,41 @@ from msgspec import Struct, field
 from aigon.checks.parsers.output import parse_number
 from aigon.checks.parsers.readings import KEPT_PROBLEMS, KEPT_TESTS
 from aigon.model.checks import TestResult
+from aigon.text.patterns import compile_re
 
-_RUNNING = re.compile(r"^ +Running (?:(?:unittests )?(?P<path>[^\s(`][^(\n]*?) \()?`?(?P<binary>[^\s()`]+)[`)]?")
-_DOCTESTS = re.compile(r"^ +Doc-tests (?P<crate>\S+)$")
-_SUM = re.compile(
+_RUNNING = compile_re(r"^ +Running (?:(?:unittests )?(?P<path>[^\s(`][^(\n]*?) \()?`?(?P<binary>[^\s()`]+)[`)]?")
+_DOCTESTS = compile_re(r"^ +Doc-tests (?P<crate>\S+)$")
+_SUM = compile_re(
     r"^test result: (?:ok|FAILED)\. (?P<passed>\d+) passed; (?P<failed>\d+) failed; (?P<ignored>\d+) ignored; "
     r"(?P<measured>\d+) measured; \d+ filtered out(?:; finished in .*)?$"
 )
-_HASH = re.compile(r"-[0-9a-f]{16}(?:\.exe)?$")
-_EXPECTATION = re.compile(r" - (?:should panic|compile fail|compile)$")
-_BEGIN = re.compile(r"^running (?P<number>\d+) tests?$")
-_TEST = re.compile(r"^test (?P<name>\S.*?) \.\.\. (?P<result>.*)$")
-_DETAIL = re.compile(r"^---- (?P<name>.+?) (?:stdout|stderr) ----$")
-_FAILED = re.compile(r"^error: (?:doc)?test failed, to rerun pass ")
-_CRASH = re.compile(r"^  process didn't exit successfully: .*? \((?P<how>(?:signal|exit).*)\)$")
+_HASH = compile_re(r"-[0-9a-f]{16}(?:\.exe)?$")
+_EXPECTATION = compile_re(r" - (?:should panic|compile fail|compile)$")
+_BEGIN = compile_re(r"^running (?P<number>\d+) tests?$")
+_TEST = compile_re(r"^test (?P<name>\S.*?) \.\.\. (?P<result>.*)$")
+_DETAIL = compile_re(r"^---- (?P<name>.+?) (?:stdout|stderr) ----$")
+_FAILED = compile_re(r"^error: (?:doc)?test failed, to rerun pass ")
+_CRASH = compile_re(r"^  process didn't exit successfully: .*? \((?P<how>(?:signal|exit).*)\)$")
 _LONGEST_DETAIL = 1000
 """Lines kept of one failure."""
 Sum = tuple[int, int, int]
 """Passed, failed, ignored."""
 
-_PANIC = re.compile(
+_PANIC = compile_re(
     r"^thread '[^\n]*?'(?: \(\d+\))? panicked at (?:"
     r"'(?P<old>(?:[^\n]*\n){0,20}?[^\n]*)', (?P<old_file>[^\n:']{1,300}):(?P<old_line>\d+):\d+"
     r"|(?P<file>[^\n:']{1,300}):(?P<line>\d+):\d+:?)$"
     r"(?P<said>(?:\n(?!stack backtrace:|note: |thread '|---- )[^\n]+){0,20})",
     re.M,
 )
-_EXPECTED = re.compile(
+_EXPECTED = compile_re(
     r"^note: (?P<said>(?:test|panic) did not [^\n]+?)(?: at (?P<file>[^\s:]+):(?P<line>\d+):\d+)?$"
     r"(?P<more>(?:\n +(?:panic message|expected substring): [^\n]*){0,2})",
     re.M,
 )
-_ERROR = re.compile(r"^Error: (?P<said>[^\n]+)$", re.M)
-_COMPILED = re.compile(r"^(?:Test compiled successfully, but [^\n]*|error(?:\[\w+\])?: [^\n]+)$", re.M)
-_LIBRARY = re.compile(r"/rustc/|/usr/src/rustc|library/")
+_ERROR = compile_re(r"^Error: (?P<said>[^\n]+)$", re.M)
+_COMPILED = compile_re(r"^(?:Test compiled successfully, but [^\n]*|error(?:\[\w+\])?: [^\n]+)$", re.M)
+_LIBRARY = compile_re(r"/rustc/|/usr/src/rustc|library/")
 _SPAN = 8_000
 """Characters of a test's output that are read."""
 

@@ -9,20 +9,21 @@ from aigon.checks.parsers.readings import ResultTally, describe_unknown, make_pr
 from aigon.checks.parsers.runners import junit
 from aigon.checks.parsers.stacks import describe_failure, explain_unloaded, find_frame, find_thresholds, read_crash
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
+from aigon.text.patterns import compile_re
 
-_SUMMARY = re.compile(
+_SUMMARY = compile_re(
     r"^ +(?P<passing>\d{1,9}) passing \(\d[^\n()]{0,20}\)(?:\n +(?P<pending>\d{1,9}) pending)?"
     r"(?:\n +(?P<failing>\d{1,9}) failing)?$",
     re.M,
 )
-_FAILURE = re.compile(
+_FAILURE = compile_re(
     r"^  \d+\) (?P<title>[^\n]*\n(?:       +[^\n]*\n){0,20})(?P<body>(?:(?!  \d+\) )[^\n]*\n){0,300})", re.M
 )
-_UNLOADED = re.compile(r"^ *Exception during run: |^ *✖ ERROR: ", re.M)
-_SPOT = re.compile(r"\S{1,500}:\d{1,9}")
+_UNLOADED = compile_re(r"^ *Exception during run: |^ *✖ ERROR: ", re.M)
+_SPOT = compile_re(r"\S{1,500}:\d{1,9}")
 """Where a file could not be compiled stands before what was wrong with it."""
 _LISTS: dict[str, TestResult] = {"passes": "passed", "pending": "skipped", "failures": "failed"}
-_HOOK = re.compile(r'"(?:before|after) (?:all|each)" hook\b')
+_HOOK = compile_re(r'"(?:before|after) (?:all|each)" hook\b')
 
 
 def read(output: bytes, report: bytes | None) -> ParsedOutput:

@@ -10,21 +10,22 @@ from aigon.checks.parsers.readings import describe_unknown, make_problem, summar
 from aigon.checks.parsers.runners import junit
 from aigon.checks.parsers.stacks import explain_failures, find_crashes, find_frame, find_thresholds, read_crash
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
+from aigon.text.patterns import compile_re
 
-_SUMMARY = re.compile(
+_SUMMARY = compile_re(
     r"^(?P<mark>[#ℹ]) tests \d{1,9}\n(?:(?P=mark) suites \d{1,9}\n)?"
     r"(?P<numbers>(?:(?P=mark) \w+ \d{1,9}(?:\n|$)){2,5})",
     re.M,
 )
-_NUMBER = re.compile(r"(?P<word>pass|fail|cancelled|skipped|todo) (?P<number>\d{1,9})")
-_TAP = re.compile(r"^ *not ok \d+ - (?P<test>[^\n]*)\n *---\n(?P<body>(?:(?! *\.\.\.$)[^\n]*\n){0,300})", re.M)
-_FIELD = re.compile(r"^ *(?P<name>location|failureType|error|type): (?P<value>[^\n]*)$", re.M)
-_BLOCK = re.compile(r"^ *error: \|-\n(?P<value>[^\n]*(?:(?<=:)\n\s*[^\n]+)?)", re.M)
-_SPEC = re.compile(
+_NUMBER = compile_re(r"(?P<word>pass|fail|cancelled|skipped|todo) (?P<number>\d{1,9})")
+_TAP = compile_re(r"^ *not ok \d+ - (?P<test>[^\n]*)\n *---\n(?P<body>(?:(?! *\.\.\.$)[^\n]*\n){0,300})", re.M)
+_FIELD = compile_re(r"^ *(?P<name>location|failureType|error|type): (?P<value>[^\n]*)$", re.M)
+_BLOCK = compile_re(r"^ *error: \|-\n(?P<value>[^\n]*(?:(?<=:)\n\s*[^\n]+)?)", re.M)
+_SPEC = compile_re(
     r"^test at (?P<file>[^\n]+?):(?P<line>\d+):\d+\n✖ (?P<test>[^\n]*)\n(?P<body>(?:(?!test at )[^\n]*\n){0,300})", re.M
 )
-_ANNOUNCEMENT = re.compile(r":$|^failed running \w+ hook$")
-_TIME = re.compile(r" \(\d+(?:\.\d+)?ms\)(?= # TODO|$)")
+_ANNOUNCEMENT = compile_re(r":$|^failed running \w+ hook$")
+_TIME = compile_re(r" \(\d+(?:\.\d+)?ms\)(?= # TODO|$)")
 
 
 def read(output: bytes, report: bytes | None) -> ParsedOutput:

@@ -18,6 +18,7 @@ from aigon.checks.parsers.readings import describe_unknown, keep_distinct, merge
 from aigon.checks.parsers.runners import ava, bun, jest, junit, mocha, nodetest, playwright, tap
 from aigon.checks.parsers.stacks import read_crash
 from aigon.model.checks import ParsedOutput, TestCounts
+from aigon.text.patterns import compile_re
 
 _RUNNERS = {
     "cargotest": r"^test result: ",
@@ -46,10 +47,10 @@ _BUILDS = {"gradle": r"^BUILD (?:SUCCESSFUL|FAILED)\b"}
 _ONLY_LAST = ("pytest", "unittest", "rspec", "phpunit")
 """They say nothing of a run before their last."""
 _SIGNS = {name: re.compile(pattern, re.M) for name, pattern in (_RUNNERS | _BUILDS).items()}
-_MAKE = re.compile(r"^make(?:\[\d+\])?: ")
-_NOTHING_MADE = re.compile(r"^make: (?!\*\*\* |[Ww]arning).*\.$")
+_MAKE = compile_re(r"^make(?:\[\d+\])?: ")
+_NOTHING_MADE = compile_re(r"^make: (?!\*\*\* |[Ww]arning).*\.$")
 """`'test' is up to date.`, in whatever language. What else it says at level 0 by itself ends otherwise."""
-_JUNIT = re.compile(rb"\A\s*(?:<\?xml[^>]*>\s*)?<testsuites?\b")
+_JUNIT = compile_re(rb"\A\s*(?:<\?xml[^>]*>\s*)?<testsuites?\b")
 
 _NODE_RUNNERS = (
     jest.read_vitest_text,
@@ -61,17 +62,17 @@ _NODE_RUNNERS = (
     ava.read_ava_text,
     tap.read_tap_text,
 )
-_NO_SCRIPT = re.compile(
+_NO_SCRIPT = compile_re(
     r"^(?:Scope: [^\n]*|None of the selected packages has a [^\n]*|Done in \d{1,9}[\d.]{0,9}m?s[^\n]*|)$", re.M
 )
 """What package managers print if no package of a workspace has the script, which some of them exit 0 for."""
-_HEADER = re.compile(
+_HEADER = compile_re(
     # npm and pnpm name package and script, then the command; Yarn 1 names the package before it says its version.
     r"^> (?:[^\s@]\S*@\S+ |@[^\s@]+@\S+ )?[\w:.-]+(?: /[^\n]*)?\n> [^\n]*$|^> \S+\nyarn \w+ v1\.[^\n]*$"
     r"|^> nx run \S+[^\n]*$|^lerna info run Ran npm script [^\n]*$",
     re.M,
 )
-_PREFIXED = re.compile(
+_PREFIXED = compile_re(
     # `packages/a test: ` (pnpm, bun), `[@s/a]: ` (Yarn), `web:test: ` (turbo)
     r"^(?P<package>[\w@./~-]{1,150} [\w:.-]{1,60}:|\[[^\]\n]{1,150}\]:|[\w@./-]{1,150}:[\w.-]{1,60}:)"
     r"(?: (?P<rest>[^\n]*)|$)",

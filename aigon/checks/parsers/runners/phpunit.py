@@ -7,13 +7,14 @@ from aigon.checks.parsers.readings import describe_unknown, make_problem, summar
 from aigon.checks.parsers.runners import junit
 from aigon.checks.parsers.stacks import Place
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
+from aigon.text.patterns import compile_re
 
-_FRAME = re.compile(r"^(?:at )?(?P<file>[^\s:][^:\n]*\.php):(?P<line>\d+)$", re.M)
-_OK = re.compile(r"^OK \((?P<tests>\d+) tests?, \d+ assertions?\)$", re.M)
-_TOTAL = re.compile(r"^Tests: (?P<tests>\d+), Assertions: \d+(?P<others>(?:, [A-Z][\w ]{2,30}: \d+){0,12})\.$", re.M)
-_NUMBER = re.compile(r", (?P<word>[A-Z][\w ]{2,30}): (?P<number>\d+)")
-_NONE = re.compile(r"^No tests executed!$", re.M)
-_BROKEN = re.compile(
+_FRAME = compile_re(r"^(?:at )?(?P<file>[^\s:][^:\n]*\.php):(?P<line>\d+)$", re.M)
+_OK = compile_re(r"^OK \((?P<tests>\d+) tests?, \d+ assertions?\)$", re.M)
+_TOTAL = compile_re(r"^Tests: (?P<tests>\d+), Assertions: \d+(?P<others>(?:, [A-Z][\w ]{2,30}: \d+){0,12})\.$", re.M)
+_NUMBER = compile_re(r", (?P<word>[A-Z][\w ]{2,30}): (?P<number>\d+)")
+_NONE = compile_re(r"^No tests executed!$", re.M)
+_BROKEN = compile_re(
     r"^(?P<number>\d+)\) (?P<test>[\w\\]+::[^\n]{1,500})\n(?P<said>(?:(?!\d+\) |--$|[A-Z]+!$)[^\n]*\n){1,60})", re.M
 )
 

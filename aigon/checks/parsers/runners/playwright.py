@@ -16,25 +16,26 @@ from aigon.checks.parsers.readings import ResultTally, describe_unknown, find_pr
 from aigon.checks.parsers.runners import junit
 from aigon.checks.parsers.stacks import describe_failure, find_frame
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
+from aigon.text.patterns import compile_re
 
 _RESULTS: dict[str, TestResult] = {"expected": "passed", "flaky": "passed", "unexpected": "failed"}
 _DEEPEST = 40
 Case = tuple[str, Row, Row]
 """The name of a test, the spec that it is of, and its results under one project."""
 
-_RUNNING = re.compile(r"^Running (?P<number>\d{1,9}) tests? using \d+ workers?", re.M)
-_NUMBER = re.compile(
+_RUNNING = compile_re(r"^Running (?P<number>\d{1,9}) tests? using \d+ workers?", re.M)
+_NUMBER = compile_re(
     r"  (?P<number>\d{1,9}) "
     r"(?P<word>failed|flaky|interrupted|skipped|did not run|passed|errors? (?:was|were) not a part)\b"
 )
-_NONE = re.compile(r"^Error: No tests found", re.M)
-_FAILURE = re.compile(
+_NONE = compile_re(r"^Error: No tests found", re.M)
+_FAILURE = compile_re(
     r"^  \d{1,6}\) (?P<title>(?:\[(?P<project>[^\]\n]{1,200})\] › )?"
     r"(?P<file>[^\n:]{1,300}):(?P<line>\d{1,9}):\d+ › (?P<test>[^\n─]{1,1000}))",
     re.M,
 )
-_RETRY = re.compile(r"^ +Retry #\d+ ─", re.M)
-_BESIDE = re.compile(r"^(?:\[WebServer\] )?(?P<message>(?:\w*Error|Error): [^\n]+)$", re.M)
+_RETRY = compile_re(r"^ +Retry #\d+ ─", re.M)
+_BESIDE = compile_re(r"^(?:\[WebServer\] )?(?P<message>(?:\w*Error|Error): [^\n]+)$", re.M)
 _SPAN = 20_000
 """Characters of one failure that are read."""
 Block = tuple[Counter[str], set[str]]

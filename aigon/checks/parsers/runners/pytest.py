@@ -19,14 +19,15 @@ from aigon.checks.parsers.runners import junit
 from aigon.checks.parsers.stacks import find_headline
 from aigon.checks.test_names import as_reported
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
+from aigon.text.patterns import compile_re
 
-_LAST = re.compile(
+_LAST = compile_re(
     r"^=*(?: )?(?P<numbers>no tests ran|\d+ [a-z]+(?: [a-z]+)?(?:, \d+ [a-z]+(?: [a-z]+)?){0,12}) in \d[\d.]*s\b", re.M
 )
-_NUMBER = re.compile(r"(?P<number>\d+) (?P<word>error(?=s)|[a-z]+(?: [a-z]+)?)")
-_FAILED = re.compile(r"^(?P<kind>FAILED|ERROR|SUBFAILED(?:\[[^\]\n]*\])?(?: ?\([^)\n]*\))?) (?P<rest>\S[^\n]*)$", re.M)
-_SECTION = re.compile(r"^_+ ERROR collecting (?P<file>[^\n]*?) _+\n(?P<said>(?:(?![_=]{5})[^\n]*\n){1,200})", re.M)
-_USAGE = re.compile(r"^ERROR: (?P<message>[^\n]+)$", re.M)
+_NUMBER = compile_re(r"(?P<number>\d+) (?P<word>error(?=s)|[a-z]+(?: [a-z]+)?)")
+_FAILED = compile_re(r"^(?P<kind>FAILED|ERROR|SUBFAILED(?:\[[^\]\n]*\])?(?: ?\([^)\n]*\))?) (?P<rest>\S[^\n]*)$", re.M)
+_SECTION = compile_re(r"^_+ ERROR collecting (?P<file>[^\n]*?) _+\n(?P<said>(?:(?![_=]{5})[^\n]*\n){1,200})", re.M)
+_USAGE = compile_re(r"^ERROR: (?P<message>[^\n]+)$", re.M)
 
 
 def read(output: bytes, report: bytes | None) -> ParsedOutput:

@@ -7,32 +7,33 @@ from aigon.checks.parsers.documents import Row, as_line, as_row, as_rows, as_str
 from aigon.checks.parsers.output import READ_MATCHES, find_matches, find_sections, parse_number, read_text, sum_groups
 from aigon.checks.parsers.readings import ResultTally, describe_unknown, make_problem, summarize_tests
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
+from aigon.text.patterns import compile_re
 
 _RESULTS: dict[str, TestResult] = {"passed": "passed", "failed": "failed"}
 """The other word, pending, is also of an example that is known to fail."""
-_EXAMPLES = re.compile(
+_EXAMPLES = compile_re(
     r"^(?P<examples>\d+) examples?, (?P<failed>\d+) failures?(?:, (?P<pending>\d+) pending)?"
     r"(?:, (?P<errors>\d+) errors? occurred outside of examples)?$",
     re.M,
 )
-_RERUN = re.compile(r"^rspec (?P<place>\S+?\.rb)(?::(?P<line>\d+)|\[\S+\])? # (?P<test>[^\n]+)$", re.M)
-_FRAME = re.compile(r"^(?:# )?(?:\./)?(?P<file>[^\s:][^:\n]*\.rb):(?P<line>\d+):in ", re.M)
-_ERROR = re.compile(r"^(?P<what>[A-Z][\w:]{0,200}):\n[ \t]*(?P<why>[^\n]+)", re.M)
+_RERUN = compile_re(r"^rspec (?P<place>\S+?\.rb)(?::(?P<line>\d+)|\[\S+\])? # (?P<test>[^\n]+)$", re.M)
+_FRAME = compile_re(r"^(?:# )?(?:\./)?(?P<file>[^\s:][^:\n]*\.rb):(?P<line>\d+):in ", re.M)
+_ERROR = compile_re(r"^(?P<what>[A-Z][\w:]{0,200}):\n[ \t]*(?P<why>[^\n]+)", re.M)
 _FOREIGN = ("/", "<", "vendor/", "../")
 
-_FINISHED = re.compile(r"^Finished in \d", re.M)
-_RUNS = re.compile(
+_FINISHED = compile_re(r"^Finished in \d", re.M)
+_RUNS = compile_re(
     r"^(?P<runs>\d+) (?:runs|tests), \d+ assertions, (?P<failed>\d+) failures, (?P<errors>\d+) errors, "
     r"(?:(?P<skips>\d+) skips|(?P<pendings>\d+) pendings, (?P<omissions>\d+) omissions, \d+ notifications)$",
     re.M,
 )
-_BROKEN = re.compile(
+_BROKEN = compile_re(
     r"^ +\d+\) (?:Failure|Error):\n(?P<test>[^\s\[]{1,300})(?: \[(?P<file>[^\]:\n]+):(?P<line>\d+)\])?:?\n"
     r"(?P<said>(?:[^\n]+\n){0,40})",
     re.M,
 )
-_OWN_FRAME = re.compile(r"^[ \t]+(?P<file>[^\s:/<][^:\n]*\.rb):(?P<line>\d+):in ", re.M)
-_ANY_FRAME = re.compile(r"[ \t]+\S[^:\n]*:\d+:in ")
+_OWN_FRAME = compile_re(r"^[ \t]+(?P<file>[^\s:/<][^:\n]*\.rb):(?P<line>\d+):in ", re.M)
+_ANY_FRAME = compile_re(r"[ \t]+\S[^:\n]*:\d+:in ")
 
 
 def read_rspec(output: bytes, report: bytes | None) -> ParsedOutput:

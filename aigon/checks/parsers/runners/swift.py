@@ -27,28 +27,29 @@ from aigon.checks.parsers.readings import (
 )
 from aigon.checks.parsers.runners import junit
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
+from aigon.text.patterns import compile_re
 
-_XML = re.compile(rb"^<\?xml [^\n]{0,200}\?>\s{0,20}<testsuites?\b", re.M)
+_XML = compile_re(rb"^<\?xml [^\n]{0,200}\?>\s{0,20}<testsuites?\b", re.M)
 _MOST_LINES = 500_000
 _WORDS: Mapping[str, TestResult] = {"passed": "passed", "failed": "failed", "skipped": "skipped"}
 
-_EVENT = re.compile(r"Test [Cc]ase '(?P<test>[^'\n]{1,500})' (?P<word>started|passed|failed|skipped)(?=[ .])")
-_SUITE = re.compile(r"^Test [Ss]uite '[^'\n]{1,500}' (?:started|passed|failed)|^\t* *Executed \d+ tests?, with ", re.M)
-_FAILURE = re.compile(
+_EVENT = compile_re(r"Test [Cc]ase '(?P<test>[^'\n]{1,500})' (?P<word>started|passed|failed|skipped)(?=[ .])")
+_SUITE = compile_re(r"^Test [Ss]uite '[^'\n]{1,500}' (?:started|passed|failed)|^\t* *Executed \d+ tests?, with ", re.M)
+_FAILURE = compile_re(
     r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+): error: (?P<test>-\[[^\]\n]{1,500}\]|[\w.]{1,300}) : (?P<said>[^\n]+)$",
     re.M,
 )
-_FATAL = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+): (?P<said>Fatal error[^\n]*)$", re.M)
+_FATAL = compile_re(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+): (?P<said>Fatal error[^\n]*)$", re.M)
 _CRASHED = "it did not end: the test process crashed or was stopped"
 
-_LINE = re.compile(r"^(?P<symbol>[^\s\w]\S?) {1,2}Test (?P<said>[^\n]+)$", re.M)
-_RUN = re.compile(r"run (?:started\.|with \d+ tests?\b)")
-_CASE = re.compile(r"case passing \d+ arguments? ")
+_LINE = compile_re(r"^(?P<symbol>[^\s\w]\S?) {1,2}Test (?P<said>[^\n]+)$", re.M)
+_RUN = compile_re(r"run (?:started\.|with \d+ tests?\b)")
+_CASE = compile_re(r"case passing \d+ arguments? ")
 _STARTED = " started."
-_ENDED = re.compile(r" (?P<word>passed|failed) after \d[\d.]* seconds?\b")
-_SKIPPED = re.compile(r" skipped(?:\.$|: \")")
+_ENDED = compile_re(r" (?P<word>passed|failed) after \d[\d.]* seconds?\b")
+_SKIPPED = compile_re(r" skipped(?:\.$|: \")")
 _ISSUE = " recorded an issue"
-_ISSUE_PLACE = re.compile(
+_ISSUE_PLACE = compile_re(
     r"(?: with \d+ arguments? [^\n]{0,500}?)? at (?P<file>[^\s:]{1,300}):(?P<line>\d+):\d+: (?P<said>[^\n]+)$"
 )
 
@@ -57,7 +58,7 @@ _NODE_RESULTS: dict[str, TestResult] = {
 }  # fmt: skip
 """A test without a result, or with an unknown one, did not end."""
 _BUNDLES = ("Unit test bundle", "UI test bundle")
-_PLACE = re.compile(r"(?P<file>[^\s:][^:\n]{0,300}\.\w{1,12}):(?P<line>\d+)(?::\d+)?(?:: (?P<said>.+))?$", re.S)
+_PLACE = compile_re(r"(?P<file>[^\s:][^:\n]{0,300}\.\w{1,12}):(?P<line>\d+)(?::\d+)?(?:: (?P<said>.+))?$", re.S)
 _DEEPEST = 40
 """Levels of nodes that are read; Xcode writes about seven."""
 _MOST_NODES = 1000

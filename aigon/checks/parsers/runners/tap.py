@@ -13,12 +13,13 @@ from aigon.checks.parsers.readings import KEPT_PROBLEMS, ResultTally, describe_u
 from aigon.checks.parsers.runners.tap_document import TapDocument, diagnose
 from aigon.checks.parsers.stacks import Crash, explain_failures, find_crashes, find_thresholds
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
+from aigon.text.patterns import compile_re
 
-_PROVE_TOTAL = re.compile(r"^Files=\d{1,9}, Tests=(?P<tests>\d{1,9}),[^\n]*\nResult: (?:PASS|FAIL|NOTESTS)$", re.M)
-_PROVE_FILE = re.compile(r"^(?P<file>\S{1,300}) +\(Wstat: [^\n]*Tests: \d{1,9} Failed: (?P<failed>\d{1,9})\)$", re.M)
-_WRONG = re.compile(r"^  (?:Parse errors: (?P<said>[^\n]+)|(?P<exit>Non-zero (?:exit|wait) status: \d+))$", re.M)
-_SKIPPED = re.compile(r"^\s\(less (?P<number>\d{1,9}) skipped subtests?: ", re.M)
-_PROVE_FAILURE = re.compile(
+_PROVE_TOTAL = compile_re(r"^Files=\d{1,9}, Tests=(?P<tests>\d{1,9}),[^\n]*\nResult: (?:PASS|FAIL|NOTESTS)$", re.M)
+_PROVE_FILE = compile_re(r"^(?P<file>\S{1,300}) +\(Wstat: [^\n]*Tests: \d{1,9} Failed: (?P<failed>\d{1,9})\)$", re.M)
+_WRONG = compile_re(r"^  (?:Parse errors: (?P<said>[^\n]+)|(?P<exit>Non-zero (?:exit|wait) status: \d+))$", re.M)
+_SKIPPED = compile_re(r"^\s\(less (?P<number>\d{1,9}) skipped subtests?: ", re.M)
+_PROVE_FAILURE = compile_re(
     r"^ {0,64}#   Failed test(?: '(?P<test>[^\n]*)')?\n(?P<block>(?: {0,64}#   [^\n]*\n?){1,12})", re.M
 )
 

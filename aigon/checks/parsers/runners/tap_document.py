@@ -11,6 +11,7 @@ from aigon.checks.parsers.output import clean, parse_number
 from aigon.checks.parsers.readings import KEPT_PROBLEMS, KEPT_TESTS, make_problem
 from aigon.checks.parsers.stacks import Place, find_frame
 from aigon.model.checks import Problem, TestResult
+from aigon.text.patterns import compile_re
 
 _BLOCK = 300
 """Lines kept of what stands under a point."""
@@ -19,22 +20,22 @@ _DEEPEST = 16
 _FEW = 10
 """Accidents kept of one output."""
 
-_POINT = re.compile(r"(?P<not>not )?ok(?: +(?P<number>\d{1,9})(?: +-)?(?: +|$)| +- +|$)(?P<name>.*)")
-_DIRECTIVE = re.compile(r"(?:^|(?<!\\) )# *(?P<kind>skip|todo)(?:[^\n]*)$", re.I)
-_TIME = re.compile(r"(?:^|(?<!\\) )# time=\S+$")
-_PLAN = re.compile(r"1\.\.(?P<last>\d{1,9})(?: *#[^\n]*)?")
-_FILE = re.compile(r"\S{0,200}/\S{0,200}|\S{1,200}\.t")
-_STATED = re.compile(r"# (?P<word>tests|pass|fail|skip)  ?(?P<number>\d{1,9})")
-_HEADING = re.compile(r"# (?:SKIP |TODO )?(?P<name>[^\s{#][^\n]*)")
-_NO_HEADING = re.compile(
+_POINT = compile_re(r"(?P<not>not )?ok(?: +(?P<number>\d{1,9})(?: +-)?(?: +|$)| +- +|$)(?P<name>.*)")
+_DIRECTIVE = compile_re(r"(?:^|(?<!\\) )# *(?P<kind>skip|todo)(?:[^\n]*)$", re.I)
+_TIME = compile_re(r"(?:^|(?<!\\) )# time=\S+$")
+_PLAN = compile_re(r"1\.\.(?P<last>\d{1,9})(?: *#[^\n]*)?")
+_FILE = compile_re(r"\S{0,200}/\S{0,200}|\S{1,200}\.t")
+_STATED = compile_re(r"# (?P<word>tests|pass|fail|skip)  ?(?P<number>\d{1,9})")
+_HEADING = compile_re(r"# (?:SKIP |TODO )?(?P<name>[^\s{#][^\n]*)")
+_NO_HEADING = compile_re(
     r"# (?:tests|pass|fail|skip|skipped|todo|cancelled|suites|ok|failed|time=|duration_ms|test count|No |Looks like)\b"
 )
 
-_KEY = re.compile(r"(?P<indent> *)(?P<key>'[^'\n]{1,80}'|[\w.-]{1,80}):(?: (?P<value>.*))?$")
-_FOLDED = re.compile(r"[|>][0-9]?[+-]?[0-9]?")
-_PERL = re.compile(r"at (?P<file>\S[^\n]*?) line (?P<line>\d+)\.?$")
-_SPOT = re.compile(r"(?:file://)?(?P<file>[^\s():'\"]+):(?P<line>\d+)(?::\d+)?['\")]*$")
-_CHANGED = re.compile(r"(?P<sign>[+-])(?!\1\1)(?P<value>.*)")
+_KEY = compile_re(r"(?P<indent> *)(?P<key>'[^'\n]{1,80}'|[\w.-]{1,80}):(?: (?P<value>.*))?$")
+_FOLDED = compile_re(r"[|>][0-9]?[+-]?[0-9]?")
+_PERL = compile_re(r"at (?P<file>\S[^\n]*?) line (?P<line>\d+)\.?$")
+_SPOT = compile_re(r"(?:file://)?(?P<file>[^\s():'\"]+):(?P<line>\d+)(?::\d+)?['\")]*$")
+_CHANGED = compile_re(r"(?P<sign>[+-])(?!\1\1)(?P<value>.*)")
 _PAIRS = (("expected", "actual"), ("wanted", "found"), ("expected", "got"))
 
 

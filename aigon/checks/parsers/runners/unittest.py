@@ -15,13 +15,14 @@ from aigon.checks.parsers.output import LARGEST_REPORT, READ_MATCHES, parse_numb
 from aigon.checks.parsers.readings import ResultTally, describe_unknown, make_problem, summarize_tests
 from aigon.checks.parsers.stacks import Place
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
+from aigon.text.patterns import compile_re
 
-_END = re.compile(
+_END = compile_re(
     r"^(?<=-{70}\n)Ran (?P<ran>\d+) tests? in \d[\d.]*s\n\n(?:OK|FAILED|NO TESTS RAN)(?: \((?P<numbers>[^)\n]*)\))?$",
     re.M,
 )
-_NUMBER = re.compile(r"(?P<word>[a-z]+(?: [a-z]+)?)=(?P<number>\d+)")
-_DOTS = re.compile(r"^[.EFsxu]+$", re.M)
+_NUMBER = compile_re(r"(?P<word>[a-z]+(?: [a-z]+)?)=(?P<number>\d+)")
+_DOTS = compile_re(r"^[.EFsxu]+$", re.M)
 _WORDS = {
     ".": "ok", "s": "skipped", "x": "expected failure", "u": "unexpected success", "F": "FAIL", "E": "ERROR",
 }  # fmt: skip
@@ -33,8 +34,8 @@ _STATED = {
     "unexpected success": "unexpected successes",
 }
 
-_TEST = re.compile(r"(?P<name>[^\s()]+) \((?P<owner>[^\s()]*)\)")
-_STATUS = re.compile(
+_TEST = compile_re(r"(?P<name>[^\s()]+) \((?P<owner>[^\s()]*)\)")
+_STATUS = compile_re(
     r"^(?P<sub>  )?(?P<test>\S[^\n]*?) \.\.\. "
     r"(?P<word>ok|FAIL|ERROR|skipped (?=')[^\n]*|skipped (?=\")[^\n]*|expected failure|unexpected success)$",
     re.M,
@@ -43,21 +44,21 @@ _RESULTS: dict[str, TestResult] = {"ok": "passed", "FAIL": "failed", "ERROR": "e
 _FIXTURES = ("setUpClass", "tearDownClass", "setUpModule", "tearDownModule")
 
 _ODD = "UNEXPECTED SUCCESS"
-_HEAD = re.compile(rf"^(?<=={{70}}\n)(?P<kind>ERROR|FAIL|{_ODD}): ", re.M)
+_HEAD = compile_re(rf"^(?<=={{70}}\n)(?P<kind>ERROR|FAIL|{_ODD}): ", re.M)
 _BELOW = "\n" + "-" * 70 + "\n"
 _ABOVE = len(_BELOW) - 1
 """Characters of the line above a section."""
 _SPAN = 100_000
 """Characters of one section that are read."""
 
-_CHAINED = re.compile(
+_CHAINED = compile_re(
     r"^(?:The above exception was the direct cause of the following exception:"
     r"|During handling of the above exception, another exception occurred:)$",
     re.M,
 )
-_TRACEBACK = re.compile(r"^(?P<group> *\+ )?(?:Exception Group )?Traceback \(most recent call last\):$", re.M)
-_FRAME = re.compile(r'^[ |+]*File "(?P<file>[^"\n]+)", line (?P<line>\d+)', re.M)
-_GROUP_MARGIN = re.compile(r"^ *[|+] ?")
+_TRACEBACK = compile_re(r"^(?P<group> *\+ )?(?:Exception Group )?Traceback \(most recent call last\):$", re.M)
+_FRAME = compile_re(r'^[ |+]*File "(?P<file>[^"\n]+)", line (?P<line>\d+)', re.M)
+_GROUP_MARGIN = compile_re(r"^ *[|+] ?")
 _FOREIGN = ("site-packages/", "dist-packages/", "/lib/python", "/lib64/python", "/lib/pypy", "lib/python3", "<")
 
 
