@@ -215,9 +215,10 @@ class Project(Struct, frozen=True):
 
     def run(self, run_id: str) -> "RunInfo":
         """Return the run called `run_id`. Raises AigonError (exit 2) if there is none."""
-        for each in self.runs():
-            if each.run_id == run_id:
-                return each
+        from aigon.api import runs
+
+        for each in runs.list_runs(find_home(self.common_dir), run_id=run_id):
+            return each
         raise usage(f"There is no run {run_id}", where=str(self.root), hint="Project.runs() lists them")
 
     def choose_run(self, feature: str, agent: str | None = None, run_id: str | None = None) -> "RunInfo":

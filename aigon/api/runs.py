@@ -78,27 +78,31 @@ def find_unreadable(home: Path | None, feature: str) -> Iterator[tuple[Path, Aig
                 yield journal, error
 
 
-def list_runs(home: Path | None, feature: str | None = None) -> tuple[RunInfo, ...]:
-    """Return the runs whose journals are in `home`, oldest first; a journal that cannot be read is left out."""
+def list_runs(home: Path | None, feature: str | None = None, run_id: str | None = None) -> tuple[RunInfo, ...]:
+    """Return the runs whose journals are in `home`, oldest first: all, those of `feature`, or the one called `run_id`.
+
+    A journal that cannot be read is left out. Of one that is not asked for only the first event is read.
+    """
     if home is None:
         return ()
     found = []
     for folder in sorted(home.glob("features/*/")):
         for journal in Records(folder).journals():
             try:
-                info = _summarise_run(home, journal)
+                info = _summarise_run(home, journal, feature, run_id)
             except AigonError:  # `aigon doctor` names it; one damaged journal must not hide the others
                 continue
-            if info and feature in (None, info.feature):
-                found.append(info)
+            found += [info] if info else []
     return tuple(sorted(found, key=lambda info: info.run_id))
 
 
-def _summarise_run(home: Path, journal: Path) -> RunInfo | None:
+def _summarise_run(home: Path, journal: Path, feature: str | None, run_id: str | None) -> RunInfo | None:
     state, first, end, invocations = State(), None, None, 0
     for event in iterate_events(journal):
         state = state.apply(event)
         if isinstance(event, RunStarted):
+            if feature not in (None, event.feature_id or event.slug) or run_id not in (None, event.run_id):
+                return None
             first, end, invocations = first or event, None, invocations + 1
         elif isinstance(event, RunFinished):
             end = event

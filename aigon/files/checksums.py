@@ -98,16 +98,18 @@ def read_documents(path: Path) -> list[dict[str, object]]:
     return list(iterate_documents(path))
 
 
-def iterate_documents(path: Path, skipped_ends: tuple[bytes, ...] = ()) -> Iterator[dict[str, object]]:
+def iterate_documents(
+    path: Path, skipped_ends: tuple[bytes, ...] = (), wanted_ends: tuple[bytes, ...] = (b"\n",)
+) -> Iterator[dict[str, object]]:
     """Yield the same one by one: a journal of a thousand iterations takes 40 MB when read at once.
 
-    Lines with one of the `skipped_ends` are passed over unread.
+    Lines with one of the `skipped_ends`, or none of the `wanted_ends`, are passed over unread.
     """
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
                 return
-            if skipped_ends and line.endswith(skipped_ends):
+            if (skipped_ends and line.endswith(skipped_ends)) or not line.endswith(wanted_ends):
                 continue
             document = _document(line[:-1])
             if document is None:

@@ -30,15 +30,15 @@ def read_events(path: Path) -> list[Event]:
     return list(iterate_events(path))
 
 
-def iterate_events(path: Path, skip: Sequence[str] = ()) -> Iterator[Event]:
-    """Yield the events of a journal of any length one by one, without those with the names in `skip`.
+def iterate_events(path: Path, skip: Sequence[str] = (), only: Sequence[str] = ()) -> Iterator[Event]:
+    """Yield the events of a journal of any length one by one, without those named in `skip`, or `only` those.
 
-    Raises as `read_events` does.
+    Raises as `read_events` does, for what it yields.
     """
     if path.exists():
         # The name of an event is the last thing on its line, where no text of another event can be.
-        ends = tuple(f'"event":"{name}"}}\n'.encode() for name in skip)
-        yield from decode_events(iterate_documents(path, ends), path)
+        skipped, wanted = (tuple(f'"event":"{name}"}}\n'.encode() for name in names) for names in (skip, only))
+        yield from decode_events(iterate_documents(path, skipped, wanted or (b"\n",)), path)
 
 
 def decode_events(documents: Iterable[Mapping[str, object]], path: Path) -> Iterator[Event]:

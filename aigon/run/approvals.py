@@ -17,8 +17,10 @@ from aigon.git.person import Checkout
 from aigon.job.branch import exclude_from_git, ignore_runtime_files
 from aigon.job.seat import open_main_checkout
 from aigon.journal.decisions import HumanDecision
+from aigon.journal.events import RunFinished
 from aigon.journal.queue import QueueEntry, read_queue
 from aigon.journal.records import Records
+from aigon.journal.replay import iterate_events
 from aigon.journal.state import State, replay
 from aigon.model.candidates import format_run_command
 from aigon.model.outcomes import NeedsHuman, Stopped
@@ -83,7 +85,9 @@ def list_cases(main: Checkout) -> tuple[ApprovalCase, ...]:
 
 
 def _make_case(records: Records, originals: Mapping[tuple[str, str], str]) -> ApprovalCase | None:
-    state = replay(records.each()) if records.journal.exists() else State()
+    if not _has_stopped_for_people(records.journal):
+        return None
+    state = replay(records.each())
     outcome = state.outcome
     if not isinstance(outcome, NeedsHuman | Stopped) or state.started is None or state.last is None:
         return None
@@ -112,6 +116,14 @@ def _make_case(records: Records, originals: Mapping[tuple[str, str], str]) -> Ap
         iteration=state.last.number,
         commands=(*commands, again),
     )
+
+
+def _has_stopped_for_people(journal: Path) -> bool:
+    """Return whether the last invocation of a run ended so that people decide; only beginnings and ends are parsed."""
+    last = None
+    for event in iterate_events(journal, only=("run_started", "run_finished")):
+        last = event
+    return isinstance(last, RunFinished) and isinstance(last.outcome, NeedsHuman | Stopped)
 
 
 def _list_items(state: State, decisions: tuple[HumanDecision, ...]) -> Iterator[OpenItem]:

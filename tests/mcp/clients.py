@@ -19,10 +19,11 @@ BEARER = {"Authorization": f"Bearer {TOKEN}"}
 BODY = "## Acceptance Criteria\n\n- [ ] done <!-- verify: test -f done.txt -->"
 
 
-def over_stdio(lab: Lab, **env: str) -> AbstractAsyncContextManager[Client]:
-    """A client that starts the server, as agents do."""
+def over_stdio(lab: Lab) -> AbstractAsyncContextManager[Client]:
+    """A client of an older protocol that starts the server, as agents do."""
     command = lab.command("mcp")
-    return Client(StdioServerParameters(command=command[0], args=command[1:], env={**lab.env, **env}, cwd=lab.root))
+    server = StdioServerParameters(command=command[0], args=command[1:], env=lab.env, cwd=lab.root)
+    return Client(server, mode="legacy")
 
 
 @asynccontextmanager

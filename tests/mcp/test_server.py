@@ -173,6 +173,7 @@ FOUND = {
 }  # fmt: skip
 
 
+@pytest.mark.slow  # the rule itself is tested above, and by a client of HTTP that is inside a loop
 def test_an_agent_that_finds_the_server_inside_a_loop_reads_only(lab: Lab) -> None:
     file = lab.home / "curious"
     file.write_text(AGENT)
