@@ -30,6 +30,11 @@ READ = 4096
 """Characters of its text that are redacted before it is shortened: no secret that begins in sight is longer."""
 MOST_LINES = 20
 """Lines that are kept of what a program without records prints at once."""
+MOST_RECORDS = 100
+"""Records that are parsed of what a program prints at once, the last ones: nobody sees more, and a flood of them would
+cost several times as much as keeping it."""
+INTERVAL = 0.1
+"""Seconds for which pieces are collected that come one upon another."""
 
 
 class ActivityReader:
@@ -70,12 +75,17 @@ class ActivityReader:
 
     def _read_records(self, lines: Sequence[bytes]) -> Iterator[Activity]:
         assert self._read is not None
-        for line in lines:
+        marked: list[bytes] = []
+        for line in reversed(lines):
             for mark in self._marks:
                 if mark in line:  # twenty times as fast as a regular expression, and as JSON
-                    for record in parse_line(line):
-                        yield from self._read(record)
+                    marked.append(line)
                     break
+            if len(marked) == MOST_RECORDS:
+                break
+        for line in reversed(marked):
+            for record in parse_line(line):
+                yield from self._read(record)
 
     def _read_lines(self, lines: Sequence[bytes]) -> Iterator[Activity]:
         whole = [line for line in lines if line.strip() and not self._is_of_key(line)]
@@ -108,25 +118,38 @@ class ActivityReader:
 class ActivityLog:
     """Writes what an agent does into a file of the iteration's folder, a JSON object per line.
 
-    Texts are redacted with `redact`, then shortened. Nothing depends on the file: it is not flushed to the disk, and
-    whatever cannot be written is left out.
+    Texts are redacted with `redact`, then shortened. Pieces that follow one upon another are read together, ten times a
+    second at most. Nothing depends on the file: it is not flushed to the disk, and whatever cannot be written is left
+    out.
     """
 
     def __init__(self, log: Path, adapter: ModuleType, root: Path, redact: Redact) -> None:
         self._reader, self._root, self._redact = ActivityReader(adapter), f"{root}/", redact
         self._file = open_log(name_activity_file(log))
         self._before, self._spent, self._reply = Spent(), Spent(), ""
+        self._waiting, self._read_at = bytearray(), -INTERVAL
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._read_waiting()
         self._write(self._reader.close())
         self._file.close()
 
     def hear(self, chunk: bytes) -> None:
-        """Take in what the program printed next. Raises nothing: what an agent prints must not end its turn."""
-        self._write(self._reader.feed(chunk))
+        """Take in what the program printed next, b"" if that is nothing for now.
+
+        Raises nothing: what an agent prints must not end its turn.
+        """
+        self._waiting += chunk
+        if self._waiting and (len(self._waiting) >= CHUNK or time.monotonic() - self._read_at >= INTERVAL):
+            self._read_waiting()
+
+    def _read_waiting(self) -> None:
+        self._write(self._reader.feed(bytes(self._waiting)))
+        self._waiting.clear()
+        self._read_at = time.monotonic()
 
     def _write(self, activities: Iterator[Activity]) -> None:
         with suppress(Exception):  # a plug-in's reader may raise anything

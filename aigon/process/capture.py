@@ -25,7 +25,7 @@ class Capture:
 
     The head is redacted and written line by line. The tail is kept raw and redacted at the end, so that a flood costs
     no more than its reading. `hear` is called with the first HEARD bytes as they come, not redacted: redacting the few
-    that are kept of them is cheaper. A log that cannot be written is given up, as nothing depends on it.
+    that are kept of them is cheaper; `rest` tells it that there is nothing for now. A log that cannot be written is given up, as nothing depends on it.
     """
 
     def __init__(
@@ -60,6 +60,11 @@ class Capture:
         if self._full:
             self._keep_tail(bytes(self._pending))
             self._pending.clear()
+
+    def rest(self) -> None:
+        """Let whoever hears the stream catch up, while nothing comes."""
+        if self._hear:
+            self._hear(b"")
 
     @property
     def _full(self) -> bool:

@@ -46,7 +46,7 @@ class Command(Struct, frozen=True):
 
     `ladder` is what it gets then. `stdin` is a file to read, None for nothing. With `merge` standard error goes into
     standard output, in the order written. `started` is called with the number of its process, and `hear` with
-    the pieces of standard output as they come, not redacted. `slowed` are the seconds that it ordinarily takes if it
+    the pieces of standard output as they come, not redacted, and now and then b"" while none comes. `slowed` are the seconds that it ordinarily takes if it
     has to stand still most of the time. `enter` is as in `Program`.
     """
 
@@ -207,6 +207,9 @@ def _attend(
                     poll.unregister(fd)
                 elif waiting.idle:
                     waiting.idle.heard()
+            if not ready:
+                for capture in captures.values():
+                    capture.rest()
             if exited in ready:
                 return
             if stop and not waiting.killed and stop.look():

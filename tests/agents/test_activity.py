@@ -10,6 +10,7 @@ import pytest
 from aigon.agents.activity import (
     LONGEST,
     MOST_LINES,
+    MOST_RECORDS,
     MOST_STARTS,
     ActivityFile,
     ActivityLog,
@@ -20,6 +21,7 @@ from aigon.agents.activity import (
     name_log,
 )
 from aigon.agents.adapters import find_adapter
+from aigon.agents.adapters._records import parse_line
 from aigon.model.activity import Step
 from aigon.secrets.redaction import make_redactor
 from tests.agents.captured import FOLDER, events
@@ -95,7 +97,8 @@ def test_what_is_no_record_tells_nothing(adapter: str, output: bytes) -> None:
     assert read(adapter, output, 65536) == []
 
 
-def test_steps_are_read_while_they_are_written(tmp_path: Path) -> None:
+def test_steps_are_read_while_they_are_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("aigon.agents.activity.INTERVAL", 0)
     log = name_log(tmp_path, 2)
     file = name_activity_file(log)
     steps = ActivityFile(file, 3)
@@ -178,6 +181,25 @@ def test_only_lines_that_can_tell_something_are_parsed(monkeypatch: pytest.Monke
     assert not parsed
     lines = b"".join(b"line %d\n" % number for number in range(1000))
     assert len(read_steps("aider", lines, tmp_path)) == MOST_LINES
+
+
+def test_a_flood_is_read_at_intervals_and_only_its_end_is_parsed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    parsed: list[bytes] = []
+    monkeypatch.setattr("aigon.agents.activity.parse_line", lambda line: parsed.append(line) or parse_line(line))
+    monkeypatch.setattr("aigon.agents.activity.INTERVAL", 3600)
+    says = [{"type": "assistant", "message": {"content": [{"type": "text", "text": f"{n}"}]}} for n in range(1000)]
+    log = tmp_path / "agent.log"
+    with ActivityLog(log, find_adapter("claude").module, tmp_path, REDACT) as written:
+        for each in says:
+            written.hear(events(each))
+        assert len(parsed) == 1
+        monkeypatch.setattr("aigon.agents.activity.INTERVAL", 0)
+        written.hear(b"")  # nothing comes for now
+        steps = list(ActivityFile(name_activity_file(log), 1).read_new())
+    assert [step.text for step in steps] == ["0", *map(str, range(1000 - MOST_RECORDS, 1000))]
+    assert len(parsed) == 1 + MOST_RECORDS
 
 
 def test_an_activity_file_that_is_a_link_is_not_read(tmp_path: Path) -> None:

@@ -3,7 +3,10 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
+
+import msgspec
 
 from aigon.model.turns import Usage
 from aigon.text.patterns import compile_re
@@ -53,6 +56,8 @@ def _parse(text: bytes) -> object:
     text = text.strip()
     if len(text) > LONGEST_LINE or not text.startswith((b"{", b"[")) or not text.endswith((b"}", b"]")):
         return None
+    with suppress(ValueError, RecursionError):
+        return msgspec.json.decode(text)  # several times as fast, and strict
     try:
         decoded = text.decode("utf-8", "replace")
         return make_storable(json.loads(decoded), decoded)
