@@ -118,7 +118,7 @@ def _await_answer(answer: "SimpleQueue[str]", end: float, hurried: Callable[[], 
             return answer.get(timeout=min(POLL_SECONDS, max(0.0, end - monotonic())))
         except Empty:
             continue
-    return "no answer in time" if answer.empty() else answer.get()
+    return "no answer in time, so it may not have arrived" if answer.empty() else answer.get()
 
 
 def _log_failure(target: NotifyTarget, why: str) -> None:

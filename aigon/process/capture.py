@@ -25,7 +25,8 @@ class Capture:
 
     The head is redacted and written line by line. The tail is kept raw and redacted at the end, so that a flood costs
     no more than its reading. `hear` is called with the first HEARD bytes as they come, not redacted: redacting the few
-    that are kept of them is cheaper; `rest` tells it that there is nothing for now. A log that cannot be written is given up, as nothing depends on it.
+    that are kept of them is cheaper; `rest` tells it that there is nothing for now. A log that cannot be written is
+    given up, as nothing depends on it.
     """
 
     def __init__(

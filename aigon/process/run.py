@@ -46,8 +46,8 @@ class Command(Struct, frozen=True):
 
     `ladder` is what it gets then. `stdin` is a file to read, None for nothing. With `merge` standard error goes into
     standard output, in the order written. `started` is called with the number of its process, and `hear` with
-    the pieces of standard output as they come, not redacted, and now and then b"" while none comes. `slowed` are the seconds that it ordinarily takes if it
-    has to stand still most of the time. `enter` is as in `Program`.
+    the pieces of standard output as they come, not redacted, and with b"" while none comes. `slowed` are the seconds
+    that it ordinarily takes if it has to stand still most of the time.
     """
 
     argv: Sequence[str]

@@ -187,7 +187,12 @@ def test_a_flood_is_read_at_intervals_and_only_its_end_is_parsed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     parsed: list[bytes] = []
-    monkeypatch.setattr("aigon.agents.activity.parse_line", lambda line: parsed.append(line) or parse_line(line))
+
+    def parse(line: bytes) -> object:
+        parsed.append(line)
+        return parse_line(line)
+
+    monkeypatch.setattr("aigon.agents.activity.parse_line", parse)
     monkeypatch.setattr("aigon.agents.activity.INTERVAL", 3600)
     says = [{"type": "assistant", "message": {"content": [{"type": "text", "text": f"{n}"}]}} for n in range(1000)]
     log = tmp_path / "agent.log"

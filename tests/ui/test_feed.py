@@ -1,18 +1,22 @@
 """What an open page hears: each fragment that changed, once, from where it left off."""
 
+import asyncio
 import socket
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.client import HTTPResponse
 from typing import Any
 
+import jinja2
 import pytest
 
 from aigon.files.checksums import format_line
 from aigon.files.locks import hold_lock
-from aigon.journal.codec import dumps
+from aigon.journal.codec import decode, dumps
 from aigon.journal.events import Event, RunFinished
 from aigon.process.running import loop_lock
+from aigon.ui.pages import Pages
 from tests.lab import Lab
 from tests.ui.desk import Desk, served, take_environment
 from tests.views.report.accounts import iterations, started
@@ -111,8 +115,6 @@ def test_a_stream_of_nothing_is_refused_and_too_many_wait(desk: Desk, monkeypatc
 
 
 def test_a_page_that_nobody_watches_is_forgotten(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    from aigon.ui.pages import Pages
-
     feed = Pages(desk.project, desk.access).feed
     for name in ("board", "approvals", "feature/42"):
         assert feed.open(name)
@@ -129,3 +131,49 @@ def test_a_journal_that_is_deleted_while_it_is_followed_is_said(desk: Desk) -> N
         folder = next(desk.lab.home.glob("state/repos/*/features/42"))
         (folder / "journal.jsonl").unlink()
         read_until(stream, "journal of this run is gone")
+
+
+def test_an_idle_run_costs_a_watched_page_no_event_and_no_template(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = count_work(monkeypatch)
+    with running(desk, started(), *iterations([0, 1])) as add:
+        feed = Pages(desk.project, desk.access).feed
+        for name in ("board", "feature/42"):
+            topic = feed.open(name)
+            assert topic
+            topic.watchers.add(asyncio.Event())
+        feed.tick()
+        counts.clear()
+        for _ in range(20):
+            assert not feed.tick()
+        assert counts == {}
+        add(*iterations([0, 1, 2])[-2:])
+        assert feed.tick() and counts["events"] == 2 and counts["templates"]
+
+
+def test_a_page_of_a_thousand_iterations_reads_each_event_once_and_stays_small(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events = [started(), *iterations([0] * 1001)]
+    desk.record(events)
+    counts = count_work(monkeypatch)
+    page = desk.get("/feature/42")
+    assert "/feature/42/diff/1000" in page and len(page) < 600_000
+    assert counts["events"] == len(events)
+    desk.get("/feature/42")
+    assert counts["events"] == len(events)
+
+
+def count_work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """The events that are parsed from now on, and the templates that are rendered."""
+    counts: Counter[str] = Counter()
+
+    def count(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def counted(*arguments: Any, **named: Any) -> Any:
+            counts[name] += 1
+            return function(*arguments, **named)
+
+        return counted
+
+    monkeypatch.setattr("aigon.journal.replay.decode", count("events", decode))
+    monkeypatch.setattr(jinja2.Template, "render", count("templates", jinja2.Template.render))
+    return counts
