@@ -16,7 +16,7 @@ from msgspec import Struct
 from aigon.errors import AigonError, environment
 from aigon.files.system_errors import explain_git_error
 from aigon.git.listings import parse_config, split_paths
-from aigon.git.repository import find_lender, find_repository, find_repository_root, is_named
+from aigon.git.repository import find_lender, find_repository, find_repository_root, is_named, read_branch
 from aigon.process.run import capture_output
 
 LOCAL_VARIABLES = (
@@ -120,7 +120,7 @@ class Checkout:
     @property
     def branch(self) -> str | None:
         """The branch that HEAD names; None if it is detached."""
-        return self.ask("symbolic-ref", "--short", "-q", "HEAD")
+        return read_branch(self.git_dir) or self.ask("symbolic-ref", "--short", "-q", "HEAD")
 
     @property
     def head(self) -> str | None:

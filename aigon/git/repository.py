@@ -49,8 +49,14 @@ def find_repository(start: Path) -> RepositoryFolders:
 def read_checked_out_branch(root: Path) -> str:
     """Return the branch that is checked out at `root`; "" if HEAD is detached."""
     git_dir = _find_git_dir(root)
-    head = _read_text(git_dir / "HEAD").strip() if git_dir else ""
-    return head.removeprefix("ref: refs/heads/") if head.startswith("ref: refs/heads/") else ""
+    return read_branch(git_dir) if git_dir else ""
+
+
+def read_branch(git_dir: Path) -> str:
+    """Return the branch that HEAD names; "" if it is detached, or kept otherwise than in a file."""
+    head = _read_text(git_dir / "HEAD").strip()
+    branch = head.removeprefix("ref: refs/heads/")
+    return "" if branch in (head, ".invalid") else branch
 
 
 def read_git_link(folder: Path) -> Path | None:

@@ -10,6 +10,8 @@ import pytest
 from tests.lab import Lab
 
 GIT_PROCESSES = 8
+RUN_PROCESSES, RESUME_PROCESSES = 63, 37
+"""Of git, in an invocation of one iteration."""
 FSYNCS = 5
 """Newer versions of git make one less."""
 
@@ -102,7 +104,7 @@ def test_an_iteration_costs_the_same_few_processes_and_fsyncs_whatever_came_befo
     lab: Lab, tmp_path: Path, files: int
 ) -> None:
     meter = costly(lab, tmp_path / "meter", files)
-    meter(*loop(1, "--loop"))
+    first = meter(*loop(1, "--loop"))
     one = meter(*loop(1, "--resume"))
     three = meter(*loop(3, "--resume"))
     twelve = meter(*loop(12, "--resume"))
@@ -111,3 +113,5 @@ def test_an_iteration_costs_the_same_few_processes_and_fsyncs_whatever_came_befo
     assert late.processes <= GIT_PROCESSES
     assert late.fsyncs <= FSYNCS
     assert late.sleeps == 0
+    assert first.processes <= RUN_PROCESSES
+    assert one.processes <= RESUME_PROCESSES
