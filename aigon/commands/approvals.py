@@ -1,6 +1,8 @@
 """`aigon approvals`: what waits for people, and their decisions."""
 
 import sys
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import click
@@ -43,8 +45,17 @@ def command(decide: bool, apply: bool, as_json: bool, yes: bool) -> int:
             return _apply(main, as_json, yes)
         cases = write_pages(main)
     lines = [describe_case(case) for case in cases] or ["Nothing waits for a person."]
-    answer({"approvals": [build_case_document(case) for case in cases]}, "\n".join(lines), as_json)
+    answer({"approvals": [build_case_document(case) for case in cases]}, _wrap("\n".join(lines)), as_json)
     return Exit.MET
+
+
+def _wrap(text: str) -> str:
+    """Return the text with lines that fit the terminal; commands, which are copied, stay whole."""
+    if not sys.stdout.isatty():
+        return text
+    width, deeper = get_terminal_size().columns, "    "
+    lines = text.splitlines()
+    return "\n".join(x if x.startswith(deeper) else fill(x, width, subsequent_indent=deeper) for x in lines)
 
 
 def _apply(main: "Checkout", as_json: bool, yes: bool) -> int:
@@ -90,7 +101,7 @@ def _walk(main: "Checkout") -> int:
     from aigon.run.decisions import find_case, record_decisions
 
     for case in list_cases(main):
-        print(f"\n{describe_case(case)}", file=sys.stderr)
+        print(f"\n{_wrap(describe_case(case))}", file=sys.stderr)
         if not case.decidable:
             continue
         while True:

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from aigon.errors import AigonError, usage
 from aigon.job.spec_locations import SpecLocation
 from aigon.model.criteria import SpecSettings
-from aigon.spec import features
-from aigon.spec.features import Feature
+from aigon.spec.features import Feature, choose_feature, is_named
 
 
 def find_dependencies(
@@ -26,30 +25,25 @@ def list_missing(places: Sequence[SpecLocation], settings: SpecSettings) -> tupl
     """Return the names of what `find_dependencies` returns; one that does not exist yet is named as the spec does."""
     missing = []
     for name in settings.depends_on:
-        try:
-            place = _choose(places, name)
-        except AigonError:
+        found = [place for place in places if is_named(place.feature, name)]
+        if len(found) != 1:
             missing.append(name)
-            continue
-        missing += [] if place.is_merged else [place.feature.name_for_people]
+        elif not found[0].is_merged:
+            missing.append(found[0].feature.name_for_people)
     return tuple(missing)
-
-
-def _choose(places: Sequence[SpecLocation], name: str) -> SpecLocation:
-    wanted = features.choose_feature([place.feature for place in places], name)
-    return next(place for place in places if place.feature == wanted)
 
 
 def _resolve(places: Sequence[SpecLocation], feature: Feature, settings: SpecSettings) -> tuple[SpecLocation, ...]:
     found = []
     for name in settings.depends_on:
         try:
-            found.append(_choose(places, name))
+            wanted = choose_feature([place.feature for place in places], name)
         except AigonError as error:
             error.where = f"{feature.path}: line {settings.lines['depends_on']}"
             error.what = f"depends_on: {error.what}"
             raise
-    return tuple(place for place in found if not place.is_merged)
+        found += [place for place in places if place.feature == wanted and not place.is_merged]
+    return tuple(found)
 
 
 def _refuse_circle(places: Sequence[SpecLocation], path: list[Feature], needed: Sequence[SpecLocation]) -> None:

@@ -97,5 +97,7 @@ def limit_by_kind(
     if window is not None:
         used = sum((now - datetime.fromisoformat(at)).total_seconds() < window for at in times)
         within = f" in {abbreviate_duration(window)}"
+    if whole - used > limits.iterations:
+        return limits  # one iteration without --loop, say
     said = f"{whole} of {whole} iterations of this {kind.name} task{within} are used; --max-iterations N goes on"
-    return replace(limits, iterations=max(0, min(limits.iterations, whole - used)), all_used=said)
+    return replace(limits, iterations=max(0, whole - used), all_used=said)

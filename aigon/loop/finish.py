@@ -34,6 +34,7 @@ from aigon.model.outcomes import (
     get_exit_code,
     get_status,
 )
+from aigon.model.requests import AgentRequest
 from aigon.model.turns import Turn
 from aigon.proof.vacuity import describe_passing
 from aigon.text.amounts import format_count, format_duration, list_criteria
@@ -217,7 +218,7 @@ def _summarise_run(job: Job, world: World, outcome: Outcome, state: State) -> Ru
         ),
         iterations=state.done,
         advice=list_advice(state, {check.name: check.cwd for check in job.checks}) if has_advice else (),
-        proposals=[f"aigon feature-create {shlex.quote(each.text)}" for each in state.requests.proposals],
+        proposals=[_build_create_command(each) for each in state.requests.proposals],
     )
 
 
@@ -310,3 +311,9 @@ def _suggest_decision(job: Job, state: State, resume: str, numbers: Sequence[int
     if not numbers:
         return f"fix what the proof lacks, then {resume}"
     return f"fix {job.spec_path}, then {resume} --accept-spec"
+
+
+def _build_create_command(proposal: AgentRequest) -> str:
+    """Return the command that makes a feature of what the agent proposed."""
+    priority = f" --priority {proposal.priority}" if proposal.priority else ""
+    return f"aigon feature-create {shlex.quote(proposal.text)}{priority}"

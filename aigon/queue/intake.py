@@ -34,7 +34,8 @@ def take_up(
     with hold_set_up_lock(home, say):
         known = find_candidates(home, begun.feature) if begun.feature else ()
         feature = _choose_feature(main, task, begun)
-        append_entry(home, replace(begun, feature=feature.id, slug=feature.slug, label=known[0].label if known else ""))
+        label = known[0].label if known else agent.label
+        append_entry(home, replace(begun, feature=feature.id, slug=feature.slug, label=label))
         if known:
             return known[0]
         candidate = create_candidate(agent, feature, "worktree", home, [])

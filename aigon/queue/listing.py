@@ -37,7 +37,7 @@ def list_tasks(main: Checkout) -> Iterator[QueueTask]:
     """Yield the criteria of all open features, of each agent that works on them. What cannot be read is left out."""
     home = ensure_home(main.common_dir)
     places = list_spec_locations(main.root, main.common_dir)
-    for place in places:
+    for place in sorted(places, key=lambda each: int(each.feature.id or 0)):
         name = place.feature.name_for_people
         if place.feature.stage in CLOSED or not place.feature.id:
             continue

@@ -24,8 +24,7 @@ from aigon.job.spec_locations import SpecLocation, find_checked_out_feature, lis
 from aigon.job.world import World
 from aigon.journal.events import Event, RunFinished, RunStarted
 from aigon.journal.queue import QueueEntry, append_entry, read_queue
-from aigon.journal.records import candidate_records, find_candidates
-from aigon.model.candidates import Candidate
+from aigon.journal.records import candidate_records, find_candidates, locate_records
 from aigon.model.criteria import Spec
 from aigon.model.outcomes import Stopped
 from aigon.process.capacity import count_slots, measure_free_memory
@@ -85,10 +84,14 @@ class Watcher:
         self._loops = LoopGroup(main.root, self._home, stop, self._hear)
         self._queue = read_queue(self._home)
         self._settled: set[tuple[str, str]] = set()
+        self._examined: dict[TaskFile, DueTask] = {}
+        self._undecided: dict[str, int] = {}
+        self._is_page_missing = True
         self._seen: dict[str, str] = {}
         self._blocked: dict[str, tuple[str, ...]] = {}
         self._is_waiting = False  # for the loop of a watcher that was killed
-        self._places: list[SpecLocation] | None = None
+        self._locations: list[SpecLocation] | None = None
+        self._places = 0
         self._head, self._said = "", ""
         self._no_money = f"the cost limit of {format_dollars(options.max_cost)} is reached: nothing starts"
         self._runs: dict[str, str] = {}
@@ -98,7 +101,6 @@ class Watcher:
     def run(self) -> int:
         """Watch until something asks for the end, or once; return the exit code."""
         next_look = 0.0
-        write_pages(self._main)
         while True:
             if self._stop.asked:
                 self._loops.end_all()
@@ -106,10 +108,13 @@ class Watcher:
                 self._loops.finish_all()
                 self._say_once(self._no_money)
             elif time.monotonic() >= next_look and not self._is_held():
-                self._places, self._is_waiting = None, False
+                self._locations, self._places, self._is_waiting = None, self._count_places(), False
                 for due in self._list_due():
                     self._start(due)
                 next_look = time.monotonic() + self._options.interval
+            if self._is_page_missing:
+                self._is_page_missing = False
+                write_pages(self._main)
             if not len(self._loops) and (self._stop.asked or (self._options.once and not self._is_waiting)):
                 return self._get_exit_code()
             for feature, end in self._loops.listen().items():
@@ -126,9 +131,19 @@ class Watcher:
         """Return what a task waits for. Where specs are is looked up once per look at the folders."""
         if not due.spec.settings.depends_on:
             return ()
-        if self._places is None:
-            self._places = list_spec_locations(self._main.root, self._main.common_dir)
-        return list_missing(self._places, due.spec.settings)
+        if self._locations is None:
+            self._locations = list_spec_locations(self._main.root, self._main.common_dir)
+        return list_missing(self._locations, due.spec.settings)
+
+    def _count_places(self) -> int:
+        """Return how many loops may run at a time now."""
+        return choose_parallelism(
+            1_000,
+            wanted=self._options.parallel,
+            configured=self._config.arena.parallel,
+            cores=count_slots(),
+            memory=measure_free_memory(),
+        ).number
 
     @property
     def _is_spent(self) -> bool:
@@ -162,18 +177,23 @@ class Watcher:
 
     def _list_due(self, *, record: bool = True) -> Iterator[DueTask]:
         for task in self._list_tasks():
+            if self._stop.asked:
+                return
             entry = self._queue.get(task.path)
             if (task.path, task.sha) in self._settled and not (entry and self._is_decided(entry)):
                 continue
             if entry and entry.feature in self._loops:
                 continue
+            if not self._needs_look(entry, task):
+                continue
             if entry and self._is_winding_down(entry):
                 self._is_waiting = self._is_waiting or entry.state == "taken"
                 continue
-            if not self._needs_look(entry, task):
-                continue
-            due = self._examine(task, entry, record=record)
+            due = self._examined.get(task)
+            if due is None or due.entry is not entry:
+                due = self._examine(task, entry, record=record)
             if due:
+                self._examined[task] = due  # it waits for a place or another feature: read once
                 yield due
 
     def _list_tasks(self) -> Iterator[TaskFile]:
@@ -194,22 +214,28 @@ class Watcher:
         return entry.state == "ended" and self._is_decided(entry)
 
     def _is_decided(self, entry: QueueEntry) -> bool:
-        """Return whether a person decided something since the run of a task ended."""
-        return entry.state == "ended" and self._count_decisions(entry) > entry.decisions
+        """Return whether a person decided something since the run of a task ended. What did not grow is not read."""
+        if entry.state != "ended":
+            return False
+        try:
+            size = locate_records(self._home, entry.feature, entry.label).decided.stat().st_size
+        except OSError:
+            return False
+        if self._undecided.get(entry.path) == size:
+            return False
+        if self._count_decisions(entry) > entry.decisions:
+            return True
+        self._undecided[entry.path] = size
+        return False
 
     def _count_decisions(self, entry: QueueEntry) -> int:
         with suppress(AigonError):
-            return sum(len(candidate_records(self._home, each).decisions()) for each in self._find_candidates(entry))
+            return len(locate_records(self._home, entry.feature, entry.label).decisions())
         return 0
-
-    def _find_candidates(self, entry: QueueEntry) -> list[Candidate]:
-        """Return the candidate that builds a task, if it is still on record."""
-        return [each for each in find_candidates(self._home, entry.feature) if each.label == entry.label]
 
     def _is_winding_down(self, entry: QueueEntry) -> bool:
         """Return whether the loop of a watcher that was killed has not ended yet, or somebody else runs one."""
-        known = find_candidates(self._home, entry.feature) if entry.feature else ()
-        return any(is_locked(loop_lock(self._home, each.feature, each.label)) for each in known)
+        return bool(entry.feature and is_locked(loop_lock(self._home, entry.feature, entry.label)))
 
     def _examine(self, task: TaskFile, entry: QueueEntry | None, *, record: bool) -> DueTask | None:
         """Return the task if it is to be built. What is not is settled until its content changes."""
@@ -249,16 +275,9 @@ class Watcher:
             base = entry or QueueEntry("watch", task.path, "waiting", "")
             self._record(replace(base, state="waiting", at=World.now(), sha=task.sha, reason=reason))
             self._tell("waiting", f"{task.path} waits for you: {reason}", task=task.path, reason=reason)
-            write_pages(self._main)
+            self._is_page_missing = True
 
     def _start(self, due: DueTask) -> None:
-        places = choose_parallelism(
-            len(self._loops) + 1,
-            wanted=self._options.parallel,
-            configured=self._config.arena.parallel,
-            cores=count_slots(),
-            memory=measure_free_memory(),
-        ).number
         if due.entry and due.entry.state == "taken" and due.entry.outcome == "met" and not due.is_new:
             self._conclude(due.entry)
             return
@@ -271,9 +290,13 @@ class Watcher:
             return
         if self._is_spent:
             self._say_once(self._no_money)
-        if self._is_spent or len(self._loops) >= places:
+        if self._is_spent or len(self._loops) >= self._places:
             return
         self._blocked.pop(task.path, None)
+        self._take_up(due)
+
+    def _take_up(self, due: DueTask) -> None:
+        task = due.task
         begun = due.entry if due.entry and due.entry.feature else QueueEntry("watch", task.path, "taken", "")
         begun = replace(begun, state="taken", at=World.now(), sha=task.sha, outcome="", reason="")
         name = self._options.agent or choose_default_agent(self._main, Options(feature=""))
@@ -317,7 +340,8 @@ class Watcher:
             link_steps(self._main.root, self._config.watch.logs, entry.path, self._runs[feature])
         self._tell("ended", f"feature {feature}: {end.summary}", feature=feature, status=end.status,
                    exit_code=end.exit_code)  # fmt: skip
-        self._codes.append(end.exit_code)
+        is_cut = self._is_spent and end.status == "interrupted"
+        self._codes.append(Exit.SPENT if is_cut else end.exit_code)
         if end.status == "broken_off":  # killed, and perhaps killed again: not by this watcher
             self._settled.add((entry.path, entry.sha))
         is_halted = self._stop.asked or feature in self._halted or self._is_spent
@@ -332,10 +356,11 @@ class Watcher:
 
     def _conclude(self, entry: QueueEntry) -> None:
         """Hand over what is proven, then write down that the task has ended."""
-        for candidate in self._find_candidates(entry) if entry.outcome == "met" else ():
+        known = find_candidates(self._home, entry.feature) if entry.outcome == "met" else ()
+        for candidate in [each for each in known if each.label == entry.label]:
             hand_over(self._main, candidate, pr=self._config.watch.pr, note=self._note)
         self._record(replace(entry, state="ended", at=World.now()))
-        write_pages(self._main)
+        self._is_page_missing = True
 
     def _record(self, entry: QueueEntry) -> None:
         append_entry(self._home, entry)

@@ -134,7 +134,12 @@ def _list_items(state: State, decisions: tuple[HumanDecision, ...]) -> Iterator[
         wanted = outcome.criteria
     else:
         wanted = tuple(each.criterion for each in look.verdicts if each.status == "unclear")
-    decided = {each.criterion or each.text for each in decisions if each.commit == state.checkpoint}
+    decided: set[int | str] = set()
+    for each in decisions:
+        if each.decision == "reset":
+            decided.discard(each.criterion or each.text)
+        elif each.decision == "waive" or each.commit == state.checkpoint:
+            decided.add(each.criterion or each.text)
     texts = {task.criterion: fold(task.subject, 200) for task in state.tasks.all}
     for verdict in look.verdicts:
         if verdict.criterion in wanted and verdict.status != "met" and verdict.criterion not in decided:
@@ -149,7 +154,7 @@ def _list_items(state: State, decisions: tuple[HumanDecision, ...]) -> Iterator[
 
 def _make_task_case(main: Checkout, entry: QueueEntry) -> ApprovalCase:
     """Return the case of a task file that could not be taken up, with lines of it that could be criteria."""
-    text = main.ask("show", f"HEAD:{entry.path}") or ""
+    text = (main.ask("show", f"HEAD:{entry.path}") or "") if "criteria" in entry.reason else ""
     lines = [line.strip().lstrip("-*+ ") for line in text.splitlines() if line.strip().startswith(("- ", "* ", "+ "))]
     proposals = tuple(f"- [ ] {list_item(line, 200)}" for line in lines[:_PROPOSED] if line)
     return ApprovalCase(
@@ -160,7 +165,7 @@ def _make_task_case(main: Checkout, entry: QueueEntry) -> ApprovalCase:
         created=entry.at,
         reason=entry.reason,
         commands=(f"edit {entry.path}, and commit it",),
-        notes=proposals if "criteria" in entry.reason else (),
+        notes=proposals,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from shutil import get_terminal_size
 
 from aigon.journal.tasks import Tasks
+from aigon.queue.listing import QueueTask
 from aigon.spec.prd import Prd, PrdStatus, PrdTask
 from aigon.text.amounts import join_words
 from aigon.text.quoting import fold
@@ -23,13 +24,25 @@ def render_tasks(tasks: Tasks, statuses: Sequence[str]) -> str:
     lines = []
     for task in shown:
         head = f"{task.id:<{column}}  {task.status.replace('_', ' '):<11}  "
-        flag = "needs review: " if task.manual_review else ""
+        flag = "flagged: " if task.manual_review else ""
         lines.append(head + fold(f"{flag}{task.subject}", max(20, width - len(head))))
         if task.notes and task.status != "completed":
             note = task.notes[-1]
             lines.append(f"{'':<{column}}  {fold(f'{note.iteration}: {note.text}', width - column - 2)}")
     counts = [f"{count} {status.replace('_', ' ')}" for status, count in tasks.count().items() if count]
     return "\n".join([*lines, join_words(counts) if counts else "No tasks on record: an older aigon ran this feature."])
+
+
+def render_queue_tasks(tasks: Sequence[QueueTask]) -> str:
+    """Return a line for each criterion of the open features, and one below it with the reason of those that wait."""
+    width = max(40, get_terminal_size().columns)
+    column = max((len(task.id) for task in tasks), default=0)
+    lines = []
+    for task in tasks:
+        head, agent = f"{task.id:<{column}}  {task.status:<11}  ", f"  [{task.label}]" if task.label else ""
+        lines.append(head + fold(task.title, max(10, width - len(head) - len(agent))) + agent)
+        lines += [f"{'':<{column}}  {fold(task.note, width - column - 2)}"] if task.note else []
+    return "\n".join(lines) or "There are no such tasks."
 
 
 def build_features_table(features: Sequence[FeatureStatus], project: str) -> Prd:

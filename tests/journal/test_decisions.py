@@ -42,6 +42,13 @@ def test_the_decision_written_last_counts_whatever_its_clock_said(at: str) -> No
     assert find_decision([last, first], CRITERION, "content") == first
 
 
+def test_a_waiver_holds_whatever_the_code_until_it_is_reset() -> None:
+    waived = replace(APPROVED, decision="waive", content="")
+    assert find_decision([REJECTED, waived], CRITERION, "other code") == waived
+    assert decision_verdict(waived).is_waived
+    assert find_decision([waived, replace(waived, decision="reset")], CRITERION, "content") is None
+
+
 def test_an_approval_names_who_when_and_on_what() -> None:
     given = decision_verdict(APPROVED)
     assert (given.status, given.method, given.reason) == ("met", "approval", "looked at it")

@@ -85,22 +85,24 @@ def test_an_agents_claims_skips_and_proposals_end_as_claim_question_and_proposal
     lab.agent("""
         cat > /dev/null
         touch done.txt
-        aigon run done 1
-        aigon run done 2
-        aigon run skip 42.2 --reason "needs a licence"
+        box=${AIGON_PROMPT_FILE%/*}/mailbox.ndjson
+        echo '{"kind": "done", "task": "1"}' >> $box  # as `aigon run` writes it, in a fraction of the time
+        echo '{"kind": "done", "task": "2"}' >> $box
+        echo '{"kind": "skip", "task": "42.2", "text": "needs a licence"}' >> $box
         aigon run enqueue "Buy a licence" --priority high
     """)
     lab.commit("a spec")
     ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "3")
     assert ran.code == 4, ran.out + ran.err
     assert "the agent leaves criterion 2 to a person (2: needs a licence)" in ran.out
-    assert "aigon feature-create 'Buy a licence'" in ran.out
+    assert "aigon feature-create 'Buy a licence' --priority high" in ran.out
     assert "aigon run skip 42.2 --reason WHY" in ran.out
     log = lab.read(LOG)
     assert "- Promise `criterion 1 is done`: kept" in log and "criterion 2 is done" not in log
     assert lab.boxes() == "x "
 
 
+@pytest.mark.slow
 def test_a_person_waives_what_an_agent_skipped_and_may_take_it_back(lab: Lab) -> None:
     lab.spec(FIRST, SECOND)
     lab.agent("cat > /dev/null; touch done.txt; aigon run skip 2 --reason later")

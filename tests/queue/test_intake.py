@@ -67,12 +67,15 @@ def test_a_task_that_was_being_taken_up_is_taken_up_once(lab: Lab, monkeypatch: 
 
 
 def test_half_a_line_in_the_record_is_no_step_and_damage_is_said(tmp_path: Path) -> None:
-    entry = QueueEntry("watch", "a.md", "taken", "now")
+    entry = QueueEntry("watch", "a.md", "taken", "2026-11-23T09:00:00+00:00")
     append_entry(tmp_path, entry)
     with locate_queue(tmp_path).open("ab") as file:
         file.write(b'12345678 {"source": "wat')
     append_entry(tmp_path, entry)
     assert list_steps(tmp_path) == [entry, entry]
+    later = QueueEntry("watch", "a.md", "ended", "2020-01-01T00:00:00+00:00")  # the clock was set back
+    append_entry(tmp_path, later)
+    assert read_queue(tmp_path) == {"a.md": later}
 
 
 def test_a_task_file_is_what_git_holds_of_it(lab: Lab) -> None:

@@ -25,6 +25,7 @@ def write_spec(lab: Lab, id: str, slug: str, head: str, *criteria: str) -> None:
 
 def make_backlog(lab: Lab) -> None:
     lab.agent(AGENT)
+    lab.config(proof="in-place")
     write_spec(lab, "01", "low", "priority: low")
     write_spec(lab, "02", "wall", "priority: high", "impossible <!-- verify: test -f never -->")
     write_spec(lab, "03", "later", "depends_on: [1]")

@@ -6,10 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from aigon.config.loading import load_configuration, open_work_tree
 from aigon.errors import AigonError
 from aigon.git.person import Checkout
+from aigon.process.stop import Stop
 from aigon.queue.folders import is_from_an_agent, resolve_folders
+from aigon.queue.watch import Watcher, WatchOptions
 from tests.lab import Lab, finish, until
+from tests.loop.test_done_pr import GH, gh
+from tests.loop.test_held_up import claude, starts
 from tests.queue.vaults import GREETER, count_turns, hold, make_vault, write_task
 
 WATCH = ("watch", "--once", "--max-cost", "5")
@@ -137,3 +142,101 @@ def test_what_an_agent_wrote_is_no_task_even_once_it_is_merged(lab: Lab) -> None
 def test_the_folder_of_a_watcher_is_relative_to_the_main_checkout(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     assert resolve_folders(tmp_path, ["a/b/", "a/../a/b"]) == ("a/b",)
+
+
+class Looks:
+    """A watcher in this process that starts nothing: what it would start, and what it says."""
+
+    def __init__(self, lab: Lab, main: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("AIGON_STATE_HOME", lab.env["AIGON_STATE_HOME"])
+        self.said: list[str] = []
+        config = load_configuration(open_work_tree(lab.root))
+        options = WatchOptions(("Needs_Action",), 5.0)
+        self._watcher = Watcher(main, config, options, Stop(), lambda _, text, **__: self.said.append(text))
+
+    def __call__(self) -> list[str]:
+        return [due.task.path.removeprefix("Needs_Action/") for due, _ in self._watcher.plan()]
+
+
+@pytest.mark.parametrize("normal", [False, True])
+def test_files_without_the_mode_count_only_if_they_are_wanted(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, *, normal: bool
+) -> None:
+    make_vault(lab, normal=normal)
+    write_task(lab, "greeter", GREETER)
+    write_task(lab, "plain", GREETER, head="kind: build")
+    lab.commit("tasks")
+    with Checkout.open(lab.root) as main:
+        assert Looks(lab, main, monkeypatch)() == ["greeter.md", "plain.md"][: 1 + normal]
+
+
+def test_an_untracked_file_counts_once_it_is_whole(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_vault(lab, untracked=True)
+    growing, gone, huge = (lab.path(f"Needs_Action/{name}.md") for name in ("growing", "gone", "huge"))
+    text = write_task(lab, "growing", GREETER).read_bytes()
+    gone.write_bytes(text)
+    with huge.open("wb") as file:
+        file.truncate(100 << 20)
+    with Checkout.open(lab.root) as main:
+        look = Looks(lab, main, monkeypatch)
+        assert look() == []
+        growing.write_bytes(text + b"- [ ] and more")
+        gone.unlink()
+        assert look() == []
+        assert look() == ["growing.md"]
+        os.utime(growing, (0, 0))  # the clock was set back, or a backup restored
+        gone.write_bytes(b"---\nmode: ralph\n---\n# \xff\n")
+        assert look() == [] and look() == ["growing.md"]
+
+
+@pytest.mark.slow
+def test_proven_work_becomes_a_pull_request_which_is_no_merge(lab: Lab) -> None:
+    make_vault(lab, pr=True)
+    lab.git("init", "-q", "--bare", str(lab.home / "remote.git"))
+    lab.git("remote", "add", "forge", str(lab.home / "remote.git"))
+    write_task(lab, "greeter", GREETER)
+    write_task(lab, "later", GREETER, head="mode: ralph\ndepends_on: [greeter]")
+    before = lab.commit("tasks")
+    ran = lab.aigon(*WATCH, env=gh(lab, GH), timeout=120)
+    assert ran.code == 3 and "forge.invalid/pull/7" in ran.out, ran.out + ran.err
+    assert "Needs_Action/later.md waits for 01: a feature begins" in ran.out
+    assert (lab.git("rev-parse", "main"), count_turns(lab)) == (before, 1)
+    assert "feature-01-mine-greeter" in lab.git("ls-remote", "--heads", "forge")
+
+
+@pytest.mark.slow
+def test_a_file_without_the_mode_is_built_in_one_iteration(lab: Lab) -> None:
+    make_vault(lab, normal=True)
+    write_task(lab, "wall", "impossible <!-- verify: test -f never -->", head="kind: build")
+    lab.commit("tasks")
+    ran = lab.aigon(*WATCH)
+    assert ran.code == 4 and "README.md waits for you: it has no acceptance criteria" in ran.out
+    assert "the limit of 1 iteration is reached" in ran.out and count_turns(lab) == 1
+
+
+@pytest.mark.slow
+def test_all_loops_together_keep_to_one_cost_limit(lab: Lab) -> None:
+    make_vault(lab)
+    claude(lab, "echo x >> tried.txt; echo $OK")  # 0.50 each
+    lab.config(watch={"folders": ["Needs_Action"]})
+    for name in ("wall", "tower"):
+        write_task(lab, name, "impossible <!-- verify: test -f never -->")
+    lab.commit("tasks")
+    limit = ("watch", "--once", "--parallel", "2", "--interval", "1s", "--max-cost")
+    ran = lab.aigon(*limit, "1.5", timeout=120)
+    assert ran.code == 5 and "the cost limit of $1.50 is reached" in ran.out, ran.out + ran.err
+    assert 3 <= len(starts(lab)) <= 4, "each loop may end the turn that it is in"
+    before = len(starts(lab))
+    again = lab.aigon(*limit, "0.5", timeout=120)
+    assert again.code == 5 and "goes on as feature" in again.out, again.out + again.err
+    assert before < len(starts(lab)) <= before + 2
+
+
+def test_a_folder_that_cannot_be_read_is_an_error_of_the_machine(lab: Lab) -> None:
+    make_vault(lab)
+    lab.path("Needs_Action").chmod(0)
+    try:
+        ran = lab.aigon_without_override("watch", "--once", "--max-cost", "1")
+    finally:
+        lab.path("Needs_Action").chmod(0o755)
+    assert ran.code == 7 and "cannot be read" in ran.err, ran.err

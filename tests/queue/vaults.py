@@ -20,7 +20,7 @@ GREETER = "it says hello <!-- verify: sh hello.sh | grep -q hello -->"
 def make_vault(lab: Lab, **watch: object) -> None:
     """Configure a watcher on Needs_Action, and the agent."""
     lab.agent(AGENT)
-    lab.config(watch={"folders": ["Needs_Action"], **watch}, guards={"allowUnknownCost": True})
+    lab.config(watch={"folders": ["Needs_Action"], **watch}, guards={"allowUnknownCost": True}, proof="in-place")
     lab.write("Needs_Action/README.md", "Tasks for the night\n")
     lab.commit("a vault")
 

@@ -57,6 +57,8 @@ def test_what_needs_review_is_listed_although_a_guard_stopped_the_run(lab: Lab) 
     assert (case["decidable"], [item["name"] for item in case["items"]]) == (["2"], ["2"])
     assert lab.aigon("approve", "42", "2", "--yes").code == 0
     assert "Nothing waits for a person" in lab.aigon("approvals").out
+    assert lab.aigon("run", "reset", "42.2", "--yes").code == 0
+    assert "aigon approve 42 2" in lab.aigon("approvals").out
 
 
 @pytest.mark.slow

@@ -26,8 +26,8 @@ def command(tail: int, as_json: bool) -> int:
         found = read_queue_status(main, tail)
     lines = [f"{each.feature}: pid {each.loop.pid}, since {each.since}" for each in found.running]
     lines = lines or ["Nobody works through tasks here now."]
-    lines += [_describe(each) for each in found.entries]
-    lines += ["", *(f"{each.at[:19]} {_describe(each)}" for each in found.steps)] if found.steps else []
+    lines += [describe_entry(each) for each in found.entries]
+    lines += ["", *(f"{each.at[:19]} {describe_entry(each)}" for each in found.steps)] if found.steps else []
     document = {
         "running": [{"what": each.feature, "pid": each.loop.pid, "since": each.since} for each in found.running],
         "tasks": [to_builtins(each) for each in found.entries],
@@ -37,10 +37,13 @@ def command(tail: int, as_json: bool) -> int:
     return 0
 
 
-def _describe(entry: "QueueEntry") -> str:
+def describe_entry(entry: "QueueEntry") -> str:
+    from aigon.model.outcomes import describe_status
     from aigon.text.quoting import fold
 
-    words = {"taken": "under way", "waiting": "waits for you", "ended": entry.outcome.replace("_", " ") or "ended"}
     about = f" (feature {entry.feature})" if entry.feature and entry.feature != entry.path else ""
-    outcome = {"met": "proven", "needs human": "needs a human"}.get(words[entry.state], words[entry.state])
-    return f"{entry.path}{about}: {outcome}{f': {fold(entry.reason, 200)}' if entry.reason else ''}"
+    reason = fold(entry.reason, 200)  # of one that has ended it is a sentence that begins with how
+    if entry.state == "ended":
+        return f"{entry.path}{about}: {reason or describe_status(entry.outcome)}"
+    state = "under way" if entry.state == "taken" else "waits for you"
+    return f"{entry.path}{about}: {state}{f': {reason}' if reason else ''}"

@@ -21,15 +21,10 @@ def command(statuses: tuple[str, ...], as_json: bool) -> int:
     """
     from aigon.job.seat import open_main_checkout
     from aigon.queue.listing import TaskState, list_tasks
-    from aigon.text.quoting import fold
+    from aigon.views.tasks import render_queue_tasks
 
     assert get_args(TaskState) == STATES
     with here() as checkout, open_main_checkout(checkout) as (main, _):
         tasks = [each for each in list_tasks(main) if not statuses or each.status in statuses]
-    lines = [
-        f"{each.id:<8} {each.status:<12} {fold(each.title, 60)}{f'  [{each.label}]' if each.label else ''}"
-        + (f"\n{'':21} {fold(each.note, 120)}" if each.note else "")
-        for each in tasks
-    ]
-    answer({"tasks": [to_builtins(each) for each in tasks]}, "\n".join(lines) or "There are no such tasks.", as_json)
+    answer({"tasks": [to_builtins(each) for each in tasks]}, render_queue_tasks(tasks), as_json)
     return 0
