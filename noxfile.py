@@ -155,6 +155,13 @@ def soak(session: nox.Session) -> None:
 
 
 @here(default=False)
+def fleet(session: nox.Session) -> None:
+    """Build 100 features with 3 scripted agents on 2 workers, one killed every 15 s: half an hour."""
+    options = session.posargs or ["--kill", "15", "--seconds", "1", "--lease", "10"]
+    session.run("python", "-m", "benchmarks.fleet", *options)
+
+
+@here(default=False)
 def mechanisms(session: nox.Session) -> None:
     """Take out what each row of docs/promises.md rests on, and see its test fail: ten minutes."""
     session.run("python", "-m", "tests.faults.mechanisms", *session.posargs)

@@ -29,6 +29,7 @@ SECTIONS = {
         "feature-setup": ("feature.setup", "Start a feature: a branch, or worktrees for agents."),
         "feature-implement": ("feature.implement", "Have an agent build a feature until it is proven."),
         "arena": ("arena", "Have several agents build it side by side."),
+        "fleet": ("fleet.group", "Build many features on many machines."),
         "watch": ("watch", "Build the task files of a folder as they come."),
         "run": ("run.group", "Work through tasks: convert, done, skip, ..."),
         "stop": ("stop", "Stop a running loop after its iteration."),

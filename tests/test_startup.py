@@ -20,6 +20,7 @@ HEAVY = {
     "filelock",
     "platformdirs",
     "jinja2",
+    "distributed",
 }
 
 
@@ -48,7 +49,7 @@ def test_the_version_and_the_help_need_nothing_but_two_modules(arguments: list[s
 
 
 @pytest.mark.parametrize(
-    "verb", ["feature-implement", "feature-status", "board", "config", "demo", "spec-show", "init"]
+    "verb", ["feature-implement", "feature-status", "board", "config", "demo", "spec-show", "init", "records"]
 )
 def test_the_help_of_a_verb_imports_nothing_heavy(verb: str, tmp_path: Path) -> None:
     added = beyond_python(tmp_path, verb, "--help")

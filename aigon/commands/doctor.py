@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from aigon.commands.common import answer, json_option
+from aigon.commands.common import answer, here, json_option
 from aigon.commands.completers import complete_features
 from aigon.errors import usage
 
@@ -17,8 +17,9 @@ from aigon.errors import usage
     is_flag=True,
     help="Repair aigon's own records, and keep what was damaged; with ID, those of that feature alone.",
 )
+@click.option("--remote", is_flag=True, help="Also try on the git remote what a fleet needs of it.")
 @json_option
-def command(feature: str | None, repair: bool, as_json: bool) -> int:
+def command(feature: str | None, repair: bool, remote: bool, as_json: bool) -> int:
     """See which agents can work here, and what is missing: programs, versions, logins, git, isolation, a sandbox.
 
     An agent's version is what its installer noted, else its program is asked. No model is asked and nothing is changed.
@@ -44,6 +45,13 @@ def command(feature: str | None, repair: bool, as_json: bool) -> int:
     forget_inherited_repository()
     offer_around(Path.cwd())
     found = diagnose(Path.cwd(), dict(os.environ))
+    if remote:
+        from msgspec.structs import replace
+
+        from aigon.fleet.plan import check_remote
+
+        with here() as checkout:
+            found = replace(found, machine=(*found.machine, check_remote(checkout)))
     answer(build_diagnosis_document(found), render_diagnosis(found), as_json)
     return int(found.exit_code)
 

@@ -247,8 +247,9 @@ class ApprovalsConfig(Section):
 
 
 class FleetConfig(Section):
-    """Runs on several machines: where records and leases are on the remote."""
+    """Runs on several machines: where records and leases are on the remote, and how long a lease lasts unrenewed."""
 
+    lease: Duration = Field(default=120.0, ge=2)
     ref_prefix: str = Field(default="refs/aigon/", pattern=r"^refs/([A-Za-z0-9_-]+/)+$")
 
 

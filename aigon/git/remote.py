@@ -123,18 +123,18 @@ def _list_refusals(out: str) -> str:
     return "\n".join(own or lines)
 
 
-def probe_remote(remote: Remote, prefix: str, nonce: str, commits: tuple[str, str]) -> None:
+def probe_remote(remote: Remote, prefix: str, nonce: str, commits: tuple[str, str, str]) -> None:
     """Try on the remote what leases rest on: create, swap, refuse a stale swap, two refs as one, delete.
 
     Raises AigonError (exit 7) that names what is missing.
     """
     one, two = (f"{prefix}probe/{nonce}{end}" for end in ("", "-b"))
-    first, second = commits
+    first, second, third = commits
     steps: list[tuple[str, dict[str, RefChange], bool]] = [
         ("create a ref", {one: (NOTHING, first)}, True),
         ("swap a ref", {one: (first, second)}, True),
-        ("refuse a stale swap", {one: (first, second)}, False),
-        ("refuse two refs of which one is stale", {one: (second, first), two: (first, second)}, False),
+        ("refuse a stale swap", {one: (first, third)}, False),
+        ("refuse two refs of which one is stale", {one: (second, third), two: (first, second)}, False),
         ("change two refs as one", {one: (second, first), two: (NOTHING, second)}, True),
         ("delete refs", {one: (first, NOTHING), two: (second, NOTHING)}, True),
     ]

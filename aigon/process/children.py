@@ -112,6 +112,7 @@ class Child:
         self._held = contextlib.ExitStack()
         for stream in (stdin, out, err):
             self._held.enter_context(stream)
+        self._in = stdin.fileno()
         self._out, self._open = out.fileno(), {out.fileno(), err.fileno()}
         for fd in self._open:
             os.set_blocking(fd, False)
@@ -145,6 +146,11 @@ class Child:
             else:
                 self._errors.feed(chunk)
         return lines
+
+    def beat(self) -> None:
+        """Tell a program that counts on it that it may go on."""
+        with contextlib.suppress(OSError):
+            os.write(self._in, b"\n")
 
     def signal(self, number: signal.Signals) -> None:
         """Send it a signal, if it still runs."""

@@ -7,6 +7,7 @@ gone and the watchdog kills what it left. It starts before aigon adopts orphans,
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -131,15 +132,16 @@ def _start_watchdog(invocation: str) -> int | None:
     return None
 
 
-def watch_parent(on_gone: Callable[[], None] | None = None) -> None:
+def watch_parent(on_gone: Callable[[], None] | None = None, silence: float | None = None) -> None:
     """Call `on_gone` in a thread once standard input ends, which only the parent holds open.
 
-    By default this process gets a SIGTERM: the run ends at once, and its state is saved.
+    With `silence` a parent that has said nothing for so many seconds is gone, too: it may be stopped. By default this
+    process gets a SIGTERM: the run ends at once, and its state is saved.
     """
 
     def wait() -> None:
         with contextlib.suppress(OSError):  # an input that cannot be read is held by nobody either
-            while os.read(0, 4096):
+            while select.select([0], [], [], silence)[0] and os.read(0, 4096):
                 pass
         if on_gone:
             on_gone()

@@ -30,14 +30,20 @@ Mode = Literal["worktree", "arena"]
 
 
 def set_up_feature(
-    main: Checkout, wanted: str, names: Sequence[str], say: Say, how: Committing | None = None
+    main: Checkout,
+    wanted: str,
+    names: Sequence[str],
+    say: Say,
+    how: Committing | None = None,
+    *,
+    elsewhere: bool = False,
 ) -> tuple[Candidate, ...]:
     """Return a worktree for each of the agents, made or used again, in the order of `names`.
 
-    `how` is for the commit that all of them begin at. Raises AigonError (exit 2 or 7) before anything is written if the
-    feature or the repository does not allow it.
+    `how` is for the commit that all of them begin at. Those that work `elsewhere` are only recorded here. Raises
+    AigonError (exit 2 or 7) before anything is written if the feature or the repository does not allow it.
     """
-    home = ensure_home(main.common_dir)
+    home, provide = ensure_home(main.common_dir), _record if elsewhere else _provide
     with hold_set_up_lock(home, say):
         config = load_configuration(open_work_tree(main.root))
         agents, known = resolve_agents(main.root, names), list_known_candidates(main, wanted)
@@ -46,7 +52,7 @@ def set_up_feature(
         plan = [(agent, find_candidate(known, agent.name) or find_candidate(known, agent.label)) for agent in agents]
         _refuse_closed(main, wanted)
         if all(old for _, old in plan):
-            return tuple(_provide(main, home, _reuse(old, mode), config, say) for _, old in plan if old)
+            return tuple(provide(main, home, _reuse(old, mode), config, say) for _, old in plan if old)
         feature = _find_feature(main, wanted)
         made: list[Candidate] = []
         with checkout_lock(home, main.root):
@@ -58,7 +64,7 @@ def set_up_feature(
                 if not old:
                     _require_free(main, candidate, origin)
                     locate_records(home, candidate.feature, candidate.label).set_origin(origin)
-                made.append(_provide(main, home, candidate, config, say))
+                made.append(provide(main, home, candidate, config, say))
         return tuple(made)
 
 
@@ -86,6 +92,11 @@ def create_candidate(
     name = format_branch_name(feature.id, label, feature.slug)
     slot = choose_free_slot(tuple(every.values()))
     return Candidate(feature.id, feature.slug, label, agent.name, mode, slot, name, "")
+
+
+def _record(_main: Checkout, home: Path, candidate: Candidate, _config: Config, _say: Say) -> Candidate:
+    candidate_records(home, candidate).set_candidate(candidate)
+    return candidate
 
 
 def _provide(main: Checkout, home: Path, candidate: Candidate, config: Config, say: Say) -> Candidate:

@@ -59,6 +59,7 @@ def turns(lab: Lab) -> list[str]:
     return (lab.root.parent / "turns").read_text().split()
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_in_a_fresh_clone_under_another_home(lab: Lab) -> None:
     begin(lab)
     other = elsewhere(lab)
@@ -80,6 +81,7 @@ def test_a_killed_run_goes_on_in_a_fresh_clone_under_another_home(lab: Lab) -> N
     lab.agrees()
 
 
+@pytest.mark.slow
 def test_claims_of_a_record_are_proven_again_before_a_merge(lab: Lab) -> None:
     lab.config(checks={"Own": {"command": f"test ! -e {lab.root.parent}/broken"}})
     lab.commit("a check")
@@ -130,9 +132,8 @@ def alter(lab: Lab, change: str) -> str:
     return refused.err
 
 
-@pytest.mark.parametrize("change", ["forged", pytest.param("cut", marks=pytest.mark.slow),
-                                    *(pytest.param(each, marks=pytest.mark.slow)
-                                      for each in ("name", "branch", "missing"))])  # fmt: skip
+@pytest.mark.slow
+@pytest.mark.parametrize("change", ["forged", "cut", "name", "branch", "missing"])
 def test_a_record_that_was_altered_is_refused_by_name(lab: Lab, change: str) -> None:
     begin(lab)
     words = {
@@ -147,6 +148,7 @@ def test_a_record_that_was_altered_is_refused_by_name(lab: Lab, change: str) -> 
     assert words[change] in said
 
 
+@pytest.mark.slow
 def test_who_is_behind_the_remote_pushes_nothing(lab: Lab) -> None:
     begin(lab)
     other = elsewhere(lab)

@@ -231,10 +231,10 @@ def command(
 def own_part() -> dict[str, Any]:
     """What an arena tells this loop: the folder they share, and the time that is left. Its end is this loop's too."""
     arena, left = os.environ.pop("AIGON_ARENA", ""), os.environ.pop("AIGON_ARENA_LEFT", "")
-    if os.environ.pop("AIGON_ARENA_STDIN", ""):
+    if tied := os.environ.pop("AIGON_ARENA_STDIN", ""):
         from aigon.process.watchdog import watch_parent
 
-        watch_parent()
+        watch_parent(silence=None if tied == "1" else float(tied))
     return {"arena": arena, "time_left": float(left) if left else None}
 
 

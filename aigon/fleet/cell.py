@@ -1,0 +1,206 @@
+"""The work on one cell, on a worker: take the lease and the records, run the agent, push what it comes to."""
+
+import hashlib
+import os
+import signal
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from aigon import __version__
+from aigon.arena.command_line import build_command_line
+from aigon.arena.entrant import Entrant, list_entrants
+from aigon.errors import AigonError, Exit, environment
+from aigon.files.home import ensure_home, state_home
+from aigon.files.locks import hold_lock
+from aigon.fleet.lease import HOLD, Lease, LostLeaseError
+from aigon.fleet.order import CellOrder, CellSummary
+from aigon.git.person import LOCAL_VARIABLES, NO_HOOKS, Checkout
+from aigon.git.remote import PushError, Remote
+from aigon.job.options import Options
+from aigon.journal.events import Event, IterationFinished
+from aigon.journal.records import candidate_records, find_candidates
+from aigon.process import children
+from aigon.process import run as process
+from aigon.process.stop import POLL_SECONDS
+from aigon.records.exchange import RecordRef, locate_ref, open_remote, plan_push, take_record
+from aigon.records.install import RUNS
+from aigon.records.portable import gather_record
+
+RETRY = 5.0
+"""Seconds after which a push to a remote that was away is tried again."""
+Tell = Callable[[CellSummary], object]
+
+
+class Watcher:
+    """Who listens to a cell: `tell` is told where it is, `is_stopped` says whether a person asked for its end."""
+
+    def __init__(self, tell: Tell, is_stopped: Callable[[], bool]) -> None:
+        self.tell, self.is_stopped = tell, is_stopped
+
+
+def work_on_cell(order: CellOrder, owner: str, watcher: Watcher) -> CellSummary:
+    """Work on a cell until its run has ended, and return what it came to. What goes wrong is an answer, too."""
+    began = time.monotonic()
+    try:
+        if order.aigon != __version__:
+            what = f"This worker has aigon {__version__}, and the fleet {order.aigon}"
+            raise environment(what, where=owner, hint=f"Install aigon {order.aigon} there")
+        with Checkout.open(provide_clone(order)) as main:
+            summary = _Cell(main, order, owner, watcher).run()
+    except LostLeaseError as error:
+        summary = CellSummary("lost", int(Exit.STOPPED), str(error))
+    except (AigonError, OSError) as error:
+        code = error.code if isinstance(error, AigonError) else Exit.ENVIRONMENT
+        hint = f": {error.hint}" if isinstance(error, AigonError) and error.hint else ""
+        summary = CellSummary("refused", int(code), f"{error}{hint}"[:2000])
+    return replace(summary, worker=owner, seconds=time.monotonic() - began)
+
+
+def provide_clone(order: CellOrder) -> Path:
+    """Return this machine's clone of the repository, at the cell's base or further on. Raises AigonError (exit 7)."""
+    folder = state_home() / "fleet" / hashlib.sha256(order.url.encode()).hexdigest()[:16]
+    clone = folder / "repository"
+    folder.mkdir(parents=True, exist_ok=True)
+    env = {name: value for name, value in os.environ.items() if name not in LOCAL_VARIABLES}
+    while True:
+        with suppress(AigonError), hold_lock(folder / "clone.lock", "The clone of a fleet"):
+            if not (clone / ".git").exists():
+                argv = ("git", "clone", "-q", "--no-checkout", "--", order.url, str(clone))
+                code, _, err = process.capture_output(argv, cwd=folder, env={**env, "GIT_TERMINAL_PROMPT": "0"})
+                if code:
+                    return _refuse_clone(order, err)
+            with Checkout.open(clone) as main:
+                if not main.commit_of(order.base):
+                    main.git(*NO_HOOKS, "fetch", "-q", "--no-tags", "origin", "+refs/heads/*:refs/remotes/origin/*")
+                is_here = (main.root / ".git" / "index").exists() and main.is_ancestor(order.base, "HEAD")
+                if not is_here:
+                    main.git(*NO_HOOKS, "checkout", "-q", "--force", "--detach", order.base)
+            return clone
+        time.sleep(POLL_SECONDS)
+
+
+def _refuse_clone(order: CellOrder, err: bytes) -> Path:
+    raise environment("git clone failed", where=order.url, hint=err.decode(errors="replace").strip())
+
+
+class _Cell:
+    """A cell while this worker works on it. `known` is what the remote has of it, by ref."""
+
+    def __init__(self, main: Checkout, order: CellOrder, owner: str, watcher: Watcher) -> None:
+        self._main, self._order, self._watcher = main, order, watcher
+        self._home = ensure_home(main.common_dir)
+        self._remote: Remote = open_remote(main, order.name)
+        self._ref = locate_ref(order.prefix, "records", order.name)
+        lease = locate_ref(order.prefix, "leases", order.name)
+        self._lease = Lease(self._remote, lease, order.name, owner, order.lease)
+        self._known: dict[str, str] = {}
+        self._is_due, self._retry_at = False, 0.0
+
+    def run(self) -> CellSummary:
+        if done := self._lease.acquire(self._watcher.is_stopped, time.sleep):
+            return done
+        self._take()
+        entrant = self._start()
+        try:
+            while not self._listen(entrant):
+                self._attend(entrant)
+        except BaseException:
+            self._end(entrant)
+            raise
+        return self._finish(entrant)
+
+    def _take(self) -> None:
+        """Bring the records here up to those on the remote, which nobody else changes while the lease is held."""
+        self._known = self._remote.list_refs(self._ref)
+        if self._ref not in self._known:
+            raise environment(f"The remote has no record of {self._order.name}", where=self._remote.url)
+        theirs = RecordRef(self._order.name, self._ref, self._known[self._ref])
+        take_record(self._main, self._remote, theirs, give_way=True)
+        (candidate,) = (
+            each for each in find_candidates(self._home, self._order.feature) if each.label == self._order.label
+        )
+        self._candidate, self._records = candidate, candidate_records(self._home, candidate)
+        self._known |= self._remote.list_refs(f"refs/heads/{candidate.branch}")
+
+    def _start(self) -> Entrant:
+        order, resume = self._order, self._records.begun()
+        (entrant,) = list_entrants(self._home, [self._candidate], [self._candidate.label] if resume else [])
+        options = Options(order.feature, loop=True, max_cost=order.money)
+        env = {**os.environ, "AIGON_ARENA_STDIN": str(order.lease * HOLD)}
+        log = self._main.root / RUNS / "fleet" / f"{order.name}.err"
+        argv = build_command_line(self._candidate, options, resume=resume)
+        entrant.start(argv, cwd=self._main.root, env=env, log=log)
+        return entrant
+
+    def _listen(self, entrant: Entrant) -> bool:
+        assert entrant.child is not None, "it was started"
+        ready = children.wait_for_ready([entrant.child], (), POLL_SECONDS)
+        before = entrant.lane
+        has_ended = entrant.take(ready, self._hear)
+        if entrant.lane != before:
+            self._watcher.tell(_summarise(entrant, "running"))
+        return has_ended
+
+    def _hear(self, _document: Mapping[str, Any], event: Event | None) -> None:
+        self._is_due = self._is_due or isinstance(event, IterationFinished)
+
+    def _attend(self, entrant: Entrant) -> None:
+        """Push an iteration, or renew the lease; ask the loop to end if a person wants that."""
+        if self._lease.is_over:
+            raise LostLeaseError(f"The lease of {self._order.name} could not be renewed in time")
+        if self._watcher.is_stopped():
+            entrant.ask(signal.SIGINT)
+        if (self._is_due or self._lease.is_due) and time.monotonic() >= self._retry_at:
+            try:
+                self._push()
+                assert entrant.child is not None, "it was started"
+                entrant.child.beat()
+            except PushError as error:
+                if error.trouble != "away":
+                    raise
+                self._retry_at = time.monotonic() + min(RETRY, self._order.lease / 20)
+
+    def _push(self, ended: CellSummary | None = None) -> None:
+        """Push branch, record and lease as one; without a new iteration the lease alone."""
+        changes = {}
+        if self._is_due or ended:
+            record = gather_record(self._records, self._candidate, self._main.root / RUNS)
+            changes = plan_push(self._remote, record, self._ref, self._known, look=False)
+        self._lease.push(changes, ended)
+        self._known |= {ref: new for ref, (_, new) in changes.items()}
+        self._is_due = False
+
+    def _finish(self, entrant: Entrant) -> CellSummary:
+        """Push what the run came to and give the lease back, as often as it takes while the lease lasts."""
+        end = entrant.finish(self._hear)
+        summary = replace(_summarise(entrant, end.status), exit_code=end.exit_code, said=end.summary[:1000])
+        if end.hint:
+            summary = replace(summary, said=f"{summary.said}: {end.hint[:1000]}")
+        while True:
+            try:
+                self._push(summary) if self._records.begun() else self._lease.push({}, summary)
+                return summary
+            except PushError as error:
+                if error.trouble != "away":
+                    raise
+                time.sleep(min(RETRY, self._order.lease / 20))
+
+    def _end(self, entrant: Entrant) -> None:
+        """End the loop and its agent at once; what they did stays here."""
+        assert entrant.child is not None, "it was started"
+        entrant.insist(signal.SIGTERM, why="its lease was lost")
+        while not self._listen(entrant):
+            entrant.insist(signal.SIGTERM, why="its lease was lost")
+        entrant.finish(self._hear)
+
+
+def _summarise(entrant: Entrant, status: str) -> CellSummary:
+    lane = entrant.lane
+    return CellSummary(
+        status, met=lane.met, total=lane.total, iterations=lane.iterations, spend=lane.spend, commit=lane.commit
+    )

@@ -1,0 +1,158 @@
+"""Dask: where the scheduler is, workers with labels for what can work there, and the task that works on a cell."""
+
+import logging
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import to_builtins
+
+from aigon import __version__
+from aigon.errors import environment
+from aigon.files.home import state_home
+from aigon.fleet.cell import Watcher, work_on_cell
+from aigon.fleet.lease import name_owner
+from aigon.fleet.order import CellOrder, CellSummary, format_label
+from aigon.installation import require_extra
+from aigon.process.capacity import count_slots
+from aigon.run.doctor import diagnose
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+SLOTS, TOPIC, MODULE = "agents", "aigon-cells", "aigon.fleet.cluster"
+FAILURES = 100
+"""How often a cell's worker may be killed before Dask gives it up."""
+TIMEOUT = 20.0
+"""Seconds in which a scheduler answers."""
+
+
+def require_dask() -> None:
+    """Raise AigonError (exit 7) without the extra."""
+    require_extra("fleet", "distributed", purpose="A fleet")
+
+
+def list_resources(slots: int) -> dict[str, float]:
+    """Return what a worker here offers: slots, and a label for each type of agent that can work here."""
+    kinds = {agent.kind for agent in diagnose(Path.cwd(), os.environ).agents if not agent.problems} | {"command"}
+    return {SLOTS: slots, **{format_label(__version__, kind): slots for kind in sorted(kinds) if kind}}
+
+
+@contextmanager
+def open_cluster(address: str, local: int) -> Iterator["Client"]:
+    """Yield a client of the scheduler at `address`, or of one in this process with so many `local` workers.
+
+    Raises AigonError (exit 7) if the scheduler does not answer.
+    """
+    require_dask()
+    import dask
+    from distributed import Client, LocalCluster
+
+    dask.config.set({"distributed.scheduler.allowed-failures": FAILURES})
+    if address:
+        try:
+            client = Client(address, timeout=TIMEOUT)
+        except (OSError, ValueError) as error:
+            hint = "dask scheduler   # starts one; then on each machine: aigon fleet worker ADDRESS"
+            raise environment(f"The scheduler does not answer: {error}", where=address, hint=hint) from None
+        with client:
+            yield client
+        return
+    each = max(1, count_slots() // local)
+    with (
+        LocalCluster(
+            n_workers=local,
+            threads_per_worker=each,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+            memory_limit=0,
+            local_directory=str(_make_folder()),
+            resources=list_resources(each),
+            preload=[MODULE],
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def _make_folder() -> Path:
+    folder = state_home() / "fleet" / "dask"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def dask_setup(_worker: Any) -> None:
+    """Prepare a worker, which Dask calls: Ctrl+C is for who started the fleet, and each cell ends by itself."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def serve_worker(address: str, slots: int | None) -> None:
+    """Be a worker of the scheduler at `address` until a signal or the scheduler ends it."""
+    require_dask()
+    import asyncio
+
+    from distributed import Nanny
+
+    number = slots or count_slots()
+
+    async def serve() -> None:
+        async with Nanny(
+            address, nthreads=number, resources=list_resources(number), memory_limit=0, preload=[MODULE],
+            local_directory=str(_make_folder()), name=name_owner(),
+        ) as nanny:  # fmt: skip
+            loop = asyncio.get_running_loop()
+            for each in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(each, lambda: asyncio.ensure_future(nanny.close()))
+            await nanny.finished()
+
+    try:
+        asyncio.run(serve())
+    except (OSError, TimeoutError) as error:
+        raise environment(f"The scheduler does not answer: {error}", where=address, hint="dask scheduler") from None
+
+
+def list_workers(client: "Client") -> dict[str, Mapping[str, float]]:
+    """Return the resources of the workers that are there, by name."""
+    workers = client.scheduler_info(n_workers=-1)["workers"]
+    return {f"{each['name']} at {each['host']}": each["resources"] for each in workers.values()}
+
+
+def name_stop(fleet: str) -> str:
+    return f"aigon-stop-{fleet}"
+
+
+def run_task(order: dict[str, Any]) -> dict[str, Any]:
+    """Work on a cell as a task of Dask; only plain values travel."""
+    from distributed import Event, get_client, get_worker
+    from msgspec import convert
+
+    cell, worker = convert(order, CellOrder), get_worker()
+    stop = Event(name_stop(cell.fleet), client=get_client())
+    watcher = Watcher(partial(_tell, worker, cell), _Asked(stop).is_stopped)
+    answer: dict[str, Any] = to_builtins(work_on_cell(cell, f"{worker.name}-{name_owner()}", watcher))
+    return answer
+
+
+def _tell(worker: Any, cell: CellOrder, summary: CellSummary) -> None:
+    worker.log_event(TOPIC, {"fleet": cell.fleet, "cell": cell.name, **to_builtins(summary)})
+
+
+class _Asked:
+    """Asks the scheduler every few seconds whether a person wants the fleet to end."""
+
+    SECONDS = 2.0
+
+    def __init__(self, stop: Any) -> None:
+        import time
+
+        self._stop, self._clock, self._next, self._asked = stop, time.monotonic, 0.0, False
+
+    def is_stopped(self) -> bool:
+        if not self._asked and self._clock() >= self._next:
+            self._next = self._clock() + self.SECONDS
+            self._asked = bool(self._stop.is_set())
+        return self._asked

@@ -1,0 +1,152 @@
+"""The lease of a cell: whoever holds it may publish, and each push renews it in the same breath.
+
+It is a chain of commits on the remote. Each carries owner, nonce, epoch and state, and has the one before as its
+parent; two of them are never equal. A lease is stale once this very commit has been there for so many seconds by the
+observer's own clock; the holder gives up before that by a clock that goes on while the machine sleeps.
+"""
+
+import secrets
+import socket
+import time
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct, field, json
+
+from aigon.errors import AigonError, environment
+from aigon.fleet.order import CellSummary
+from aigon.git.remote import NOTHING, PushError, RefChange, Remote
+
+HOLD = 0.6
+"""The share of a lease's time after which its holder gives up, counted from before its last renewal was sent."""
+RENEW = 0.2
+"""The share after which the holder renews it."""
+SUBJECT = "aigon: lease"
+
+
+def read_clock() -> float:
+    """Return seconds on a clock that nobody sets and that counts while the machine sleeps."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+class LeaseNote(Struct, frozen=True):
+    """What a lease commit says. `held`, or `ended` with what the cell came to."""
+
+    cell: str
+    owner: str
+    epoch: int
+    nonce: str
+    state: str = "held"
+    summary: CellSummary = field(default_factory=CellSummary)
+
+
+class LostLeaseError(AigonError):
+    """Somebody else may publish the work of this cell: what is here is not pushed."""
+
+
+def name_owner() -> str:
+    return f"{socket.gethostname()}-{secrets.token_hex(4)}"
+
+
+def read_notes(remote: Remote, commits: Mapping[str, str]) -> dict[str, LeaseNote]:
+    """Return what the lease commits, which are fetched, say by ref. Raises AigonError (exit 7) for one that is none."""
+    found = {}
+    for ref, commit in commits.items():
+        _, out, _ = remote.git.attempt("cat-file", "commit", commit)
+        try:
+            found[ref] = json.decode(out.partition(b"\n\n")[2].partition(b"\n\n")[2], type=LeaseNote)
+        except ValueError:
+            hint = f"git push {remote.url} --delete {ref}   # once nobody works on that cell"
+            raise environment(f"{ref} is no lease of aigon's", where=remote.url, hint=hint) from None
+    return found
+
+
+class Lease:
+    """The lease of one cell on a remote, which this process wants to hold for `seconds` at a time."""
+
+    def __init__(self, remote: Remote, ref: str, cell: str, owner: str, seconds: float) -> None:
+        self._remote, self._ref, self._cell, self._owner, self._seconds = remote, ref, cell, owner, seconds
+        self._commit, self._note = NOTHING, LeaseNote(cell, owner, 0, "")
+        self._unknown: list[str] = []
+        self._until = 0.0
+
+    def acquire(self, is_cancelled: Callable[[], bool], wait: Callable[[float], object]) -> CellSummary | None:
+        """Wait until the lease is free or stale, and take it; None once it is held, or else what a proven cell came to.
+
+        Raises LostLeaseError if it `is_cancelled` meanwhile, PushError (exit 7) if the remote refuses.
+        """
+        seen, since = NOTHING, 0.0
+        while not is_cancelled():
+            try:
+                commit = self._remote.list_refs(self._ref).get(self._ref, NOTHING)
+                if commit and commit != seen:
+                    self._remote.fetch([self._ref])
+                    seen, since = commit, time.monotonic()
+                    self._note = read_notes(self._remote, {self._ref: commit})[self._ref]
+                if self._note.state == "ended" and self._note.summary.status == "met":
+                    return self._note.summary
+                is_stale = time.monotonic() - since >= self._seconds
+                if not commit or self._note.state == "ended" or is_stale:
+                    self._commit = commit
+                    self._push({}, self._next(epoch=self._note.epoch + 1))
+                    return None
+            except LostLeaseError:
+                pass  # somebody else was faster
+            except PushError as error:
+                if error.trouble in ("refused", "no atomic"):
+                    raise
+            wait(self._seconds * RENEW / 2)
+        raise LostLeaseError(f"The lease of {self._cell} was not taken")
+
+    def _next(self, *, epoch: int, state: str = "held", summary: CellSummary | None = None) -> LeaseNote:
+        summary = summary or CellSummary()
+        return LeaseNote(self._cell, self._owner, epoch, secrets.token_hex(8), state, summary)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is too late to publish: others may take it over soon."""
+        return read_clock() >= self._until
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to renew it."""
+        return read_clock() >= self._until - self._seconds * (HOLD - RENEW)
+
+    @property
+    def epoch(self) -> int:
+        return self._note.epoch
+
+    def push(self, changes: Mapping[str, RefChange], ended: CellSummary | None = None) -> None:
+        """Push these changes and a renewed lease as one. With `ended`, give it back and say what the cell came to.
+
+        Raises LostLeaseError if somebody else has it or it is too late, PushError (exit 7) if the remote is away or
+        refuses: nothing has changed then, as far as is known, and this may be called again.
+        """
+        if self.is_over:
+            raise LostLeaseError(f"The lease of {self._cell} ran out")
+        state = "ended" if ended else "held"
+        self._push(changes, self._next(epoch=self._note.epoch, state=state, summary=ended))
+
+    def _push(self, changes: Mapping[str, RefChange], note: LeaseNote) -> None:
+        began, commit = read_clock(), self._write(note)
+        try:
+            self._remote.push({**changes, self._ref: (self._commit, commit)})
+        except PushError as error:
+            if error.trouble in ("refused", "no atomic"):
+                raise
+            self._read_back(error, commit)
+        self._commit, self._note, self._until = commit, note, began + self._seconds * HOLD
+
+    def _read_back(self, error: PushError, commit: str) -> None:
+        """Return if the push has succeeded all the same: its acknowledgement alone was lost."""
+        there = self._remote.list_refs(self._ref).get(self._ref, NOTHING)
+        if there == commit:
+            return
+        if there != self._commit or error.trouble == "moved":
+            raise LostLeaseError(f"Somebody else works on {self._cell}", where=self._remote.url, hint=error.hint)
+        raise error
+
+    def _write(self, note: LeaseNote) -> str:
+        tree = self._remote.git.run("mktree", stdin=b"").decode().strip()
+        parents = ("-p", self._commit) if self._commit else ()
+        message = f"{SUBJECT} of {note.cell}\n\n".encode() + json.encode(note)
+        return self._remote.git.run("commit-tree", tree, *parents, "-F", "-", stdin=message).decode().strip()

@@ -1,0 +1,54 @@
+"""What a worker is told of a cell, and what it answers: a few hundred bytes, and no credentials."""
+
+from msgspec import Struct
+
+from aigon.journal.spending import Spend
+
+
+class CellOrder(Struct, frozen=True):
+    """One cell: a feature and an agent. `url` is the remote without credentials, `base` the commit it begins at.
+
+    `kind` is the agent's type, `money` what the run may cost over all, in US dollars, `lease` the seconds of a lease.
+    """
+
+    aigon: str
+    fleet: str
+    url: str
+    prefix: str
+    name: str
+    agent: str
+    kind: str
+    base: str
+    lease: float
+    money: float = 0.0
+
+    @property
+    def label(self) -> str:
+        return self.name.rpartition("--")[2]
+
+    @property
+    def feature(self) -> str:
+        return self.name.rpartition("--")[0]
+
+
+class CellSummary(Struct, frozen=True):
+    """What a cell came to: `status` of its run, `lost` if somebody else works on it now, `refused` if it did not begin.
+
+    `spend` is that of its run over all machines.
+    """
+
+    status: str = ""
+    exit_code: int = 0
+    said: str = ""
+    met: int = 0
+    total: int = 0
+    iterations: int = 0
+    spend: Spend = Spend()
+    commit: str = ""
+    worker: str = ""
+    seconds: float = 0.0
+
+
+def format_label(version: str, kind: str) -> str:
+    """Return the resource that a worker offers for agents of a type; only workers with the same aigon have it."""
+    return f"aigon {version} {kind}"
