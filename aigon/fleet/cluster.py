@@ -52,6 +52,8 @@ def open_cluster(address: str, local: int) -> Iterator["Client"]:
     import dask
     from distributed import Client, LocalCluster
 
+    for name in ("distributed", "distributed.client"):  # what matters is said in aigon's own words
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     dask.config.set({"distributed.scheduler.allowed-failures": FAILURES})
     if address:
         try:
@@ -67,7 +69,7 @@ def open_cluster(address: str, local: int) -> Iterator["Client"]:
         LocalCluster(
             n_workers=local,
             threads_per_worker=each,
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs=logging.CRITICAL,
             memory_limit=0,
             local_directory=str(_make_folder()),
@@ -87,7 +89,7 @@ def _make_folder() -> Path:
 
 def dask_setup(_worker: Any) -> None:
     """Prepare a worker, which Dask calls: Ctrl+C is for who started the fleet, and each cell ends by itself."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, lambda *_: None)  # what is ignored would be in loops, too, which are asked by it
 
 
 def serve_worker(address: str, slots: int | None) -> None:

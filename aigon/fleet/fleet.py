@@ -49,10 +49,16 @@ def run_fleet(client: "Client", plan: FleetPlan, home: Path, stop: Stop, hear: H
 
     Raises AigonError (exit 7) if no worker can do a cell, or the scheduler is gone.
     """
-    note = home / NOTE
-    write_atomic(note, json.dumps(to_builtins(FleetNote(plan.id, find_address(client)))).encode() + b"\n")
+    from distributed.client import FuturesCancelledError
+    from distributed.comm.core import CommClosedError
+
+    note, address = home / NOTE, find_address(client)
+    write_atomic(note, json.dumps(to_builtins(FleetNote(plan.id, address))).encode() + b"\n")
     try:
         return _Fleet(client, plan, stop, hear).run()
+    except (CommClosedError, ConnectionError, FuturesCancelledError) as error:
+        what = "The scheduler is gone; nothing that was pushed is lost"
+        raise environment(what, where=address, hint="Start it, and run the same command again") from error
     finally:
         note.unlink(missing_ok=True)
 
@@ -155,8 +161,7 @@ class _Fleet:
         if future.status == "finished":
             summary = convert(future.result(), CellSummary)
         elif future.status in ("cancelled", "lost"):
-            what = "The scheduler is gone; nothing that was pushed is lost"
-            raise environment(what, where=self._address, hint="Start it, and run the same command again")
+            raise ConnectionError("the scheduler forgot a cell")
         else:
             summary = CellSummary(
                 "broken_off", int(Exit.INTERNAL), f"its workers were lost: {future.exception()}"[:500]
