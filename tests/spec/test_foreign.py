@@ -59,6 +59,7 @@ def test_boxes_of_a_spec_without_criteria_become_some_when_accepted() -> None:
 
 
 @example("- [ ] one <!-- human --> <!-- human -->")
+@example("## Validation\n\n- [ ] one <!-- verify: make --> <!-- verify: make -->")
 @given(st.lists(PARTS, max_size=12).map("".join))
 def test_no_text_from_outside_decides_or_runs_anything(text: str) -> None:
     raw = HEAD + text.encode()
@@ -74,4 +75,9 @@ def test_no_text_from_outside_decides_or_runs_anything(text: str) -> None:
     except AigonError:  # a malformed annotation: it is a proposal that cannot be accepted
         return
     numbers = {each.number for each in list_proposals(disarmed)}
-    assert armed(accept_proposals(disarmed, numbers)) == before or not parse_spec(raw).criteria
+    try:
+        accepted = accept_proposals(disarmed, numbers)
+    except AigonError as error:  # boxes that were no criteria before would be some
+        assert "has two annotations" in error.what and not parse_spec(raw).criteria
+        return
+    assert armed(accepted) == before or not parse_spec(raw).criteria
