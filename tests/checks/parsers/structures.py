@@ -14,6 +14,7 @@ ODD: tuple[Any, ...] = (
 )
 """Values that stand where a parser expects something else."""
 _DEPTHS = (3, 100, 3000, 30_000)
+DEEPEST = 500
 _ATTRIBUTE = re.compile(rb'(?<==")[^"<>\n]*(?=")')
 _ELEMENT = re.compile(rb"<(\w[\w.:-]*)[^<>]*?(?:/>|>[^<>]*</\1>)")
 _VALUES = (
@@ -107,9 +108,17 @@ def _without(value: Any, at: Path) -> Any:
 @functools.lru_cache(maxsize=256)
 def _parsed(data: bytes) -> tuple[tuple[int, int, Any], ...]:
     try:
-        return ((0, len(data), json.loads(data)),)
+        return ((0, len(data), _load(data)),)
     except (ValueError, RecursionError):
         return tuple(_lines(data))
+
+
+def _load(data: bytes) -> Any:
+    """Raise RecursionError for what is too deep to walk: from Python 3.14 on json reads that."""
+    value = json.loads(data)
+    if max(map(len, paths(value))) > DEEPEST:
+        raise RecursionError
+    return value
 
 
 def _documents(data: bytes) -> tuple[tuple[int, int, Any], ...]:
@@ -119,7 +128,7 @@ def _documents(data: bytes) -> tuple[tuple[int, int, Any], ...]:
 def _lines(data: bytes) -> Iterator[tuple[int, int, Any]]:
     for match in re.finditer(rb"^[\[{].*$", data, re.M):
         try:
-            yield match.start(), match.end(), json.loads(match[0])
+            yield match.start(), match.end(), _load(match[0])
         except (ValueError, RecursionError):
             continue
 
