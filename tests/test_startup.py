@@ -11,6 +11,7 @@ from tests.lab import scrubbed
 
 HEAVY = {
     "anthropic",
+    "git",
     "pydantic",
     "rich",
     "yaml",
@@ -58,7 +59,7 @@ def test_the_help_of_a_verb_imports_nothing_heavy(verb: str, tmp_path: Path) -> 
     assert len(added) <= 140, added
 
 
-def test_the_board_needs_no_configuration_and_no_model(tmp_path: Path) -> None:
+def test_the_board_needs_no_git_library_no_configuration_and_no_model(tmp_path: Path) -> None:
     """It is looked at often: what it costs is drawing, and reading the specs that there are."""
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
@@ -69,7 +70,7 @@ def test_the_board_needs_no_configuration_and_no_model(tmp_path: Path) -> None:
     spec.parent.mkdir(parents=True)
     spec.write_text("# Feature: X\n\n## Acceptance Criteria\n\n- [ ] it works\n")
     full = beyond_python(tmp_path, "board")
-    assert {"anthropic", "pydantic", "yaml", "httpx"}.isdisjoint(name.partition(".")[0] for name in full)
+    assert {"anthropic", "git", "pydantic", "yaml", "httpx"}.isdisjoint(name.partition(".")[0] for name in full)
     assert len(full) <= 310, len(full)
 
 

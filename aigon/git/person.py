@@ -1,4 +1,4 @@
-"""The person's repository, read and moved with their own git.
+"""The person's repository, read and moved with their own git: the only importer of GitPython.
 
 Nothing here runs after an agent has worked: the loop uses `aigon.git.workspace`, which never reads configuration that
 an agent could have planted.
@@ -6,7 +6,7 @@ an agent could have planted.
 
 import os
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -47,6 +47,9 @@ def forget_inherited_repository() -> None:
         os.environ.pop(name, None)
 
 
+_Runner = Callable[[Path, Sequence[str], Mapping[str, str]], tuple[int, str, str]]
+
+
 class Identity(Struct, frozen=True):
     """Author and committer, as git would use them."""
 
@@ -75,11 +78,14 @@ class Checkout:
         return self._execute(arguments, {})
 
     def git_with_hooks(self, *arguments: str) -> str:
-        """Like `git`, for a command with hooks: they get the person's locale, and an error ends with their output."""
+        """Like `git`, for a command with hooks: they get the person's locale, and an error ends with their output.
+
+        GitPython runs it. Questions to git go without it, since the import takes longer than most of them.
+        """
         # Under LC_ALL=C, which is for aigon, Ruby and Perl hooks cannot read UTF-8. Empty means unset.
         locale = {name: os.environ.get(name, "") for name in ("LC_ALL", "LANGUAGE")}
         try:
-            return self._execute(arguments, locale)
+            return self._execute(arguments, locale, _run_with_gitpython)
         except AigonError as error:
             error.hint = take_last_lines(error.hint)
             raise
@@ -91,11 +97,11 @@ class Checkout:
         except AigonError as error:
             raise environment(f"git hook {name} failed", where=str(self.root), hint=error.hint) from None
 
-    def _execute(self, arguments: Sequence[str], env: Mapping[str, str]) -> str:
+    def _execute(self, arguments: Sequence[str], env: Mapping[str, str], run: _Runner | None = None) -> str:
         # Whatever `.git` names while an agent works here: its repository has settings that nobody else may run.
         told = {"GIT_DIR": str(self.git_dir), "GIT_WORK_TREE": str(self.root)}
         told = {} if is_named(self.git_dir, self.root) else told
-        code, out, said = _run(self.root, arguments, {**told, **env})
+        code, out, said = (run or _run)(self.root, arguments, {**told, **env})
         if not code:
             return out
         what, said = f"git {name_command(arguments)} failed", said or out.strip()
@@ -229,6 +235,19 @@ def _run(folder: Path, arguments: Sequence[str], env: Mapping[str, str]) -> tupl
         raise environment("git is not installed, or not on PATH", hint="Install git 2.36 or newer") from error
     out, err = (text.decode(errors="surrogateescape").removesuffix("\n") for text in texts)
     return code, out, err.strip()
+
+
+def _run_with_gitpython(folder: Path, arguments: Sequence[str], env: Mapping[str, str]) -> tuple[int, str, str]:
+    from git import Git
+
+    code, out, said = Git(folder).execute(
+        ["git", *NO_MONITOR, *arguments],
+        env=env,
+        with_extended_output=True,
+        with_exceptions=False,
+        start_new_session=True,
+    )
+    return code, str(out), str(said).strip()
 
 
 def _parse_ident(ident: str) -> tuple[str, str]:
