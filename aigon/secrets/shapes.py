@@ -29,7 +29,7 @@ class Shape(Struct, frozen=True):
 def _shape(kind: str, pattern: bytes, hints: bytes) -> Shape:
     """Return the shape of a token that is neither the end nor the beginning of a longer word."""
     whole = rb"(?<![A-Za-z0-9_])(?P<value>" + pattern + rb")(?![A-Za-z0-9_])"
-    return Shape(kind, tuple(hints.split()), re.compile(whole), alone=True)
+    return Shape(kind, tuple(hints.split()), compile_re(whole), alone=True)
 
 
 SHAPES = (

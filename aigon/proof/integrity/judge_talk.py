@@ -211,7 +211,7 @@ _SIGNS: dict[tuple[str, int], tuple[str, ...]] = {
         r"(?:needed|required|necessary)\b",
     ),
 }
-_PATTERNS = [(*sign, re.compile(pattern, re.IGNORECASE)) for sign, patterns in _SIGNS.items() for pattern in patterns]
+_PATTERNS = [(*sign, compile_re(pattern, re.IGNORECASE)) for sign, patterns in _SIGNS.items() for pattern in patterns]
 _CLOSES = compile_re(
     r"</((?:diff|evidence|data|criteri(?:a|on)|instructions?|spec|patch|untrusted|documents?|file_content|repository"
     r"|prompt|tool_result|function_results|judge\w*|verdict|evaluation)(?:[-_:][\w-]{1,64})?)\s*>",

@@ -46,7 +46,7 @@ _BUILDS = {"gradle": r"^BUILD (?:SUCCESSFUL|FAILED)\b"}
 """Build tools: what they print is read if no runner that they started printed anything of its own."""
 _ONLY_LAST = ("pytest", "unittest", "rspec", "phpunit")
 """They say nothing of a run before their last."""
-_SIGNS = {name: re.compile(pattern, re.M) for name, pattern in (_RUNNERS | _BUILDS).items()}
+_SIGNS = {name: compile_re(pattern, re.M) for name, pattern in (_RUNNERS | _BUILDS).items()}
 _MAKE = compile_re(r"^make(?:\[\d+\])?: ")
 _NOTHING_MADE = compile_re(r"^make: (?!\*\*\* |[Ww]arning).*\.$")
 """`'test' is up to date.`, in whatever language. What else it says at level 0 by itself ends otherwise."""
