@@ -13,9 +13,10 @@ from aigon.config.models import Config
 from aigon.errors import AigonError, usage
 from aigon.files.home import find_home
 from aigon.git.person import Checkout
+from aigon.job import branch
 from aigon.job.options import Options
 from aigon.job.seat import Seat, list_known_candidates, open_main_checkout
-from aigon.job.spec_locations import find_feature_to_begin, require_open_feature
+from aigon.job.spec_locations import find_feature_to_begin, locate_spec, require_open_feature
 from aigon.journal import records
 from aigon.journal.records import locate_records
 from aigon.model.candidates import Candidate, find_candidate
@@ -139,6 +140,14 @@ def prefer_worktree(main: Checkout, options: Options, say: Callable[[str], None]
             say(f"{_LANDLOCK_ALONE}: the run gets a worktree (--no-worktree: here)")
             return replace(options, worktree=True)
     return options
+
+
+def require_startable(main: Checkout, options: Options, here: Candidate | None) -> None:
+    """Raise AigonError (exit 7) if a run in the main checkout would refuse the changes that are there."""
+    options = options if here else prefer_worktree(main, options, lambda _text: None)
+    if here is None and not choose_agents(main, options, here):
+        place = locate_spec(main.root, main.common_dir, options.feature)
+        branch.list_own_changes(main, [place.feature.path])
 
 
 def _is_worktree_complete(main: Checkout, config: Config) -> bool:

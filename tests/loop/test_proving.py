@@ -244,15 +244,23 @@ def test_prove_first_stops_until_a_person_accepts_and_then_goes_on(lab: Lab) -> 
     lab.agent("exit 1", name="worker")
     lab.config(defaultAgent=None)
     lab.commit("two agents")
-    waits = lab.aigon("feature-implement", "42", "--loop", "--agent", "mine")
+    waits = lab.aigon("feature-implement", "42", "--loop", "--agent", "mine", timeout=300)
     assert (waits.code, "Next: aigon approve 42 tests" in waits.out) == (4, True), waits.err
     assert "iteration 2" not in waits.out
-    again = lab.aigon("feature-implement", "42", "--loop", "--agent", "mine")
+    again = lab.aigon("feature-implement", "42", "--loop", "--agent", "mine", timeout=300)
     assert (again.code, "iteration 1" in again.out, "Nothing is accepted yet" in again.out) == (4, False, True)
     assert lab.aigon("approve", "42", "tests", "--yes").code == 0
-    done = lab.aigon("feature-implement", "42", "--loop", "--agent", "mine")
+    done = lab.aigon("feature-implement", "42", "--loop", "--agent", "mine", timeout=300)
     assert done.code == 0, done.out + done.err
     assert "accepted by" not in done.out  # a person did
+
+
+def test_nobody_is_paid_for_tests_of_a_run_that_cannot_start(lab: Lab) -> None:
+    prepare(lab, "touch $HOME/called", FIVE[:1])
+    lab.write("notes.txt", "mine\n")
+    ran = lab.aigon("feature-implement", "42", "--loop", "--prove-first")
+    assert (ran.code, "There are uncommitted changes" in ran.err) == (7, True)
+    assert not (lab.home / "called").exists() and lab.read("notes.txt") == "mine\n"
 
 
 @pytest.mark.slow

@@ -90,10 +90,12 @@ def prove_before_work(options: Options, *, is_asked: bool, as_json: bool) -> int
         return 0
     from aigon.job.seat import open_main_checkout
     from aigon.prove.prove import find_waiting_tests, needs_tests
+    from aigon.run.seating import require_startable
 
-    with here() as checkout, open_main_checkout(checkout) as (main, _):
+    with here() as checkout, open_main_checkout(checkout) as (main, standing):
         if not needs_tests(main, options.feature):
             return 0
+        require_startable(main, options, standing)  # before anybody is paid
         asked = Options(
             options.feature,
             agents=() if config.default_agent else options.agents[:1],
