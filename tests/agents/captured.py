@@ -10,17 +10,18 @@ from msgspec.structs import replace
 
 from aigon.agents.adapters import Adapter, find_adapter
 from aigon.model.turns import Agent, Launch, ProgramExit, Turn, TurnRequest
-from tests.agents.turns import Place, play, program
+from tests.agents.turns import PROMPT, Place, play, program
 
 FOLDER = Path(__file__).parent / "captures"
 NOW = 1_795_170_000.0
 """2026-11-20 10:20 UTC: when the captured programs are taken to have ended."""
 
 
-def exited(name: str, code: int = 0) -> ProgramExit:
-    """What is left of the program whose output is kept as `captures/NAME.*`."""
-    output, errors = _kept(name, ".jsonl", ".json"), _kept(name, ".stderr")
-    return ProgramExit(code, output, errors, duration=3.0, report=_kept(name, ".usage.json"), ended=NOW)
+def exited(name: str, code: int = 0, *, report: bool = True) -> ProgramExit:
+    """What is left of the program whose output is kept as `captures/NAME.*`, with its file NAME.report."""
+    left = _kept(name, ".report") if report else b""
+    output, errors = _kept(name, ".txt", ".jsonl", ".json"), _kept(name, ".stderr")
+    return ProgramExit(code, output, errors, duration=3.0, report=left, ended=NOW)
 
 
 def _kept(name: str, *suffixes: str) -> bytes:
@@ -58,35 +59,46 @@ def turn(kind: str, **fields: object) -> Turn:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A turn of a stand-in, and what the stand-in was given."""
+    """A turn of a stand-in, what the stand-in was given, and what was asked of it."""
 
     turn: Turn
     args: tuple[str, ...]
     stdin: str
     env: dict[str, str]
+    ask: TurnRequest
 
 
-def played(there: Place, agent: Agent, name: str, code: int = 0, **env: str) -> Played:
-    """A stand-in for the kind's program really runs: it notes what it gets, prints a capture and leaves its report."""
+_SCRIPT = """cd '{notes}'
+printf '%s\\n' "$@" > args.txt; cat > stdin.txt; env > env.txt
+before=
+for word in "$@"; do
+    case "$before $word" in
+        "--chat-history-file "*|"--session "*|"--output "/*|"--usage-output-file "*) cp '{capture}.report' "$word" ;;
+        "--output-dir "*) mkdir -p "$word"; cp '{capture}.report' "$word/export.json" ;;
+    esac
+    before=$word
+done
+cat '{capture}.txt' '{capture}.jsonl' '{capture}.json' 2> /dev/null
+cat '{capture}.stderr' >&2 2> /dev/null
+exit {code}
+"""
+
+
+def played(there: Place, agent: Agent, name: str, code: int = 0, *, prompt: str = PROMPT, **env: str) -> Played:
+    """A stand-in for the kind's program really runs, notes what it gets, and leaves what was captured."""
     known = find_adapter(agent.adapter)
     bin_folder = there.checkout / "bin"
-    bin_folder.mkdir()
-    program(bin_folder / known.kind.program, _script(there.checkout, name, code))
-    ask = replace(there.ask(), output_file=str(there.checkout / "report.json"))
+    bin_folder.mkdir(exist_ok=True)
+    script = _SCRIPT.format(notes=there.checkout, capture=FOLDER / name, code=code)
+    program(bin_folder / known.kind.program, script)
+    ask = replace(there.ask(), output_file=str(there.checkout / "agent-output.json"))
+    Path(ask.prompt_file).write_text(prompt)
     path = f"{bin_folder}{os.pathsep}{os.environ['PATH']}"
     made = play(_Reporting(known), agent, ask, {"HOME": str(there.checkout), "PATH": path, **env})
     args = (there.checkout / "args.txt").read_text().split("\n")[:-1]
     noted = (there.checkout / "env.txt").read_text().splitlines()
     variables = dict(line.split("=", 1) for line in noted if "=" in line)
-    return Played(made, tuple(args), (there.checkout / "stdin.txt").read_text(), variables)
-
-
-def _script(folder: Path, name: str, code: int) -> str:
-    notes = f"cd '{folder}'; printf '%s\\n' \"$@\" > args.txt; cat > stdin.txt; env > env.txt"
-    outputs = [f"cat '{FOLDER}/{name}{suffix}'{to}" for suffix, to in
-               ((".jsonl", ""), (".json", ""), (".stderr", " >&2"), (".usage.json", " > report.json"))
-               if (FOLDER / f"{name}{suffix}").exists()]  # fmt: skip
-    return "\n".join([notes, *outputs, f"exit {code}"])
+    return Played(made, tuple(args), (there.checkout / "stdin.txt").read_text(), variables, ask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,5 +112,5 @@ class _Reporting:
 
     def read_turn(self, agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
         file = Path(ask.output_file)
-        report = file.read_bytes() if file.exists() else b""
+        report = file.read_bytes() if file.is_file() else b""
         return self.known.read_turn(agent, ask, replace(exited, report=report, ended=NOW))

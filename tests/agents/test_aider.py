@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from aigon.agents.adapters import aider
-from aigon.model.turns import Agent, ProgramExit
-from tests.agents.reports import NOW, TurnReport, Usage, exited, play_stand_in
+from aigon.model.turns import Agent, ProgramExit, TurnReport, Usage
+from tests.agents.captured import NOW, exited, played
 from tests.agents.turns import place
 
 EDIT = "I will create the file.\n\nhello.txt\n```\n<<<<<<< SEARCH\n=======\nhello\n>>>>>>> REPLACE\n```"
@@ -156,7 +156,7 @@ def test_no_reply_and_no_error_is_no_good_end_and_an_empty_reply_is_mentioned() 
 
 def test_it_is_run_with_the_prompt_in_a_file_and_leaves_git_and_the_network_alone(tmp_path: Path) -> None:
     agent = Agent("mine", "ad", model="openai/gpt-4o", effort="high", args=("--map-tokens", "0"))
-    given = play_stand_in(place(tmp_path), agent, "aider_ok")
+    given = played(place(tmp_path), agent, "aider_ok")
     assert given.args[:3] == ("--message-file", given.ask.prompt_file, "--yes-always")
     assert given.args[-9:] == ("--chat-history-file", given.ask.output_file, "--input-history-file", "/dev/null",
                                "--model", "openai/gpt-4o", "--reasoning-effort", "high", *agent.args)[-9:]  # fmt: skip
@@ -167,6 +167,6 @@ def test_it_is_run_with_the_prompt_in_a_file_and_leaves_git_and_the_network_alon
 
 
 def test_a_bad_key_is_known_although_the_program_exits_with_0(tmp_path: Path) -> None:
-    given = play_stand_in(place(tmp_path), Agent("mine", "aider", args=("--no-yes-always",)), "aider_401")
+    given = played(place(tmp_path), Agent("mine", "aider", args=("--no-yes-always",)), "aider_401")
     assert (given.turn.end, given.turn.exit_code) == ("bad_credentials", 0)
     assert "--yes-always" not in given.args

@@ -195,9 +195,8 @@ def test_it_is_run_with_the_prompt_on_standard_input_and_leaves_a_report(tmp_pat
     there = place(tmp_path)
     agent = Agent("mine", "copilot", model="gpt-5.4", effort="high", args=("--deny-tool", "shell"))
     seen = played(there, agent, "copilot_denied")
-    report = str(there.checkout / "report.json")
-    given = f"--output-format json --usage-output-file {report} --no-color --no-ask-user --yolo --model gpt-5.4"
-    assert seen.args == (*given.split(), "--reasoning-effort", "high", "--deny-tool", "shell")
+    given = f"--output-format json --usage-output-file {seen.ask.output_file} --no-color --no-ask-user --yolo"
+    assert seen.args == (*given.split(), "--model", "gpt-5.4", "--reasoning-effort", "high", "--deny-tool", "shell")
     assert (seen.stdin, seen.env["COPILOT_AUTO_UPDATE"]) == (PROMPT, "false")
     assert (seen.turn.end, seen.turn.usage, seen.turn.denied) == ("finished", Usage(1600, 75, 12900), (PATCHED,))
 

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from aigon.agents.adapters import cursor
-from aigon.model.turns import Agent, ProgramExit
-from tests.agents.captured import events
-from tests.agents.reports import TurnReport, exited, play_stand_in
+from aigon.model.turns import Agent, ProgramExit, TurnReport
+from tests.agents.captured import events, exited, played
 from tests.agents.turns import PROMPT, place
 
 SESSION = "c6b62c6f-7ead-4fd6-9922-e952131177ff"
@@ -68,15 +67,13 @@ def test_tools_without_a_name_of_their_own_are_told_by_their_function() -> None:
 
 
 def test_it_is_run_with_the_prompt_on_standard_input(tmp_path: Path) -> None:
-    given = play_stand_in(
-        place(tmp_path), Agent("mine", "cu", model="gpt-5", args=("--sandbox", "enabled")), "cursor_ok"
-    )
+    given = played(place(tmp_path), Agent("mine", "cu", model="gpt-5", args=("--sandbox", "enabled")), "cursor_ok")
     flags = "-p --output-format stream-json --trust --force --model gpt-5 --sandbox enabled"
     assert (given.args, given.stdin) == (tuple(flags.split()), PROMPT)
     assert (given.turn.end, given.turn.cost, given.turn.cost_status) == ("finished", None, "unknown")
 
 
 def test_a_person_who_wants_it_to_plan_gets_no_force(tmp_path: Path) -> None:
-    given = play_stand_in(place(tmp_path), Agent("mine", "cursor", args=("--mode=plan",)), "cursor_denied")
+    given = played(place(tmp_path), Agent("mine", "cursor", args=("--mode=plan",)), "cursor_denied")
     assert "--force" not in given.args
     assert given.turn.denied == ("shell: npm test",)

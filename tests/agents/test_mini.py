@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from aigon.agents.adapters import find_adapter, mini
-from aigon.model.turns import Agent, ProgramExit, TurnRequest
-from tests.agents.reports import NOW, TurnReport, Usage, exited, play_stand_in
+from aigon.model.turns import Agent, ProgramExit, TurnReport, TurnRequest, Usage
+from tests.agents.captured import NOW, exited, played
 from tests.agents.turns import PROMPT, place
 
 WROTE = "bash: cat > hello.txt <<'EOF_SCRIPTED' hello EOF_SCRIPTED"
@@ -140,7 +140,7 @@ def test_what_the_model_says_is_no_error_of_the_run() -> None:
 
 
 def test_it_gets_the_prompt_on_the_command_line_and_leaves_a_trajectory_file(tmp_path: Path) -> None:
-    given = play_stand_in(place(tmp_path), Agent("mine", "ms", model="openai/gpt-4o", args=("-c", "x.yaml")), "mini_ok")
+    given = played(place(tmp_path), Agent("mine", "ms", model="openai/gpt-4o", args=("-c", "x.yaml")), "mini_ok")
     flags = ["--yolo", "--exit-immediately", "--model", "openai/gpt-4o", "--cost-limit", "0"]
     assert given.args[:6] == tuple(flags)
     assert given.args[6:11] == ("--output", given.ask.output_file, "-c", "x.yaml", "--task")
@@ -153,7 +153,7 @@ def test_it_gets_the_prompt_on_the_command_line_and_leaves_a_trajectory_file(tmp
 
 
 def test_a_long_prompt_goes_by_its_file_and_a_budget_takes_the_place_of_no_limit(tmp_path: Path) -> None:
-    given = play_stand_in(place(tmp_path), Agent("mine", "mini"), "mini_quota", 1, prompt="x" * 100_001)
+    given = played(place(tmp_path), Agent("mine", "mini"), "mini_quota", 1, prompt="x" * 100_001)
     assert given.args[-1].startswith(f"Your task is in the file {given.ask.prompt_file}.")
     assert (given.turn.end, given.turn.held) == ("usage_limit", True)
     ask: TurnRequest = replace(given.ask, budget=1.5)

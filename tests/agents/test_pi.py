@@ -7,9 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from aigon.agents.adapters import pi
-from aigon.model.turns import Agent, ProgramExit
-from tests.agents.captured import events
-from tests.agents.reports import NOW, TurnReport, Usage, exited, play_stand_in
+from aigon.model.turns import Agent, ProgramExit, TurnReport, Usage
+from tests.agents.captured import NOW, events, exited, played
 from tests.agents.turns import PROMPT, place
 
 WROTE = "write: /project/hello.txt"
@@ -178,7 +177,7 @@ def test_the_models_words_are_no_error_and_pis_complaints_before_it_are() -> Non
 
 def test_it_is_run_with_the_prompt_on_standard_input_and_its_session_in_a_file(tmp_path: Path) -> None:
     agent = Agent("mine", "pi", model="anthropic/x", effort="high", args=("--no-extensions",))
-    given = play_stand_in(place(tmp_path), agent, "pi_session_ok")
+    given = played(place(tmp_path), agent, "pi_session_ok")
     assert given.args == ("-p", "--session", given.ask.output_file, "--model", "anthropic/x", "--thinking", "high",
                           "--no-extensions")  # fmt: skip
     assert (given.stdin, given.env["PI_OFFLINE"]) == (PROMPT, "1")
@@ -187,5 +186,5 @@ def test_it_is_run_with_the_prompt_on_standard_input_and_its_session_in_a_file(t
 
 
 def test_a_rate_limit_is_known_although_the_stream_exits_with_0(tmp_path: Path) -> None:
-    given = play_stand_in(place(tmp_path), Agent("mine", "pi", args=("--mode", "json")), "pi_429")
+    given = played(place(tmp_path), Agent("mine", "pi", args=("--mode", "json")), "pi_429")
     assert (given.turn.end, given.turn.exit_code) == ("overloaded", 0)

@@ -8,9 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from aigon.agents.adapters import find_adapter, vibe
-from aigon.model.turns import Agent, ProgramExit
-from tests.agents.captured import events
-from tests.agents.reports import NOW, TurnReport, Usage, exited, play_stand_in
+from aigon.model.turns import Agent, ProgramExit, TurnReport, Usage
+from tests.agents.captured import NOW, events, exited, played
 from tests.agents.turns import place
 
 QUOTA = "You exceeded your current quota, please check your plan and billing details."
@@ -136,7 +135,7 @@ def test_what_the_model_says_is_no_error_of_the_run() -> None:
 
 def test_it_gets_the_prompt_in_a_file_and_the_model_in_a_variable(tmp_path: Path) -> None:
     agent = Agent("mine", "mv", model="mistral-medium-3.5", args=("--max-turns", "9"))
-    given = play_stand_in(place(tmp_path), agent, "vibe_ok")
+    given = played(place(tmp_path), agent, "vibe_ok")
     folder = f"{given.ask.output_file}.d"
     assert given.args == ("--prompt-file", given.ask.prompt_file, "--output", "streaming", "--output-dir", folder,
                           "--trust", "--auto-approve", "--max-turns", "9")  # fmt: skip
@@ -149,7 +148,7 @@ def test_it_gets_the_prompt_in_a_file_and_the_model_in_a_variable(tmp_path: Path
 
 def test_a_limit_is_known_by_the_export_of_this_try_only(tmp_path: Path) -> None:
     agent = Agent("mine", "vibe", args=("--agent", "plan"))
-    given = play_stand_in(place(tmp_path), agent, "vibe_quota", 2)
+    given = played(place(tmp_path), agent, "vibe_quota", 2)
     assert (given.turn.end, given.turn.cost) == ("usage_limit", 0.0)
     assert "--auto-approve" not in given.args
     file = Path(f"{given.ask.output_file}.d", "export.json")
