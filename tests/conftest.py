@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from aigon.git.person import LOCAL_VARIABLES
 from tests.lab import Lab
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # begun in the background: every program below would ignore it
@@ -31,6 +32,15 @@ def home(lab: Lab, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Lab:
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     return lab
+
+
+@pytest.fixture
+def lab_environment(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment of the laboratory, here in this process."""
+    for name in LOCAL_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in lab.env.items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture(autouse=True)

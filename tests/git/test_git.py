@@ -9,14 +9,7 @@ from aigon.errors import AigonError, Exit
 from aigon.git.person import LOCAL_VARIABLES, Checkout, forget_inherited_repository
 from tests.lab import Lab
 
-
-@pytest.fixture(autouse=True)
-def scrub(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment of the laboratory, here in this process."""
-    for name in LOCAL_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    for name, value in lab.env.items():
-        monkeypatch.setenv(name, value)
+pytestmark = pytest.mark.usefixtures("lab_environment")
 
 
 def refusal(start: Path) -> AigonError:

@@ -9,18 +9,16 @@ import pytest
 
 from aigon.git import held_objects
 from aigon.git.held_objects import HeldObjects
-from aigon.git.person import LOCAL_VARIABLES, Checkout
+from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from tests.lab import Lab
 
+pytestmark = pytest.mark.usefixtures("lab_environment")
+
 
 @pytest.fixture
-def held(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldObjects]:
+def held(lab: Lab) -> Iterator[HeldObjects]:
     """The objects of a repository with loose and packed ones."""
-    for name in LOCAL_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    for name, value in lab.env.items():
-        monkeypatch.setenv(name, value)
     lab.git("gc", "-q")
     lab.write("new.txt", "new")
     lab.commit("loose")

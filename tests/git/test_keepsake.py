@@ -15,19 +15,12 @@ import pytest
 
 from aigon.errors import AigonError, Exit
 from aigon.git.file_protection import FileEdit, FileProtection, ProtectedPaths
-from aigon.git.person import LOCAL_VARIABLES, Checkout
+from aigon.git.person import Checkout
 from aigon.git.protected_paths import list_global_config, make_opinion, watch_git_paths
 from aigon.git.trusted import TrustedGit
 from tests.lab import Lab, scrubbed
 
-
-@pytest.fixture(autouse=True)
-def scrub(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment of the laboratory, here in this process."""
-    for name in LOCAL_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    for name, value in lab.env.items():
-        monkeypatch.setenv(name, value)
+pytestmark = pytest.mark.usefixtures("lab_environment")
 
 
 @contextmanager

@@ -9,20 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from aigon.git.person import LOCAL_VARIABLES, Checkout
+from aigon.git.person import Checkout
 from aigon.git.ref_protection import RefProtection
 from aigon.git.refs import NOBODY, MovedRef, Rivals, parse_packed_refs
 from aigon.git.trusted import TrustedGit
 from tests.lab import Lab
 
-
-@pytest.fixture(autouse=True)
-def scrub(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment of the laboratory, here in this process."""
-    for name in LOCAL_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    for name, value in lab.env.items():
-        monkeypatch.setenv(name, value)
+pytestmark = pytest.mark.usefixtures("lab_environment")
 
 
 @contextmanager

@@ -9,20 +9,13 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import AigonError, Exit
-from aigon.git.person import LOCAL_VARIABLES, Checkout
+from aigon.git.person import Checkout
 from aigon.git.trusted import FIXED, IMPORTED, TrustedGit, refuse_unsupported
 from tests.lab import Lab
 
 CONFIGURED = False
 
-
-@pytest.fixture(autouse=True)
-def scrub(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment of the laboratory, here in this process."""
-    for name in LOCAL_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    for name, value in lab.env.items():
-        monkeypatch.setenv(name, value)
+pytestmark = pytest.mark.usefixtures("lab_environment")
 
 
 @contextmanager

@@ -9,21 +9,19 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import AigonError, Exit
-from aigon.git.person import LOCAL_VARIABLES, Checkout
+from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
 from aigon.model.changes import FileChange
 from tests.lab import Lab
 
 CONFIGURED = False
 
+pytestmark = pytest.mark.usefixtures("lab_environment")
+
 
 @pytest.fixture
-def work(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+def work(lab: Lab) -> Iterator[Workspace]:
     """The laboratory's work tree on main, with three files."""
-    for name in LOCAL_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    for name, value in lab.env.items():
-        monkeypatch.setenv(name, value)
     lab.write("a.txt", "a\n")
     lab.write("deep/b.txt", "b\n")
     lab.commit("files")

@@ -8,17 +8,15 @@ import pytest
 
 from aigon.errors import AigonError, Exit
 from aigon.git import worktrees
-from aigon.git.person import LOCAL_VARIABLES, Checkout
+from aigon.git.person import Checkout
 from tests.lab import Lab
+
+pytestmark = pytest.mark.usefixtures("lab_environment")
 
 
 @pytest.fixture
-def main(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checkout]:
+def main(lab: Lab) -> Iterator[Checkout]:
     """The main checkout, in the environment of the laboratory."""
-    for name in LOCAL_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    for name, value in lab.env.items():
-        monkeypatch.setenv(name, value)
     with Checkout.open(lab.root) as checkout:
         yield checkout
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from aigon.errors import AigonError, Exit
-from aigon.git.person import LOCAL_VARIABLES, Checkout
+from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.isolation.clean_room import SCRATCH, CleanRoom, open_room, remove_room
 from aigon.isolation.enclosure import make_room_env
@@ -25,14 +25,7 @@ from tests.projects import files
 
 CONFIGURED = False
 
-
-@pytest.fixture(autouse=True)
-def scrub(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment of the laboratory, here in this process."""
-    for name in LOCAL_VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-    for name, value in lab.env.items():
-        monkeypatch.setenv(name, value)
+pytestmark = pytest.mark.usefixtures("lab_environment")
 
 
 @pytest.fixture(params=[*IN_ORDER, "none"])

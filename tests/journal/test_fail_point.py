@@ -5,8 +5,7 @@ import pytest
 from aigon.errors import AigonError, Exit
 from aigon.journal.sinks import EVENT_NAMES, FailPoint, parse_fail_points
 from tests.lab import DONE_WHEN, Lab
-from tests.loop.processes import LOOP, RESUME, left_behind, turns
-from tests.loop.test_resume import events
+from tests.loop.processes import LOOP, RESUME, events, left_behind, turns
 
 
 def test_without_the_variable_there_is_none() -> None:

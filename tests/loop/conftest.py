@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.lab import Lab
+from tests.lab import DONE_WHEN, Lab
 
 IN_PLACE = (
     "test_resume",
@@ -25,4 +25,13 @@ def lab(lab: Lab, request: pytest.FixtureRequest) -> Lab:
     """A repository with one commit on main, and, for the modules named here, a configuration that proves in place."""
     if request.module.__name__.rpartition(".")[2] in IN_PLACE:
         lab.config(proof="in-place")
+    return lab
+
+
+@pytest.fixture
+def ready(lab: Lab) -> Lab:
+    """A repository in which `feature-implement 42 --loop` would start."""
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent("touch done.txt")
+    lab.commit("ready")
     return lab

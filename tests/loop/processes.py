@@ -1,15 +1,17 @@
 """Processes of a lab: is one there yet, is any left, what did they leave."""
 
 import contextlib
+import json
 import os
 import pty
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import psutil
 
-from tests.lab import Lab, until
+from tests.lab import Lab, Ran, until
 
 RESUME = ("feature-implement", "42", "--resume")
 LOOP = ("feature-implement", "42", "--loop")
@@ -46,6 +48,28 @@ def turns(lab: Lab) -> int:
 def parked(lab: Lab) -> list[str]:
     """The refs under which something is saved aside."""
     return lab.git("for-each-ref", "--format=%(refname)", "refs/aigon/parked").splitlines()
+
+
+def journal(lab: Lab) -> Path:
+    """The journal of feature 42."""
+    (found,) = (lab.home / "state").glob("repos/*/features/42/journal.jsonl")
+    return found
+
+
+def events(lab: Lab) -> list[dict[str, Any]]:
+    """What the journal holds."""
+    return [json.loads(line.partition(" ")[2]) for line in journal(lab).read_text().splitlines()]
+
+
+def named(lab: Lab, name: str) -> list[dict[str, Any]]:
+    """The events of one kind."""
+    return [event for event in events(lab) if event["event"] == name]
+
+
+def ok(ran: Ran, code: int = 0) -> Ran:
+    """The same, after a look at the exit code."""
+    assert ran.code == code, ran.out + ran.err
+    return ran
 
 
 def answer_in_terminal(lab: Lab, answer: bytes, *arguments: str) -> tuple[int, str]:

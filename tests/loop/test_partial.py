@@ -1,6 +1,5 @@
 """What becomes of the branch after a run that stopped short."""
 
-import json
 import re
 import signal
 from pathlib import Path
@@ -13,7 +12,7 @@ from aigon.journal.state import State
 from aigon.loop.roll_back import has_stopped_short
 from aigon.model.outcomes import Interrupted, Met, NeedsHuman, Outcome, Refused, Stopped, Unavailable
 from tests.lab import BRANCH, LOG, Lab, Ran, until
-from tests.loop.processes import LOOP, RESUME, answer_in_terminal, parked, turns
+from tests.loop.processes import LOOP, RESUME, answer_in_terminal, events, journal, named, ok, parked, turns
 
 BACK, KEEP = ("--on-partial", "rollback"), ("--on-partial", "keep")
 """A resume continues as the run was started, unless it is told otherwise."""
@@ -48,25 +47,6 @@ def faded(lab: Lab, *options: str, code: int = 3) -> Ran:
     """Four turns of the agent that gets worse after the second."""
     ready(lab)
     return ok(lab.aigon(*LOOP, "--max-iterations", "4", *options), code)
-
-
-def ok(ran: Ran, code: int = 0) -> Ran:
-    """The same, after a look at the exit code."""
-    assert ran.code == code, ran.out + ran.err
-    return ran
-
-
-def journal(lab: Lab) -> Path:
-    (found,) = (lab.home / "state").glob("repos/*/features/42/journal.jsonl")
-    return found
-
-
-def events(lab: Lab) -> list[dict[str, Any]]:
-    return [json.loads(line.partition(" ")[2]) for line in journal(lab).read_text().splitlines()]
-
-
-def named(lab: Lab, name: str) -> list[dict[str, Any]]:
-    return [event for event in events(lab) if event["event"] == name]
 
 
 def checkpoints(lab: Lab) -> dict[int, str]:

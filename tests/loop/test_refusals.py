@@ -18,15 +18,6 @@ from tests.stand_ins import without_agents
 LOOP = ("feature-implement", "42", "--loop")
 
 
-@pytest.fixture
-def ready(lab: Lab) -> Lab:
-    """A repository in which `feature-implement 42 --loop` would start."""
-    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
-    lab.agent("touch done.txt")
-    lab.commit("ready")
-    return lab
-
-
 def hold_index(lab: Lab) -> Path:
     """Take git's lock on the index, as another git command would."""
     lock = lab.path(".git/index.lock")

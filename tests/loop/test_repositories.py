@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab import BRANCH, DONE_WHEN, LOG, SPEC, Lab, Ran
+from tests.loop.processes import parked
 
 LOOP = ("feature-implement", "42", "--loop")
 RESUME = ("feature-implement", "42", "--resume")
@@ -50,11 +51,6 @@ def committed(lab: Lab, name: str = "HEAD~0") -> list[str]:
     own = {SPEC, LOG}
     lines = lab.git("diff-tree", "-r", "--no-renames", "--name-status", f"{name}~1", name).splitlines()
     return [line for line in lines if line.split("\t")[1] not in own]
-
-
-def parked(lab: Lab) -> list[str]:
-    """The refs of what was parked."""
-    return lab.git("for-each-ref", "--format=%(refname)", "refs/aigon/parked").splitlines()
 
 
 # --- kinds of repositories

@@ -7,12 +7,11 @@ import subprocess
 import time
 import zlib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.lab import BRANCH, DONE_WHEN, LOG, SPEC, STATE, Lab, Ran, finish, interrupt, until
-from tests.loop.processes import LOOP, RESUME, answer_in_terminal, begun, go, left_behind, parked, turns
+from tests.loop.processes import LOOP, RESUME, answer_in_terminal, begun, go, journal, left_behind, ok, parked, turns
 
 HALF = """
     echo turn >> "$HOME/turns"
@@ -24,28 +23,6 @@ HALF = """
     echo done > done.txt
 """
 """Begins its work, waits to be told `go`, then finishes it."""
-
-
-def journal(lab: Lab) -> Path:
-    """The journal of feature 42."""
-    (found,) = (lab.home / "state").glob("repos/*/features/42/journal.jsonl")
-    return found
-
-
-def events(lab: Lab) -> list[dict[str, Any]]:
-    """What the journal holds."""
-    return [json.loads(line.partition(" ")[2]) for line in journal(lab).read_text().splitlines()]
-
-
-def named(lab: Lab, name: str) -> list[dict[str, Any]]:
-    """The events of one kind."""
-    return [event for event in events(lab) if event["event"] == name]
-
-
-def ok(ran: Ran, code: int = 0) -> Ran:
-    """The same, after a look at the exit code."""
-    assert ran.code == code, ran.out + ran.err
-    return ran
 
 
 def kill(process: "subprocess.Popen[str]") -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.lab import DONE_WHEN, Lab, until
-from tests.loop.processes import LOOP, RESUME, begun, go, left_behind
+from tests.loop.processes import LOOP, RESUME, begun, events, go, journal, left_behind, named, ok
 from tests.loop.test_held_up import claude, starts
-from tests.loop.test_resume import events, journal, kill, named, ok
+from tests.loop.test_resume import kill
 from tests.scripted_judges import decision, decisions
 
 WAITS = """

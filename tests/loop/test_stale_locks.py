@@ -9,9 +9,9 @@ import pytest
 
 from aigon.git.locks import GitLocks
 from tests.lab import BRANCH, DONE_WHEN, LOG, Lab, until
-from tests.loop.processes import LOOP, RESUME, begun, left_behind
+from tests.loop.processes import LOOP, RESUME, begun, left_behind, ok
 from tests.loop.rivals import worktree
-from tests.loop.test_resume import kill, ok
+from tests.loop.test_resume import kill
 
 LEAVES = """
     touch done.txt

@@ -9,8 +9,7 @@ from aigon.journal.records import Records
 from aigon.journal.state import replay
 from aigon.journal.tasks import build_tasks_document
 from tests.lab import Lab
-from tests.loop.processes import LOOP
-from tests.loop.test_resume import journal
+from tests.loop.processes import LOOP, journal
 
 VIEW = ".aigon/tasks-42.json"
 REGRESSES = """

@@ -13,15 +13,6 @@ CONFIG = ".aigon/config.json"
 ADAPTER = {"adapter": "command", "command": ["true"]}
 
 
-@pytest.fixture
-def ready(lab: Lab) -> Lab:
-    """A repository in which `feature-implement 42 --loop` would start."""
-    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
-    lab.agent("touch done.txt")
-    lab.commit("ready")
-    return lab
-
-
 def written(lab: Lab, path: str, text: str | bytes) -> Lab:
     """The same repository with this file in it, committed."""
     lab.write(path, text)

@@ -1,27 +1,14 @@
 """What a power cut leaves of a checkpoint: a run rewound to where its journal had the intention and no more."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 from tests.lab import BRANCH, DONE_WHEN, Lab
-from tests.loop.processes import LOOP
+from tests.loop.processes import LOOP, journal
 
 AGENT = """
     echo turn >> "$HOME/turns"; cp .git/index "$HOME/index"
     echo one > one.txt; touch done.txt
 """
-
-
-def journal(lab: Lab) -> Path:
-    """The journal of feature 42."""
-    (found,) = (lab.home / "state").glob("repos/*/features/42/journal.jsonl")
-    return found
-
-
-def events(lab: Lab) -> list[dict[str, Any]]:
-    """What it holds."""
-    return [json.loads(line.partition(" ")[2]) for line in journal(lab).read_text().splitlines()]
 
 
 def intended(lab: Lab, *, moved: bool) -> str:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.rows.power_cut import empty, events, intended, loose, new_objects
+from tests.faults.rows.power_cut import empty, intended, loose, new_objects
 from tests.lab import BRANCH, Lab, Ran
-from tests.loop.processes import RESUME, turns
+from tests.loop.processes import RESUME, events, turns
 
 Harm = Callable[[Lab, str], object]
 
