@@ -12,42 +12,33 @@ from aigon.git.repository import find_repository, find_repository_root
 if TYPE_CHECKING:  # every command names its completers, and few command lines ever call one
     from click.shell_completion import CompletionItem
 
+Completer = Callable[[Context, Parameter, str], "list[CompletionItem]"]
 _CLOSED = ("done", "cancelled")
 _NO_AGENT_TYPES = ("command", "replay")
 """Types that only a configuration or the demo makes an agent of."""
 
 
-def complete_features(_context: Context, _parameter: Parameter, typed: str) -> "list[CompletionItem]":
-    """Features, by ID until a letter is typed."""
-    return _list_features(typed, lambda _: True)
+def _complete_features(is_wanted: Callable[[str], bool]) -> Completer:
+    """Return what offers the features whose stage is wanted, by ID until a letter is typed."""
+
+    def complete(_context: Context, _parameter: Parameter, typed: str) -> "list[CompletionItem]":
+        from aigon.spec.features import FOLDERS, ROOT, parse_feature_path
+
+        root = find_repository_root(Path.cwd())
+        paths = (path.relative_to(root).as_posix() for path in root.glob(f"{ROOT}/*/feature-*.md")) if root else ()
+        known = sorted(filter(None, map(parse_feature_path, paths)), key=lambda each: (not each.id, each.id, each.slug))
+        wanted = [feature for feature in known if feature.stage in FOLDERS and is_wanted(feature.stage)]
+        by_id = typed.isdecimal() or not typed
+        rows = ((each.name_for_people if by_id else each.slug, f"{each.slug} ({each.stage})") for each in wanted)
+        return _offer(rows, typed)
+
+    return complete
 
 
-def complete_open_features(_context: Context, _parameter: Parameter, typed: str) -> "list[CompletionItem]":
-    """Features that are neither done nor cancelled."""
-    return _list_features(typed, lambda stage: stage not in _CLOSED)
-
-
-def complete_closed_features(_context: Context, _parameter: Parameter, typed: str) -> "list[CompletionItem]":
-    """Features that are done or cancelled."""
-    return _list_features(typed, lambda stage: stage in _CLOSED)
-
-
-def complete_inbox(_context: Context, _parameter: Parameter, typed: str) -> "list[CompletionItem]":
-    """Features without an ID."""
-    return _list_features(typed, lambda stage: stage == "inbox")
-
-
-def _list_features(typed: str, is_wanted: Callable[[str], bool]) -> "list[CompletionItem]":
-    from aigon.spec.features import FOLDERS, ROOT, parse_feature_path
-
-    root = find_repository_root(Path.cwd())
-    paths = root.glob(f"{ROOT}/*/feature-*.md") if root else ()
-    known = [feature for path in paths if root and (feature := parse_feature_path(path.relative_to(root).as_posix()))]
-    by_id = typed.isdecimal() or not typed
-    rows = ((feature.name_for_people if by_id else feature.slug, f"{feature.slug} ({feature.stage})")
-            for feature in sorted(known, key=lambda each: (not each.id, each.id, each.slug))
-            if feature.stage in FOLDERS and is_wanted(feature.stage))  # fmt: skip
-    return _offer(rows, typed)
+complete_features = _complete_features(lambda _stage: True)
+complete_open_features = _complete_features(lambda stage: stage not in _CLOSED)
+complete_closed_features = _complete_features(lambda stage: stage in _CLOSED)
+complete_inbox = _complete_features(lambda stage: stage == "inbox")
 
 
 def complete_agents(_context: Context, _parameter: Parameter, typed: str) -> "list[CompletionItem]":

@@ -12,23 +12,19 @@ from aigon.config.models import Config
 from aigon.errors import AigonError
 from aigon.files.home import ensure_home
 from aigon.files.locks import is_locked
-from aigon.git import objects
 from aigon.git.diff import diff_trees
-from aigon.git.objects import TreeEntry
+from aigon.git.objects import list_entries
 from aigon.git.person import Checkout
-from aigon.git.trusted import TrustedGit
 from aigon.job.bookkeeping import open_own_git
 from aigon.journal.events import Event, IterationFinished, MoneySpent, RunFinished, RunStarted, TurnEnded
 from aigon.journal.history import build_history
 from aigon.journal.records import Records
 from aigon.journal.replay import read_events
-from aigon.model.changes import Edit, Edits
 from aigon.model.criteria import Spec
 from aigon.model.outcomes import Met
 from aigon.model.turns import CostStatus
 from aigon.process.running import loop_lock
-from aigon.profiles.protection import Protection
-from aigon.proof.findings import apply_decisions
+from aigon.proof.findings import Changed, apply_decisions, read_edits
 from aigon.proof.frozen import Frozen
 from aigon.proof.frozen import load as frozen_of
 from aigon.proof.integrity import concerns
@@ -37,35 +33,11 @@ from aigon.proof.worth.hidden import RULE as SUPPRESSIONS
 from aigon.spec.document import read_known_failures
 from aigon.spec.features import FOLDERS, ROOT, Feature
 
-SUBMODULE = "160000"
-
 
 def list_own_files(feature: Feature, label: str) -> frozenset[str]:
     """Return the spec, in every stage, and the log: aigon writes them into every iteration commit."""
     specs = {f"{ROOT}/{folder}/{feature.name}.md" for folder in FOLDERS.values()}
     return frozenset({*specs, feature.path, feature.log(label)})
-
-
-def _read_edits(git: TrustedGit, base: str, tip: str, paths: list[str], rules: Protection) -> Edits:
-    """Return the files at `paths` as text, before and after."""
-    if not paths:
-        return Edits(())
-    before, after = objects.list_entries(git, base, paths), objects.list_entries(git, tip, paths)
-    texts = objects.read_blobs(git, [f.sha for f in (*before.values(), *after.values()) if f.mode != SUBMODULE])
-
-    def read_text(file: TreeEntry | None) -> str | None:
-        if file is None:
-            return None
-        data = texts.get(file.sha, b"")
-        # The content of a submodule is the name of its commit.
-        return file.sha if file.mode == SUBMODULE else "" if b"\0" in data[:8000] else data.decode("utf-8", "replace")
-
-    edits = []
-    for path in paths:
-        old, new = before.get(path), after.get(path)
-        modes = (new.mode if new else "", old.mode if old else "")
-        edits.append(Edit(path, read_text(old), read_text(new), rules.part(path), *modes))
-    return Edits(tuple(edits))
 
 
 class Contest(Struct, frozen=True):
@@ -201,7 +173,9 @@ def _add_change(contest: Contest, one: Contestant, facts: CandidateFacts) -> Can
     git = open_own_git(contest.main)
     try:
         diffs = diff_trees(git, facts.base, facts.tip, one.own)
-        edits = _read_edits(git, facts.base, facts.tip, [diff.path for diff in diffs], rules)
+        paths = [diff.path for diff in diffs]
+        before, after = (list_entries(git, each, paths) if paths else {} for each in (facts.base, facts.tip))
+        edits = read_edits(git, [Changed(path, before.get(path), after.get(path)) for path in paths], rules)
     except AigonError as error:
         return replace(facts, notes=(*facts.notes, f"its change could not be read: {error.hint or error.what}"))
     measured = facts.look is not None and any(finding.role == "proof" for finding in facts.look.findings)

@@ -4,8 +4,7 @@ The spec stays in its stage: the candidates' branches carry it in progress, and 
 conflict in the very merge that this is for.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import combinations
 
 from msgspec import Struct
@@ -22,7 +21,6 @@ from aigon.config.models import JudgeConfig
 from aigon.errors import AigonError, Exit, usage
 from aigon.files.home import find_home
 from aigon.git.person import Checkout
-from aigon.git.repository import find_repository
 from aigon.job.spec_locations import locate_spec
 from aigon.journal import records
 from aigon.journal.records import locate_records
@@ -73,17 +71,6 @@ def evaluate_feature(main: Checkout, asked: EvaluationRequest) -> Evaluation:
             code = Exit.INTERRUPTED if stop.reason == "SIGINT" else Exit.TERMINATED
             raise AigonError("The comparison was stopped; nothing was written", code=code)
     return build_evaluation(contest.subject, entries, checks, preferences, _note_bases(entries))
-
-
-@contextmanager
-def open_main_checkout(checkout: Checkout) -> Iterator[Checkout]:
-    """Yield the main checkout of the repository, from any worktree."""
-    root = find_repository(checkout.root).root
-    if root == checkout.root:
-        yield checkout
-        return
-    with Checkout.open(root) as main:
-        yield main
 
 
 def _find_new_tests(bench: Bench, entry: CandidateFacts) -> NewTests:

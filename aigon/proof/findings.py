@@ -68,7 +68,7 @@ def find_concerns(job: Job, world: World, rows: tuple[Changed, ...]) -> tuple[Co
     open_ = [row for row in rows if not protection.allowed(row.path)]
     open_.sort(key=lambda row: _PART_ORDER[protection.part(row.path)])
     tests = [e for path, e in objects.list_entries(git, job.base_commit).items() if protection.part(path) == "tests"]
-    edits = _read_edits(git, open_[:FILES], tests[:FILES], protection, tuple(world.get(TurnNotes).commit_messages))
+    edits = read_edits(git, open_[:FILES], protection, tests[:FILES], tuple(world.get(TurnNotes).commit_messages))
     own = [*_list_unreadable(edits, rows), *_judge_paths(world, protection, rows)]
     # A change that is too large for the rules is one for a person. Prose and data do not count.
     unread = [row.path for row in open_[FILES:] if protection.part(row.path) != "other"]
@@ -78,12 +78,12 @@ def find_concerns(job: Job, world: World, rows: tuple[Changed, ...]) -> tuple[Co
     return apply_decisions((*concerns(edits), *own), job.decisions)
 
 
-def _read_edits(
+def read_edits(
     git: TrustedGit,
     rows: Sequence[Changed],
-    tests: Sequence[TreeEntry],
     protection: Protection,
-    messages: tuple[str, ...],
+    tests: Sequence[TreeEntry] = (),
+    messages: tuple[str, ...] = (),
 ) -> Edits:
     """Return the changes as text, and the tests of the base."""
     wanted = [entry.sha for row in rows for entry in (row.base, row.tree) if entry and entry.mode != "160000"]

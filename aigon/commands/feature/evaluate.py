@@ -23,12 +23,14 @@ def command(feature: str, no_commit: bool, no_cross_checks: bool, judge: str | N
 
     Exit codes: 0 a winner is proposed, 4 a tie that a person has to decide, 3 nobody passes the gates.
     """
-    from aigon.compare.evaluation import EvaluationRequest, evaluate_feature, open_main_checkout
+    from aigon.compare.evaluation import EvaluationRequest, evaluate_feature
     from aigon.compare.file import EvaluationFile, remember_proposal, write_evaluation
     from aigon.compare.table import build_evaluation_document, render_evaluation
     from aigon.files.home import ensure_home
+    from aigon.git.person import Checkout
+    from aigon.git.repository import find_repository
 
-    with here() as checkout, open_main_checkout(checkout) as main:
+    with here() as checkout, Checkout.open(find_repository(checkout.root).root) as main:
         found = evaluate_feature(main, EvaluationRequest(feature, not no_cross_checks, judge))
         remember_proposal(ensure_home(main.common_dir), found)
         kept = EvaluationFile(why="--no-commit") if no_commit else write_evaluation(main, found)

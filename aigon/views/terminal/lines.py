@@ -262,13 +262,7 @@ def is_warning(event: Event) -> bool:
 
 def _is_notable(event: Event) -> bool:
     """Return whether somebody who follows several agents at once wants to read of it."""
-    match event:
-        case Notice(level=level):
-            return level == "warning"
-        case HookRan(status=status):
-            return status != "ok"
-        case _:
-            return isinstance(event, _NOTABLE)
+    return is_warning(event) if isinstance(event, Notice | HookRan) else isinstance(event, _NOTABLE)
 
 
 def is_shown(event: Event) -> bool:
