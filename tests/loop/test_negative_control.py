@@ -72,6 +72,15 @@ def run_calculator(lab: Lab, agent: str) -> str:
     return f"{ran.code}: {ran.out}{ran.err}"
 
 
+def require_review(lab: Lab, word: str = "") -> None:
+    """Run the agent once on a project without checks. The negative control leaves it to a person, with this word."""
+    lab.config()
+    lab.commit("a project")
+    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1", timeout=110)
+    assert ran.code == 4, ran.out + ran.err
+    assert "negative-control" in ran.out and word in ran.out
+
+
 def read_control(lab: Lab) -> dict[str, object]:
     """What the last control wrote down."""
     (file,) = sorted(lab.root.glob(".aigon/runs/*/*/proof/control.json"))[-1:]
@@ -114,13 +123,7 @@ def test_a_command_that_passes_with_any_value_needs_review(lab: Lab, command: st
     lab.write("accept.py", 'import calc\n\nassert "4" in calc.double(2)\n')
     lab.spec(f"it doubles <!-- verify: {sys.executable} {command} -->")
     lab.agent(ANY_VALUE)
-    lab.config()
-    lab.commit("a project")
-
-    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1", timeout=110)
-
-    assert ran.code == 4, ran.out + ran.err
-    assert "negative-control" in ran.out and "criterion 1" in ran.out
+    require_review(lab, "criterion 1")
 
 
 @pytest.mark.slow
@@ -131,13 +134,7 @@ def test_an_error_handler_that_hides_every_failure_is_seen(lab: Lab) -> None:
         """it doubles <!-- verify: node -e "require('assert').strictEqual(require('./calc.js').double(2), 4)" -->"""
     )
     lab.agent("printf \"process.on('uncaughtException', () => {});\\nexports.double = (a) => a;\\n\" > calc.js")
-    lab.config()
-    lab.commit("a project")
-
-    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1", timeout=110)
-
-    assert ran.code == 4, ran.out + ran.err
-    assert "negative-control" in ran.out and "criterion 1" in ran.out
+    require_review(lab, "criterion 1")
 
 
 @pytest.mark.slow
@@ -154,13 +151,7 @@ def test_a_test_file_that_a_criterion_names_is_altered_as_well(lab: Lab) -> None
         "  name === 'node:test' ? (title) => real(title, () => {}) : load(name, ...rest);\n"
         "exports.double = (a) => a;\nJS"
     )
-    lab.config()
-    lab.commit("a project")
-
-    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1", timeout=110)
-
-    assert ran.code == 4, ran.out + ran.err
-    assert "negative-control" in ran.out and "doubles" in ran.out
+    require_review(lab, "doubles")
 
 
 @pytest.mark.slow
@@ -173,10 +164,4 @@ def test_a_program_that_ends_before_its_main_is_seen(lab: Lab) -> None:
     lab.spec("it doubles <!-- verify: make test -->")
     leave = "#include <unistd.h>\n__attribute__((constructor)) static void leave(void) { _exit(0); }"
     lab.agent(f"cat >> calc.c <<'C'\n{leave}\nC")
-    lab.config()
-    lab.commit("a project")
-
-    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1", timeout=110)
-
-    assert ran.code == 4, ran.out + ran.err
-    assert "negative-control" in ran.out
+    require_review(lab)
