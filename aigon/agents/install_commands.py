@@ -170,11 +170,15 @@ def _locate_command(name: str, kind: AgentType, place: InstallTarget) -> tuple[P
     assert kind.commands is not None
     if "{name}" not in kind.commands.path:
         raise usage(f"The path of the commands of {kind.name} has no {{name}}", where=kind.commands.path)
-    path = kind.commands.path.replace("{name}", name)
-    if _is_in_home(kind.commands):
+    return locate_file(kind.commands.path.replace("{name}", name), f"{kind.title} reads its commands", place)
+
+
+def locate_file(path: str, who_reads: str, place: InstallTarget) -> tuple[Path, Path]:
+    """Return a path of an agent type and the folder that it belongs to: the home, or the repository, if it is one."""
+    if path.startswith("~/"):
         return place.home / path[2:], place.home
     if place.root is None:
-        what = f"{kind.title} reads its commands from a repository, and this is not one"
+        what = f"{who_reads} from a repository, and this is not one"
         raise environment(what, where=str(Path.cwd()), hint="Go to your repository")
     return place.root / path, place.root
 

@@ -7,8 +7,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
 from typing import Any
 
-from aigon.agents.install_commands import InstallTarget
-from aigon.errors import environment
+from aigon.agents.install_commands import InstallTarget, locate_file
 from aigon.files.atomic import write_atomic
 from aigon.model.agent_types import AgentType, CommandFileResult, CommandFileState, ServerFile
 from aigon.text.patterns import compile_re
@@ -39,26 +38,16 @@ def install_entries(kinds: Sequence[AgentType], place: InstallTarget) -> tuple[C
     found: dict[Path, CommandFileResult] = {}
     for kind in kinds:
         if kind.mcp:
-            path = _locate(kind, kind.mcp, place)
+            path, inside = locate_file(kind.mcp.path, f"{kind.title} reads its servers", place)
             if path not in found:  # two agents may read the same file
-                state, why = _change(path, kind.mcp, place)
+                state, why = _change(path, inside, kind.mcp, place)
                 found[path] = CommandFileResult(kind.name, "mcp", NAME, kind.mcp.path, state, why=why)
     return tuple(found.values())
 
 
-def _locate(kind: AgentType, file: ServerFile, place: InstallTarget) -> Path:
-    if file.path.startswith("~/"):
-        return place.home / file.path[2:]
-    if place.root is None:
-        what = f"{kind.title} reads its servers from a repository, and this is not one"
-        raise environment(what, where=str(Path.cwd()), hint="Go to your repository")
-    return place.root / file.path
-
-
-def _change(path: Path, file: ServerFile, place: InstallTarget) -> tuple[CommandFileState, str]:
+def _change(path: Path, inside: Path, file: ServerFile, place: InstallTarget) -> tuple[CommandFileState, str]:
     """Return what became of a file, and why it could not be changed."""
-    inside = place.home if file.path.startswith("~/") else place.root
-    if path.is_symlink() or not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(inside or "/")):
+    if path.is_symlink() or not Path(os.path.realpath(path.parent)).is_relative_to(os.path.realpath(inside)):
         return "refused", "it is a link or lies elsewhere"
     try:
         old = path.read_text(encoding="utf-8") if path.exists() else ""
