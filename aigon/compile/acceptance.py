@@ -52,13 +52,17 @@ def accept_foreign(checkout: Checkout, proposals: ForeignProposals) -> None:
 
     Raises AigonError: 2 if one is malformed, 7 if the file was changed meanwhile or another aigon uses this checkout.
     """
-    file = (checkout.root / proposals.feature.path).resolve()
     data = accept_proposals(proposals.raw, {each.number for each in proposals.chosen})
+    rewrite_spec(checkout, proposals.feature.path, proposals.raw, data)
+
+
+def rewrite_spec(checkout: Checkout, path: str, before: bytes, after: bytes, hint: str = "Run it again") -> None:
+    """Write a spec that was read as `before`. Raises AigonError (exit 7) if it has changed, or aigon works here."""
+    file = (checkout.root / path).resolve()
     with hold_checkout(checkout):
-        if file.read_bytes() != proposals.raw:
-            what = "The spec was changed in the meantime, so nothing was written"
-            raise environment(what, where=proposals.feature.path, hint="Run it again")
-        write_atomic(file, data)
+        if file.read_bytes() != before:
+            raise environment("The spec was changed in the meantime, so nothing was written", where=path, hint=hint)
+        write_atomic(file, after)
 
 
 def render_proposals(proposals: ForeignProposals) -> str:

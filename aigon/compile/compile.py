@@ -7,17 +7,16 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from aigon.checks.project import ProjectOnDisk
+from aigon.compile.acceptance import rewrite_spec
 from aigon.compile.compilation import Compilation, CompiledCriterion, TrialResult, TrialStatus
 from aigon.compile.model import ModelProposals, ask_model
 from aigon.compile.proposals import Proposal, Surroundings, propose
 from aigon.compile.safety import only_looks
 from aigon.compile.surroundings import knows_help, look_around
-from aigon.errors import environment, usage
-from aigon.files.atomic import write_atomic
+from aigon.errors import usage
 from aigon.git.person import Checkout
 from aigon.job.options import Options
 from aigon.job.results import Result
-from aigon.job.seat import hold_checkout
 from aigon.model.checks import Check, CheckStatus
 from aigon.model.criteria import Criterion
 from aigon.process.run import Command, run
@@ -84,14 +83,9 @@ def write_annotations(checkout: Checkout, compilation: Compilation, numbers: Seq
     wanted = {number: proposals[number].annotation for number in numbers if number in proposals}
     if not wanted:
         return
-    where = compilation.feature.path
-    file = (checkout.root / where).resolve()
-    data = annotate(compilation.spec, wanted)
-    with hold_checkout(checkout):
-        if file.read_bytes() != compilation.spec.raw:
-            hint = f"Run it again: aigon spec-compile {compilation.feature.name_for_people}"
-            raise environment("The spec was changed in the meantime, so nothing was written", where=where, hint=hint)
-        write_atomic(file, data)
+    feature, data = compilation.feature, annotate(compilation.spec, wanted)
+    again = f"Run it again: aigon spec-compile {feature.name_for_people}"
+    rewrite_spec(checkout, feature.path, compilation.spec.raw, data, again)
 
 
 def _choose_proposals(

@@ -11,14 +11,14 @@ from msgspec import Struct
 
 from aigon.checks.project import ProjectOnDisk
 from aigon.checks.project_checks import resolve_checks
+from aigon.compile.acceptance import rewrite_spec
 from aigon.compile.model import redact_question
 from aigon.compile.proposals import Surroundings
 from aigon.compile.safety import find_flaw
 from aigon.compile.surroundings import find_related_files, look_around
 from aigon.config.loading import build_tool_path, load_configuration, open_work_tree
 from aigon.config.models import JudgeConfig
-from aigon.errors import AigonError, environment, unavailable
-from aigon.files.atomic import write_atomic
+from aigon.errors import AigonError, unavailable
 from aigon.git.person import Checkout
 from aigon.job.bookkeeping import Committing
 from aigon.job.options import Options
@@ -134,15 +134,11 @@ def write_draft(checkout: Checkout, draft: SpecDraft, how: Committing) -> None:
 
     Raises AigonError (exit 7) if the file was changed meanwhile or another aigon uses this checkout.
     """
+    if draft.before:
+        rewrite_spec(checkout, draft.feature.path, draft.before, draft.after)
+        return
     with hold_checkout(checkout):
-        if not draft.before:
-            write_features(checkout, {draft.feature: draft.after}, how)
-            return
-        file = (checkout.root / draft.feature.path).resolve()
-        if file.read_bytes() != draft.before:
-            what = "The spec was changed in the meantime, so nothing was written"
-            raise environment(what, where=draft.feature.path, hint="Run it again")
-        write_atomic(file, draft.after)
+        write_features(checkout, {draft.feature: draft.after}, how)
 
 
 def _ask(checkout: Checkout, title: str, spec: str, agent: str, say: Say) -> tuple[ImportedSpec, JudgeAnswer]:
