@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from aigon.files.atomic import sync_folder
+from aigon.files.syscalls import call
 from aigon.git.trusted import TrustedGit
-from aigon.process.syscalls import call
 
 RECENT = 60.0
 """Seconds before a run from which objects may not be on the disk yet: the kernel writes them within 35 s."""

@@ -10,7 +10,7 @@ import ctypes
 import errno
 import os
 
-from aigon.process.syscalls import call, syscall
+from aigon.files.syscalls import call, syscall
 
 TYPE_CHECKING = False  # as few modules as can be: `aigon.isolation.launcher` says why
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from functools import reduce
 from pathlib import Path
 
 from aigon.errors import environment
-from aigon.files.atomic import write_whole
+from aigon.files.atomic import write_view
 from aigon.files.checksums import damage_error, dump_with_sum, load_with_sum, parse_lines
 from aigon.journal.events import Event, IterationFinished, RolledBack, RunFinished
 from aigon.journal.records import Records
@@ -39,7 +39,7 @@ class SnapshotSink:
         self._position += len(data)
         self._checksum = zlib.crc32(data, self._checksum)
         document = {"position": self._position, "checksum": self._checksum, "tasks": encode_tasks(tasks)}
-        write_whole(self._journal.parent / NAME, [dump_with_sum(document)], [self._journal.parent])
+        write_view(self._journal.parent / NAME, [dump_with_sum(document)])
 
     def close(self) -> None:
         """Nothing is open."""

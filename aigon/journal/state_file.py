@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from aigon.files.atomic import write_atomic, write_view, write_whole
+from aigon.files.atomic import write_atomic, write_view
 from aigon.journal.best import CachedRatings, count_passed_criteria, find_best, is_unchanged_since
 from aigon.journal.events import (
     CheckStarted,
@@ -33,8 +33,10 @@ from aigon.model.criteria import Verdict
 from aigon.model.outcomes import describe_outcome
 from aigon.model.turns import Turn
 
-WRITTEN_AT = (RunStarted, IterationStarted, Waiting, RecordRepaired, RunFinished)
-"""Events after which the file is written and flushed, beside those that begin another phase."""
+FLUSHED_AT = (RunStarted, Waiting, RecordRepaired, RunFinished)
+"""Events after which the file is flushed: nothing may be written for long."""
+WRITTEN_AT = (*FLUSHED_AT, IterationStarted)
+"""Events after which it is written, beside those that begin another phase."""
 Phase = Literal["base", "agent", "checks", "judge", "proof", "waiting", "ended"]
 POLLED = ("schema_version", "run_id", "feature_id", "label", "agent", "status", "phase", "iteration", "max_iterations",
           "criteria_met", "criteria_total", "updated_at")  # fmt: skip
@@ -110,10 +112,10 @@ class StateFileSink:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         head = self._describe(event, state)
         parts = self._encode(head)
-        if isinstance(event, WRITTEN_AT):
+        if isinstance(event, FLUSHED_AT):
             write_atomic(self._path, parts)
-        else:  # a phase alone is not worth a flush
-            write_whole(self._path, parts, [self._path.parent])
+        else:
+            write_view(self._path, parts)
         with contextlib.suppress(OSError):
             folder = self._path.parent / "runs" / str(head["run_id"])
             write_view(folder / "STATE.json", json.dumps({key: head[key] for key in POLLED}, indent=2) + "\n")

@@ -6,5 +6,4 @@ stop.py                          what asks a run to end: signals, stop files, re
 orphans.py, watchdog.py          nothing survives: sweep, leftovers; what ends an agent if aigon is killed
 running.py                       notes about what runs, and whether a loop still does
 meter.py, capacity.py            what programs use, and what the machine has left
-syscalls.py                      calls to the kernel
 """

@@ -21,6 +21,7 @@ from typing import Any, Literal
 from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
+from aigon.files.atomic import write_view
 from aigon.files.locks import identify_machine, is_locked, read_start
 from aigon.text.patterns import compile_re
 
@@ -129,11 +130,9 @@ def read_request(file: Path) -> StopRequest | None:
 
 def write_note(path: Path, about: Invocation) -> None:
     """Write a note whole or not at all, and ignore a full disk: others report that."""
-    temporary = path.with_name(f"{path.name}.tmp")
     with contextlib.suppress(OSError):
         path.parent.mkdir(exist_ok=True)
-        temporary.write_text(json.dumps({"schema_version": SCHEMA_VERSION, **to_builtins(about)}))
-        temporary.replace(path)
+        write_view(path, json.dumps({"schema_version": SCHEMA_VERSION, **to_builtins(about)}))
 
 
 def list_notes(home: Path) -> list[Path]:
