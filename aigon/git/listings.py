@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from aigon.model.changes import FileChange
+
 NO_FILE, SUBMODULE = "000000", "160000"
 """Modes at which git writes no file."""
 
@@ -39,6 +41,22 @@ def parse_raw(out: bytes) -> Iterator[RawChange]:
     for head, path in zip(fields[0::2], fields[1::2], strict=False):
         before, after, old, new, status = head.lstrip(":").split(" ")
         yield RawChange(path, (before, after), (old, new), status)
+
+
+def parse_raw_and_counts(out: bytes) -> tuple[tuple[RawChange, ...], tuple[FileChange, ...]]:
+    """Return the changes in the output of `diff-index` with `--raw --numstat -z --no-renames`, and how large each is.
+
+    A file that is no text has -1 lines.
+    """
+    fields = iter(out.split(b"\0"))
+    raw, counts = b"", []
+    for field in fields:
+        if field.startswith(b":"):
+            raw += b"%s\0%s\0" % (field, next(fields))
+        elif field:
+            added, removed, path = field.decode(errors="replace").split("\t", 2)
+            counts.append(FileChange(path, *((-1, -1) if added == "-" else (int(added), int(removed)))))
+    return tuple(parse_raw(raw)), tuple(counts)
 
 
 def parse_stage(out: bytes | str) -> dict[str, tuple[str, str]]:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from aigon.files.system_errors import explain_git_error
 from aigon.git import blind_spots
-from aigon.git.listings import parse_config, parse_raw, parse_stage, split_paths
+from aigon.git.listings import RawChange, parse_config, parse_raw, parse_raw_and_counts, parse_stage, split_paths
 from aigon.git.locks import copy_index
 from aigon.git.person import UNDER_WAY, Checkout
 from aigon.git.repository import RUN_FOLDER
@@ -35,6 +35,22 @@ class Content(Struct, frozen=True):
         return hashlib.sha256("\n".join([self.base, *chosen]).encode("utf-8", "surrogateescape")).hexdigest()
 
 
+class _Comparison(Struct, frozen=True):
+    """How an index differed from a commit; `of` is what these were."""
+
+    of: tuple[object, ...]
+    changes: tuple[RawChange, ...]
+    counts: tuple[FileChange, ...]
+
+
+def _identify(index: Path) -> tuple[object, ...]:
+    """Return what is another one once git has written the index: its checksum is at its end."""
+    with index.open("rb") as file:
+        state = os.fstat(file.fileno())
+        file.seek(-min(32, state.st_size), os.SEEK_END)
+        return state.st_ino, state.st_mtime_ns, state.st_ctime_ns, state.st_size, file.read()
+
+
 class PrivateIndex:
     """An index beside that of the checkout, which is only ever replaced whole."""
 
@@ -50,6 +66,7 @@ class PrivateIndex:
         self._operating = (checkout.git_dir, checkout.git_dir.joinpath(*RUN_FOLDER))
         self._sparse = blind_spots.is_sparse(checkout)
         self._left: dict[str, str] = {}
+        self._compared: _Comparison | None = None
         self.take_over_index()
 
     def tip(self) -> str | None:
@@ -123,15 +140,24 @@ class PrivateIndex:
 
     def changes(self, since: str) -> tuple[FileChange, ...]:
         """Return the files in which the snapshot differs from the commit `since`."""
-        out = self._git("diff-index", "--cached", "--numstat", "-z", "--no-renames", "--no-ext-diff", since)
-        entries = [entry.split("\t", 2) for entry in out.decode(errors="replace").split("\0") if entry]
-        counts = ((path, added, removed) for added, removed, path in entries)
-        return tuple(FileChange(p, int(a) if a != "-" else -1, int(r) if r != "-" else -1) for p, a, r in counts)
+        return self._compare(since).counts
+
+    def raw_changes(self, since: str) -> tuple[RawChange, ...]:
+        """Return them with their modes and objects."""
+        return self._compare(since).changes
+
+    def _compare(self, since: str) -> _Comparison:
+        """Return how the snapshot differs from a commit; git is asked again once the index is another."""
+        of = (since, *_identify(self._index))
+        if self._compared is None or self._compared.of != of:
+            options = ("--cached", "--raw", "--numstat", "--no-abbrev", "-z", "--no-renames", "--no-ext-diff")
+            self._compared = _Comparison(of, *parse_raw_and_counts(self._git("diff-index", *options, since)))
+        return self._compared
 
     def added_and_changed(self, since: str, folder: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the paths below `folder` that are new since the commit `since`, and those that changed or are gone."""
-        out = self._git("diff-index", "--cached", "--raw", "--abbrev=64", "-z", "--no-renames", since, "--", folder)
-        changes = list(parse_raw(out))
+        within = "" if folder == "." else f"{folder}/"
+        changes = [change for change in self.raw_changes(since) if f"{change.path}/".startswith(within)]
         new = tuple(change.path for change in changes if change.status == "A")
         return new, tuple(change.path for change in changes if change.status != "A")
 

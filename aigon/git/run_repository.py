@@ -16,6 +16,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
 from msgspec import Struct, field
 
@@ -82,6 +83,8 @@ class RunRepository(Struct):
     """The person's refs as the agent got them."""
     _made: dict[str, str] = field(default_factory=dict)
     """Refs that the agent made in earlier turns, which it gets again."""
+    _removal: Thread | None = None
+    """Removes the repository of the turn before."""
 
     @property
     def folder(self) -> Path:
@@ -99,7 +102,7 @@ class RunRepository(Struct):
         git = self.workspace.trusted
         git.refs("update-ref", HELD + self.workspace.branch, tip)
         old = own / "run.old"
-        remove_tree(old)
+        self._remove_old()
         if os.path.lexists(self.folder):
             self.folder.chmod(0o700)
             self.folder.rename(old)
@@ -108,13 +111,19 @@ class RunRepository(Struct):
         for name in sorted(set(_list_names(old)) - _MADE):
             if not name.endswith(".lock"):
                 (old / name).rename(self.folder / name)
-        remove_tree(old)
+        self._removal = Thread(target=remove_tree, args=(old,))
+        self._removal.start()  # nobody waits for it
         text = b"gitdir: %s\n" % os.fsencode(self.folder)
         (own / LINK).write_bytes(text)
         if self.swaps:
             if find_lender(git.root) is None:
                 (own / "link").write_bytes((git.root / ".git").read_bytes())
             write_whole(git.root / ".git", text, (own, git.root / ".aigon" / "runs"))
+
+    def _remove_old(self) -> None:
+        if self._removal:
+            self._removal.join()
+        remove_tree(self.workspace.own / "run.old")
 
     def _read_persons(self) -> dict[str, str]:
         _, out = self.workspace.trusted.refs("for-each-ref", "--format=%(objectname) %(refname)")
@@ -231,13 +240,13 @@ class RunRepository(Struct):
     def close(self) -> None:
         """Remove the repository, unless a turn was broken off: then the next aigon takes over what is in it."""
         own = self.workspace.own
+        self._remove_old()
         self._put_back()
         if (own / "lent").exists():
             return
         with suppress(OSError):
             (own.parent / "modules").rmdir()
-        for name in ("run", "run.old"):
-            remove_tree(own / name)
+        remove_tree(own / "run")
         for name in ("link", LINK):
             (own / name).unlink(missing_ok=True)
         self.workspace.trusted.refs("update-ref", "-d", HELD + self.workspace.branch)

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from aigon.git.listings import parse_raw
+from aigon.git.listings import RawChange
 from aigon.git.objects import read_beginnings
 from aigon.git.trusted import TrustedGit
 from aigon.model.turns import ProgramExit
@@ -52,15 +52,14 @@ def find_leaks(
     return tuple(leak for path, data in contents if (leak := policy.leak(path, data)))
 
 
-def read_staged(git: TrustedGit, root: Path, parent: str) -> Iterator[tuple[str, bytes]]:
-    """Yield path and beginning of every plain file in which the private index differs from the commit `parent`.
+def read_staged(git: TrustedGit, root: Path, changes: Iterable[RawChange]) -> Iterator[tuple[str, bytes]]:
+    """Yield path and beginning of every plain file among these changes of the private index.
 
     The file of the work tree is read, unless git converted it or it changed since: then what git has. So nothing gets
     into a commit by an exchange while checks run.
     """
-    listed = git.run("diff-index", "--cached", "--raw", "--no-abbrev", "-z", "--no-renames", "--no-ext-diff", parent)
     rest: dict[str, list[str]] = {}
-    for change in parse_raw(listed):
+    for change in changes:
         if not change.modes[1].startswith("100"):
             continue
         path, name = change.path, change.objects[1]

@@ -184,7 +184,7 @@ def keep_secrets_unstaged(job: Job, world: World, parent: str) -> tuple[Leak, ..
     git, policy = world.workspace.trusted, make_leak_policy(job, world)
     scanned: list[tuple[str, bytes]] = []
     found: dict[str, Leak] = {}
-    for path, data in read_staged(git, world.workspace.root, parent):
+    for path, data in read_staged(git, world.workspace.root, world.workspace.raw_changes(parent)):
         if leak := policy.leak(path, data):
             found[path] = leak
         elif world.scanner.program:

@@ -74,7 +74,7 @@ class Watch(Struct, Attendant):
             self.locks.remember()
         if self.mains:
             self.mains.before_turn()
-        self._hold()
+        self._hold(quick=True)
         if self.run:
             self.run.lend()
 
@@ -103,8 +103,8 @@ class Watch(Struct, Attendant):
         """aigon itself wrote refs (something was saved aside): they are right as they are now."""
         self.refs.remember()
 
-    def _hold(self, *, believe: bool = False) -> tuple[str, ...]:
-        return self.held.hold(self.refs.known(), believe=believe) if self.held else ()
+    def _hold(self, *, believe: bool = False, quick: bool = False) -> tuple[str, ...]:
+        return self.held.hold(self.refs.known(), believe=believe, quick=quick) if self.held else ()
 
     def _restore_refs(self, park: Park) -> Iterator[str]:
         for moved in self.refs.put_back(park):
