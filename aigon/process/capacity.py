@@ -17,7 +17,7 @@ _V2, _V1 = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory")
 _UNLIMITED = 1 << 60
 """Version 1 says "no limit" by a number near 2^63."""
 RETRY_SECONDS = 0.05
-"""Between two tries for a lock: little beside a check, and next to nothing for the machine."""
+"""Between two tries for a lock that nobody said was free: its holder was killed, or is no check."""
 
 
 def measure_free_disk(path: Path) -> int | None:
@@ -116,21 +116,23 @@ class CheckSlots:
 
     The system frees the locks of a loop that is killed. A loop that wants all slots, to be alone on the machine, locks
     the door: others wait before it while those inside finish, so nobody can starve it, and two such loops cannot wait
-    for each other. All loops have to ask for the same number.
+    for each other. All loops have to ask for the same number. Who leaves a slot wakes those that wait, by a pipe.
     """
 
     def __init__(self, folder: Path, number: int) -> None:
         self._door = folder / "check-slot-door.lock"
         self._slots = tuple(folder / f"check-slot-{n}.lock" for n in range(1, number + 1))
+        self._bell = folder / "check-slot.bell"
 
     @contextmanager
     def acquire(self, stop: Stop, *, exclusive: bool = False) -> Iterator[bool]:
         """Hold a slot, or all of them with `exclusive`, as soon as possible; yield False once `stop` says now."""
         with ExitStack() as held:
+            held.callback(_ring, self._bell)  # once the locks are free
             if exclusive:
                 with ExitStack() as passing:
-                    acquired = wait_for_lock(self._door, stop, passing) and all(
-                        wait_for_lock(slot, stop, held) for slot in self._slots
+                    acquired = wait_for_lock(self._door, stop, passing, self._bell) and all(
+                        wait_for_lock(slot, stop, held, self._bell) for slot in self._slots
                     )
             else:
                 acquired = self._acquire_any(stop, held)
@@ -141,16 +143,19 @@ class CheckSlots:
             with ExitStack() as passing:
                 if _take_first_lock([self._door], passing) and _take_first_lock(self._slots, held):
                     return True
-            _pause(stop)
+            _pause(stop, self._bell)
         return False
 
 
-def wait_for_lock(path: Path, stop: Stop, held: ExitStack) -> bool:
-    """Hold the lock on `path` for as long as `held` lasts, once it is free; return False once `stop` says now."""
+def wait_for_lock(path: Path, stop: Stop, held: ExitStack, bell: Path | None = None) -> bool:
+    """Hold the lock on `path` for as long as `held` lasts, once it is free; return False once `stop` says now.
+
+    With `bell` those who free it may say so.
+    """
     while not stop.look():
         if _take_first_lock([path], held):
             return True
-        _pause(stop)
+        _pause(stop, bell)
     return False
 
 
@@ -166,7 +171,30 @@ def _take_first_lock(paths: Sequence[Path], held: ExitStack) -> bool:
     return False
 
 
-def _pause(stop: Stop) -> None:
-    poll = select.poll()
+def _pause(stop: Stop, bell: Path | None) -> None:
+    """Wait a little, or until `stop` has something to say or `bell` rings."""
+    poll, heard = select.poll(), -1
     poll.register(stop.fileno(), select.POLLIN)
-    poll.poll(RETRY_SECONDS * 1000)
+    with ExitStack() as held:
+        if bell and _has_pipe(bell):
+            heard = os.open(bell, os.O_RDWR | os.O_NONBLOCK)
+            held.callback(os.close, heard)
+            poll.register(heard, select.POLLIN)
+        if heard in dict(poll.poll(RETRY_SECONDS * 1000)):
+            with suppress(BlockingIOError):  # another one has heard it, too
+                os.read(heard, 1)
+
+
+def _has_pipe(bell: Path) -> bool:
+    """Make the pipe if it is missing; return False where none can be."""
+    with suppress(OSError):
+        os.mkfifo(bell)
+    return bell.is_fifo()
+
+
+def _ring(bell: Path) -> None:
+    with suppress(OSError):  # nobody waits
+        handle = os.open(bell, os.O_WRONLY | os.O_NONBLOCK)
+        with ExitStack() as held:
+            held.callback(os.close, handle)
+            os.write(handle, b"!")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from aigon.process import capacity
 from aigon.process.capacity import CheckSlots
 from aigon.process.stop import Stop
 from tests.lab import until
@@ -100,6 +101,33 @@ def test_who_waits_gives_up_at_once_when_the_run_is_to_end(tmp_path: Path, stop:
     with slots.acquire(again, exclusive=True) as free:  # nothing is left held
         assert free
     again.close()
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_who_leaves_a_slot_wakes_those_that_wait(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stop: Stop, exclusive: bool
+) -> None:
+    monkeypatch.setattr(capacity, "RETRY_SECONDS", 600.0)
+    slots, came = CheckSlots(tmp_path, 1), threading.Event()
+
+    def want() -> None:
+        with slots.acquire(stop, exclusive=exclusive) as free:
+            assert free
+            came.set()
+
+    def is_heard() -> bool:
+        try:
+            os.close(os.open(tmp_path / "check-slot.bell", os.O_WRONLY | os.O_NONBLOCK))
+        except OSError:
+            return False
+        return True
+
+    with slots.acquire(stop):
+        waiting = threading.Thread(target=want)
+        waiting.start()
+        until(is_heard)
+    assert came.wait(timeout=20)
+    waiting.join()
 
 
 def test_an_exclusive_check_is_not_starved_by_others_that_keep_coming(tmp_path: Path, stop: Stop) -> None:
