@@ -132,7 +132,7 @@ def test_every_command_line_of_a_page_is_one(name: str) -> None:
 def test_every_option_that_a_page_names_is_one(name: str) -> None:
     known = set().union(*map(options_of, commands().values()))
     named = set(re.findall(r"`(--[a-z][a-z-]*)", _without_code(page(name))))
-    foreign = {"--help", "--version", "--no-ff", "--growth", "--project", "--dangerously-skip-permissions"}
+    foreign = {"--help", "--version", "--no-ff", "--growth", "--parts", "--project", "--dangerously-skip-permissions"}
     foreign |= {"--help-all", "--max-budget-usd"}
     # What can stand in `agents.NAME.args` of the agent that is built in.
     built_in = {f"--{option.name.replace('_', '-')}" for option in fields(Settings)}
