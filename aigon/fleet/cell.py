@@ -104,7 +104,8 @@ class _Cell:
     def run(self) -> CellSummary:
         if done := self._lease.acquire(self._watcher.is_stopped, time.sleep):
             return done
-        self._take()
+        with self._lease.keep():
+            self._take()
         entrant = self._start()
         try:
             while not self._listen(entrant):

@@ -7,8 +7,10 @@ observer's own clock; the holder gives up before that by a clock that goes on wh
 
 import secrets
 import socket
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 
 from msgspec import Struct, field, json
 
@@ -125,6 +127,25 @@ class Lease:
             raise LostLeaseError(f"The lease of {self._cell} ran out")
         state = "ended" if ended else "held"
         self._push(changes, self._next(epoch=self._note.epoch, state=state, summary=ended))
+
+    @contextmanager
+    def keep(self) -> Iterator[None]:
+        """Renew it from a thread while the block runs, which may take longer than a lease lasts and pushes nothing."""
+        is_done = threading.Event()
+
+        def renew() -> None:
+            with suppress(LostLeaseError):  # which the next push says again
+                while not is_done.wait(self._seconds * RENEW):
+                    with suppress(PushError):
+                        self.push({})
+
+        thread = threading.Thread(target=renew, name="lease")
+        thread.start()
+        try:
+            yield
+        finally:
+            is_done.set()
+            thread.join()
 
     def _push(self, changes: Mapping[str, RefChange], note: LeaseNote) -> None:
         began, commit = read_clock(), self._write(note)

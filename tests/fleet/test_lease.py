@@ -68,6 +68,16 @@ def test_a_stale_lease_is_taken_over_and_its_old_holder_publishes_nothing(two: T
     assert [each["epoch"] for each in read_chain(two.remote, two.tip)] == [1, 1, 2, 2]
 
 
+def test_a_lease_is_renewed_while_its_holder_sets_up(two: Two) -> None:
+    lease = two.lease(two.first, "slow")
+    take(lease)
+    with lease.keep():
+        while len(read_chain(two.remote, two.tip)) < 4:
+            time.sleep(0.05)
+    lease.push({}, CellSummary("met"))
+    assert find_faults(two.remote, two.tip) == []
+
+
 def test_a_holder_whose_time_is_over_does_not_even_try(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
     lease = two.lease(two.first, "late")
     take(lease)
