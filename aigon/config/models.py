@@ -17,6 +17,8 @@ HookPoint = Literal[
     "after_iteration", "after_loop", "needs_human",
 ]  # fmt: skip
 Duration = Annotated[str | float, AfterValidator(amounts.parse_duration)]
+SHORTEST_LEASE = 2
+"""Seconds: a push to a remote takes about one."""
 PassedVariables = Annotated[list[str], Field(alias="pass")]
 
 
@@ -246,10 +248,16 @@ class ApprovalsConfig(Section):
     folder: str = ".aigon/approvals"
 
 
+def _require_lease(seconds: float) -> float:
+    if seconds < SHORTEST_LEASE:
+        raise ValueError(f"a lease lasts at least {SHORTEST_LEASE} seconds")
+    return seconds
+
+
 class FleetConfig(Section):
     """Runs on several machines: where records and leases are on the remote, and how long a lease lasts unrenewed."""
 
-    lease: Duration = Field(default=120.0, ge=2)
+    lease: Annotated[Duration, AfterValidator(_require_lease)] = 120.0
     ref_prefix: str = Field(default="refs/aigon/", pattern=r"^refs/([A-Za-z0-9_-]+/)+$")
 
 

@@ -62,10 +62,11 @@ def _find_failures(lines: str) -> Iterator[Problem]:
     found = (find_matches(pattern, lines, 25 * READ_MATCHES) for pattern in (_FILE, _FAIL, _PASS))
     file, after = "", 0
     for match in sorted(chain.from_iterable(found), key=lambda match: match.start()):
-        if match.re is _FILE:
-            file = match["file"]
-        elif match.re is _FAIL:
-            body, test = lines[max(after, match.start() - _SPAN) : match.start()], match["test"]
+        said = match.groupdict()
+        if "file" in said:
+            file = said["file"]
+        elif "test" in said:
+            body, test = lines[max(after, match.start() - _SPAN) : match.start()], said["test"]
             yield _describe_body(body, "failed", (file, 0), f"{file}::{test}" if file else test)
         after = match.end()
 
