@@ -20,6 +20,7 @@ _CHANGING = (
     (re.compile(r"\b[0-9a-f]{7,40}\b"), "HASH"),
     (re.compile(r"~[\d,]+ prompt tokens\b"), "~N prompt tokens"),
     (re.compile(r"\(kept apart by [^)]*\)"), "(KEPT APART)"),
+    (re.compile(r"(?<=clean export )\((?:namespaces|bubblewrap|landlock)\)"), "(KEPT APART)"),
 )
 
 
