@@ -32,18 +32,18 @@ from aigon.records.install import RUNS
 from aigon.records.portable import gather_record
 
 RETRY = 5.0
-"""Seconds after which a push to a remote that was away is tried again."""
+"""Seconds after which a push to a remote that was away is tried again, less for a short lease."""
 Tell = Callable[[CellSummary], object]
 
 
-class Watcher:
+class CellObserver:
     """Who listens to a cell: `tell` is told where it is, `is_stopped` says whether a person asked for its end."""
 
     def __init__(self, tell: Tell, is_stopped: Callable[[], bool]) -> None:
         self.tell, self.is_stopped = tell, is_stopped
 
 
-def work_on_cell(order: CellOrder, owner: str, watcher: Watcher) -> CellSummary:
+def work_on_cell(order: CellOrder, owner: str, observer: CellObserver) -> CellSummary:
     """Work on a cell until its run has ended, and return what it came to. What goes wrong is an answer, too."""
     began = time.monotonic()
     try:
@@ -51,7 +51,7 @@ def work_on_cell(order: CellOrder, owner: str, watcher: Watcher) -> CellSummary:
             what = f"This worker has aigon {__version__}, and the fleet {order.aigon}"
             raise environment(what, where=owner, hint=f"Install aigon {order.aigon} there")
         with Checkout.open(provide_clone(order)) as main:
-            summary = _Cell(main, order, owner, watcher).run()
+            summary = _Cell(main, order, owner, observer).run()
     except LostLeaseError as error:
         summary = CellSummary("lost", int(Exit.STOPPED), str(error))
     except (AigonError, OSError) as error:
@@ -91,8 +91,8 @@ def _refuse_clone(order: CellOrder, err: bytes) -> Path:
 class _Cell:
     """A cell while this worker works on it. `known` is what the remote has of it, by ref."""
 
-    def __init__(self, main: Checkout, order: CellOrder, owner: str, watcher: Watcher) -> None:
-        self._main, self._order, self._watcher = main, order, watcher
+    def __init__(self, main: Checkout, order: CellOrder, owner: str, observer: CellObserver) -> None:
+        self._main, self._order, self._observer = main, order, observer
         self._home = ensure_home(main.common_dir)
         self._remote: Remote = open_remote(main, order.name)
         self._ref = locate_ref(order.prefix, "records", order.name)
@@ -100,9 +100,10 @@ class _Cell:
         self._lease = Lease(self._remote, lease, order.name, owner, order.lease)
         self._known: dict[str, str] = {}
         self._is_due, self._retry_at = False, 0.0
+        self._pause = min(RETRY, order.lease / 20)
 
     def run(self) -> CellSummary:
-        if done := self._lease.acquire(self._watcher.is_stopped, time.sleep):
+        if done := self._lease.acquire(self._observer.is_stopped, time.sleep):
             return done
         with self._lease.keep():
             self._take()
@@ -144,7 +145,7 @@ class _Cell:
         before = entrant.lane
         has_ended = entrant.take(ready, self._hear)
         if entrant.lane != before:
-            self._watcher.tell(_summarise(entrant, "running"))
+            self._observer.tell(_summarise(entrant, "running"))
         return has_ended
 
     def _hear(self, _document: Mapping[str, Any], event: Event | None) -> None:
@@ -154,7 +155,7 @@ class _Cell:
         """Push an iteration, or renew the lease; ask the loop to end if a person wants that."""
         if self._lease.is_over:
             raise LostLeaseError(f"The lease of {self._order.name} could not be renewed in time")
-        if self._watcher.is_stopped():
+        if self._observer.is_stopped():
             entrant.ask(signal.SIGINT)
         if (self._is_due or self._lease.is_due) and time.monotonic() >= self._retry_at:
             try:
@@ -164,7 +165,7 @@ class _Cell:
             except PushError as error:
                 if error.trouble != "away":
                     raise
-                self._retry_at = time.monotonic() + min(RETRY, self._order.lease / 20)
+                self._retry_at = time.monotonic() + self._pause
 
     def _push(self, ended: CellSummary | None = None) -> None:
         """Push branch, record and lease as one; without a new iteration the lease alone."""
@@ -189,7 +190,7 @@ class _Cell:
             except PushError as error:
                 if error.trouble != "away":
                     raise
-                time.sleep(min(RETRY, self._order.lease / 20))
+                time.sleep(self._pause)
 
     def _end(self, entrant: Entrant) -> None:
         """End the loop and its agent at once; what they did stays here."""

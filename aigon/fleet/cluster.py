@@ -3,18 +3,19 @@
 import logging
 import os
 import signal
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import to_builtins
+from msgspec import convert, to_builtins
 
 from aigon import __version__
 from aigon.errors import environment
 from aigon.files.home import state_home
-from aigon.fleet.cell import Watcher, work_on_cell
+from aigon.fleet.cell import CellObserver, work_on_cell
 from aigon.fleet.lease import name_owner
 from aigon.fleet.order import CellOrder, CellSummary, format_label
 from aigon.installation import require_extra
@@ -130,12 +131,11 @@ def name_stop(fleet: str) -> str:
 def run_task(order: dict[str, Any]) -> dict[str, Any]:
     """Work on a cell as a task of Dask; only plain values travel."""
     from distributed import Event, get_client, get_worker
-    from msgspec import convert
 
     cell, worker = convert(order, CellOrder), get_worker()
     stop = Event(name_stop(cell.fleet), client=get_client())
-    watcher = Watcher(partial(_tell, worker, cell), _Asked(stop).is_stopped)
-    answer: dict[str, Any] = to_builtins(work_on_cell(cell, f"{worker.name}-{name_owner()}", watcher))
+    observer = CellObserver(partial(_tell, worker, cell), _Asked(stop).is_stopped)
+    answer: dict[str, Any] = to_builtins(work_on_cell(cell, f"{worker.name}-{name_owner()}", observer))
     return answer
 
 
@@ -149,12 +149,10 @@ class _Asked:
     SECONDS = 2.0
 
     def __init__(self, stop: Any) -> None:
-        import time
-
-        self._stop, self._clock, self._next, self._asked = stop, time.monotonic, 0.0, False
+        self._stop, self._next, self._asked = stop, 0.0, False
 
     def is_stopped(self) -> bool:
-        if not self._asked and self._clock() >= self._next:
-            self._next = self._clock() + self.SECONDS
+        if not self._asked and time.monotonic() >= self._next:
+            self._next = time.monotonic() + self.SECONDS
             self._asked = bool(self._stop.is_set())
         return self._asked

@@ -49,7 +49,8 @@ def plan_fleet(
     Raises AigonError: exit 2 for unknown features or agents, no limit on cost, or no remote that others can reach; exit
     7 if the remote is away or cannot do what leases need.
     """
-    config = load_configuration(open_work_tree(main.root))
+    read = open_work_tree(main.root)
+    config = load_configuration(read)
     limit = get_limit(config, Options("", max_cost=max_cost), "max_cost")
     if limit is None:
         what = "A fleet needs a limit on what all of it may cost"
@@ -58,7 +59,6 @@ def plan_fleet(
     if not names:
         raise usage("No agent is named", where="--agents", hint="aigon fleet run ... --agents claude,codex")
     requested = {each.name: each.agent for each in resolve_agents(main.root, names)}
-    read = open_work_tree(main.root)
     kinds = {name: find_agent(main.root, config, agent, read).adapter for name, agent in requested.items()}
     for each in features:
         require_feature(main, each, write=True)
