@@ -1,1 +1,1 @@
-"""One thin file per verb: arguments in, one function called, an answer out."""
+"""One thin file per family of verbs: arguments in, one function called, an answer out."""

@@ -1,4 +1,4 @@
-"""`aigon arena`: let several agents do the same feature side by side."""
+"""`aigon arena` and `aigon feature-eval`: several agents on the same feature, and what they made of it."""
 
 import sys
 from copy import copy
@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aigon.commands.common import from_environment, here
-from aigon.commands.completers import complete_agents
-from aigon.commands.feature import implement
+from aigon.commands.common import answer, from_environment, here, json_option, judge_option, open_main
+from aigon.commands.completers import complete_agents, complete_open_features
 from aigon.commands.help import Command, Option
-from aigon.errors import AigonError, explained, usage
+from aigon.commands.implement import implement_feature
+from aigon.errors import AigonError, Exit, explained, usage
 from aigon.job.options import Options
 
 if TYPE_CHECKING:
     from aigon.arena.arena import ArenaObserver
     from aigon.views.terminal.lines import Loudness
+
 
 _LEFT_OUT = ("loop", "agents", "model", "worktree", "dry_run", "prove_first", "as_json")
 """Options of feature-implement that go without saying here, or that are others."""
@@ -72,9 +73,9 @@ def run(
 
 def _known(options: Options) -> tuple[str, ...]:
     """The agents whose worktrees are there, where none is named. Raises AigonError (exit 2) for fewer than two."""
-    from aigon.job.seat import list_known_candidates, open_main_checkout
+    from aigon.job.seat import list_known_candidates
 
-    with here() as checkout, open_main_checkout(checkout) as (main, _):
+    with open_main() as main:
         names = tuple(each.agent for each in list_known_candidates(main, options.feature))
     if options.agents or len(names) < 2:
         hint = f"aigon arena {options.feature} --agents claude,codex; with one agent: aigon feature-implement"
@@ -132,5 +133,41 @@ def _share(option: click.Parameter) -> click.Parameter:
     return option
 
 
-_SHARED = [_share(each) for each in implement.command.params if each.name not in _LEFT_OUT]
-command = Command("arena", callback=run, params=[*_SHARED[:1], AGENTS, *_SHARED[1:], AS_JSON], help=run.__doc__)
+_SHARED = [_share(each) for each in implement_feature.params if each.name not in _LEFT_OUT]
+ARENA = Command("arena", callback=run, params=[*_SHARED[:1], AGENTS, *_SHARED[1:], AS_JSON], help=run.__doc__)
+
+
+ENDS = {"winner": Exit.MET, "tie": Exit.NEEDS_HUMAN, "nobody": Exit.STOPPED}
+
+
+@click.command("feature-eval")
+@click.argument("feature", metavar="ID", shell_complete=complete_open_features)
+@click.option("--no-commit", is_flag=True, help="Print it only: write no file and commit nothing.")
+@click.option("--no-cross-checks", is_flag=True, help="Do not run each agent's new tests on the work of the others.")
+@judge_option("Choose who is asked if all is equal: agent, command, none.")
+@json_option
+def evaluate(feature: str, no_commit: bool, no_cross_checks: bool, judge: str | None, as_json: bool) -> int:
+    """Compare what several agents made of feature ID on the same evidence, and get one proposed.
+
+    First the gates count, then one measure after the other; there is no score. It works while some still run. The
+    result is committed as docs/specs/features/evaluations/feature-ID-eval.md.
+
+    Exit codes: 0 a winner is proposed, 4 a tie that a person has to decide, 3 nobody passes the gates.
+    """
+    from aigon.compare.evaluation import EvaluationRequest, evaluate_feature
+    from aigon.compare.file import EvaluationFile, remember_proposal, write_evaluation
+    from aigon.compare.table import build_evaluation_document, render_evaluation
+    from aigon.files.home import ensure_home
+    from aigon.git.person import Checkout
+    from aigon.git.repository import find_repository
+
+    with here() as checkout, Checkout.open(find_repository(checkout.root).root) as main:
+        found = evaluate_feature(main, EvaluationRequest(feature, not no_cross_checks, judge))
+        remember_proposal(ensure_home(main.common_dir), found)
+        kept = EvaluationFile(why="--no-commit") if no_commit else write_evaluation(main, found)
+    answer(
+        build_evaluation_document(found, kept.path, kept.commit, kept.why),
+        render_evaluation(found, str(kept)),
+        as_json,
+    )
+    return int(ENDS[found.proposal.kind])

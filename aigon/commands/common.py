@@ -1,9 +1,11 @@
 """What several verbs share: their options and how they answer."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from aigon.git.person import Checkout
     from aigon.job.bookkeeping import Committing
     from aigon.job.options import Source
+
 
 json_option = option("--json", "as_json", is_flag=True, group="Output", help="Print one JSON document.")
 verify_option = option("--no-verify", "verify", is_flag=True, flag_value=False, default=True, group="Safety",
@@ -83,13 +86,21 @@ class Dollars(click.ParamType[float]):
 @contextmanager
 def here() -> Iterator["Checkout"]:
     """The checkout around the current folder, after a look for what a killed aigon left running there."""
-    from aigon.commands.leftovers import offer_to_end
     from aigon.git.person import Checkout, forget_inherited_repository
 
     forget_inherited_repository()
     with Checkout.open(Path.cwd()) as checkout:
         offer_to_end(checkout.root, checkout.common_dir)
         yield checkout
+
+
+@contextmanager
+def open_main() -> Iterator["Checkout"]:
+    """The main checkout of the repository around the current folder, which may be a candidate's worktree."""
+    from aigon.job.seat import open_main_checkout
+
+    with here() as checkout, open_main_checkout(checkout) as (main, _):
+        yield main
 
 
 def answer(document: Mapping[str, object], text: str, as_json: bool) -> None:
@@ -137,3 +148,53 @@ def open_in_browser(address: str) -> str:
     if not (screen and sys.stdout.isatty()):
         return "Not opened: there is no display or terminal here. Open it yourself"
     return "Opened in a browser" if webbrowser.open(address) else "Not opened: no browser was found"
+
+
+def offer_to_end(root: Path, common_dir: Path) -> None:
+    """Ask whether to end what is left, on a terminal; without one, or for --json, say how it is ended.
+
+    It costs a listing of one folder where no aigon was killed. Below a loop nothing is said: what runs there belongs to
+    it.
+    """
+    from aigon.files.home import find_home
+    from aigon.process.running import list_notes
+
+    home = None if os.environ.get("AIGON_RUN") else find_home(common_dir)
+    if home is None or not list_notes(home):
+        return
+    from aigon.run import invocations
+
+    context = click.get_current_context(silent=True)
+    given = context.params if context else {}
+    asks = not given.get("as_json") and sys.stdin.isatty() and sys.stderr.isatty()
+    invocations.offer_to_end(
+        home,
+        confirm if asks else None,
+        partial(print, "aigon:", file=sys.stderr),
+        beside=_name_own_feature(context, root),
+    )
+
+
+def offer_around(start: Path) -> None:
+    """The same for a command that needs no repository, or opens none: it looks for one around a folder."""
+    from aigon.errors import AigonError
+    from aigon.git.repository import find_repository
+
+    try:
+        repository = find_repository(start)
+    except AigonError:
+        return
+    offer_to_end(repository.root, repository.common_dir)
+
+
+def _name_own_feature(context: click.Context | None, root: Path) -> str:
+    """The feature whose own leftovers a run ends by itself; "" where none is about to begin."""
+    if context is None or context.info_name not in ("feature-implement", "arena"):
+        return ""
+    from aigon.errors import AigonError
+    from aigon.spec.files import locate_feature
+
+    try:
+        return locate_feature(root, str(context.params.get("feature"))).name_for_people
+    except AigonError:
+        return ""

@@ -62,11 +62,11 @@ def _given() -> "dict[str, Given]":
     """What AIGON_* variables say, read by the options that they stand for. Raises AigonError (exit 2) as these do."""
     from click.core import ParameterSource
 
-    from aigon.commands.feature.implement import command as implement
+    from aigon.commands.implement import implement_feature
     from aigon.run.config_origin import Given
 
     try:
-        context = implement.make_context("aigon feature-implement", ["ID"])
+        context = implement_feature.make_context("aigon feature-implement", ["ID"])
     except click.BadParameter as error:
         variable = error.param.envvar if error.param else ""
         raise usage(
@@ -75,7 +75,7 @@ def _given() -> "dict[str, Given]":
             hint=f"unset {variable}",
         ) from None
     given = {}
-    for option in implement.params:
+    for option in implement_feature.params:
         name = option.name or ""
         if context.get_parameter_source(name) is ParameterSource.ENVIRONMENT:
             given[name] = Given(context.params[name], str(option.envvar))

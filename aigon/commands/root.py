@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from aigon.cli import ALIASES, VERBS, help_text
-from aigon.commands.lazy import LazyGroup
+from aigon.commands.help import LazyGroup
 from aigon.errors import AigonError, Exit, as_document, explained, usage
 from aigon.installation import leave_environment
 

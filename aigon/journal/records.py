@@ -184,6 +184,12 @@ def candidate_records(home: Path, candidate: Candidate) -> Records:
     return locate_records(home, candidate.feature, candidate.label)
 
 
+def list_places(home: Path | None, name: str) -> tuple[Records, ...]:
+    """Return every place with records of a feature: its own, then those of its candidates."""
+    own = (locate_records(home, name),) if home else ()
+    return (*own, *(candidate_records(home, each) for each in find_candidates(home, name) if home))
+
+
 def sum_earlier_spend(records: Records) -> Spend:
     """Return what all runs so far spent. Each journal counts those before it, so the newest readable one decides.
 

@@ -33,11 +33,13 @@ def require_outside_a_run(verb: str) -> None:
         raise AigonError(what, where=why, hint="Run it in your own shell", code=Exit.NEEDS_HUMAN)
 
 
-def require_terminal(verb: str, yes: bool) -> None:
-    """Raise AigonError (exit 4) if nobody can be asked and `yes` was not given."""
+def require_terminal(verb: str, yes: bool | None) -> None:
+    """Raise AigonError (exit 4) if nobody can be asked and `yes` was not given; None: the verb takes none."""
     if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
         what = f"{verb} needs a person's answer, and there is no terminal to ask in"
-        raise AigonError(what, hint="Run it in a terminal, or add --yes", code=Exit.NEEDS_HUMAN)
+        raise AigonError(
+            what, hint="Run it in a terminal" + ("" if yes is None else ", or add --yes"), code=Exit.NEEDS_HUMAN
+        )
 
 
 def find_run_above(pid: int | None = None) -> str:

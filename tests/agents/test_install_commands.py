@@ -112,10 +112,10 @@ def test_no_command_holds_what_an_agent_would_run_or_read_in_before_it_is_asked(
 def test_only_options_that_exist_are_named_in_the_commands() -> None:
     from click import Context
 
-    from aigon.commands import stop
-    from aigon.commands.feature import implement
+    from aigon.commands.implement import implement_feature
+    from aigon.commands.queue import stop_loops
 
-    commands = (implement.command, stop.command)
+    commands = (implement_feature, stop_loops)
     known = {option for command in commands for each in command.get_params(Context(command)) for option in each.opts}
     (found,) = [each for each in load_templates() if each.name == "feature-implement"]
     words = {word.strip("`,.:;()") for word in found.body.split()}

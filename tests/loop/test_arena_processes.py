@@ -294,10 +294,10 @@ def accepted(words: Sequence[str]) -> dict[str, Any]:
     """What feature-implement takes from a command line, with any text for a choice."""
     import click
 
-    from aigon.commands.feature.implement import command
+    from aigon.commands.implement import implement_feature
 
     params: list[click.Parameter] = []
-    for each in command.params:
+    for each in implement_feature.params:
         plain = isinstance(each, click.Option) and isinstance(each.type, click.Choice)
         params.append(click.Option(each.opts, type=str) if plain else each)
     context = click.Command("feature-implement", params=params).make_context("", [*words, "--", "42"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from aigon.commands.feature import prove
+from aigon.commands import prove
 from aigon.files.home import ensure_home, find_home
 from aigon.git.person import Checkout
 from aigon.job.world import World

@@ -44,6 +44,11 @@ def test_an_id_that_two_specs_carry_is_not_guessed(ready: Lab) -> None:
     refused(ready, *LOOP, code=2, what="more than one feature", where=other, do="the path of the spec")
 
 
+def test_without_a_terminal_no_option_is_named_that_would_be_refused(lab: Lab) -> None:
+    error = lab.aigon("approvals", "--decide")
+    assert error.code == 4 and "Run it in a terminal" in error.err and "--yes" not in error.err
+
+
 @pytest.mark.parametrize("wanted", ["1", "001", "dark-mode", "PATH"])
 def test_a_feature_is_found_by_every_name_it_has(lab: Lab, wanted: str) -> None:
     path = "docs/specs/features/03-in-progress/feature-01-dark-mode.md"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aigon.commands.run.status import describe_entry
+from aigon.commands.queue import describe_entry
 from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
 from aigon.journal.queue import QueueEntry, append_entry

@@ -1,6 +1,8 @@
-"""`aigon feature-create`: write a new feature spec into the inbox."""
+"""`aigon feature-create` and `aigon spec-draft`: a new spec, or what is missing in one."""
 
 import shlex
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,15 +15,96 @@ from aigon.commands.common import (
     confirm,
     here,
     json_option,
+    open_main,
     verify_option,
     yes_option,
 )
-from aigon.commands.spec_draft import draft_and_write, with_option
+from aigon.commands.completers import complete_agents, complete_open_features
 from aigon.errors import Exit, usage
 
 if TYPE_CHECKING:
+    from aigon.compile.drafting import Say, SpecDraft
+    from aigon.git.person import Checkout
     from aigon.job.bookkeeping import Committing
     from aigon.run.importing import ImportedFeature, ImportResult
+
+
+with_option = click.option("--with", "agent", metavar="AGENT", default="", shell_complete=complete_agents,
+                           help="Name who drafts it.  [default: the judge's model]")  # fmt: skip
+
+
+@click.command("spec-draft")
+@click.argument("feature", metavar="ID", shell_complete=complete_open_features)
+@with_option
+@yes_option
+@json_option
+def draft_parts(feature: str, agent: str, yes: bool, as_json: bool) -> int:
+    """Draft a summary, criteria and open questions for the spec of feature ID, in one call of a model.
+
+    What the spec has stays. The model has no tools: it is shown the spec, the README, the names of files and checks,
+    what starts the project's programs, and the beginning of five files that share words with the title.
+
+    You see the difference, and it is written when you say yes. Commands that it proposes run nothing until you accept
+    them: aigon spec-compile ID --accept.
+    """
+    from aigon.compile.drafting import draft_spec
+    from aigon.job.bookkeeping import Committing
+
+    how = Committing(lambda _text: None, commit=False)
+    draft_and_write("spec-draft", how, yes, as_json, lambda checkout, say: draft_spec(checkout, feature, agent, say))
+    return 0
+
+
+def draft_and_write(
+    verb: str, how: "Committing", yes: bool, as_json: bool, draft: "Callable[[Checkout, Say], SpecDraft]"
+) -> str:
+    """Show what `draft` returns as a difference, and write it if the person says yes. Return its feature, "" if not."""
+    from aigon.compile.drafting import write_draft
+    from aigon.run.authority import require_person
+
+    require_person(verb, yes)  # before anything is paid
+    with here() as checkout:
+        found = draft(checkout, lambda line: print(line, file=sys.stderr))
+        print(found.render_diff(), file=sys.stderr if as_json else sys.stdout)
+        is_written = yes or confirm("Write this?")
+        if is_written:
+            write_draft(checkout, found, how)
+    answer(_encode_draft(found, is_written), _render_draft(found, is_written), as_json)
+    return found.feature.name_for_people if is_written else ""
+
+
+def _render_draft(draft: "SpecDraft", is_written: bool) -> str:
+    from aigon.journal.spending import format_cost
+    from aigon.spec.foreign import list_proposals
+    from aigon.text.amounts import format_count
+
+    name, path = draft.feature.name_for_people, draft.feature.path
+    cost = f"Cost of the draft: {format_cost(draft.answer.cost, draft.answer.cost_status)}."
+    if not is_written:
+        return f"{cost} Nothing was written."
+    counts = [
+        format_count(len(draft.parts.criteria), "criterion"),
+        format_count(len(draft.parts.questions), "question"),
+    ]
+    lines = [f"{cost} Wrote {' and '.join(counts)} into {path}"]
+    if count := len(list_proposals(draft.after)):
+        lines.append(f"{format_count(count, 'proposal')} to decide them: aigon spec-compile {name} --accept")
+    return "\n".join([*lines, f"Next: aigon feature-prove {name}"])
+
+
+def _encode_draft(draft: "SpecDraft", is_written: bool) -> dict[str, object]:
+    return {
+        "slug": draft.feature.slug,
+        "path": draft.feature.path,
+        "stage": draft.feature.stage,
+        "summary": draft.parts.summary,
+        "criteria": [{"text": each.text, "proposal": each.annotation} for each in draft.parts.criteria],
+        "questions": list(draft.parts.questions),
+        "cost_usd": draft.answer.cost,
+        "cost_status": draft.answer.cost_status,
+        "written": is_written,
+    }
+
 
 _MOST_SKIPPED = 20
 """Sources that are named of those that brought nothing."""
@@ -42,7 +125,7 @@ _MOST_SKIPPED = 20
 @verify_option
 @yes_option
 @json_option
-def command(
+def create(
     title: tuple[str, ...],
     slug: str,
     source: str,
@@ -120,21 +203,21 @@ def _import(
 def _require_way(agent: str, *, is_possible: bool, yes: bool) -> None:
     """Raise what would stop `--go` later on, before anything is written or paid."""
     from aigon.job.options import Options
-    from aigon.job.seat import open_main_checkout
     from aigon.run.authority import require_person
     from aigon.run.seating import choose_default_agent
 
     if not is_possible:
         raise click.UsageError("--go takes a draft (--draft) or an import (--from), without --no-commit and --json")
     require_person("feature-create --go", yes)
-    with here() as checkout, open_main_checkout(checkout) as (main, _):
+    with open_main() as main:
         choose_default_agent(main, Options("", agents=(agent,) if agent else ()))
 
 
 def _go_on(feature: str, agent: str, yes: bool) -> int:
     """Show what will be proven, and run the commands that come next if the person says yes."""
-    from aigon.commands import spec_compile, spec_show
-    from aigon.commands.feature import implement
+    from aigon.commands.implement import implement_feature
+    from aigon.commands.spec import show_spec
+    from aigon.commands.spec_compile import command as spec_compile
     from aigon.job.spec_locations import locate_spec
     from aigon.prove.deciders import list_open_criteria
     from aigon.spec.foreign import list_proposals
@@ -143,9 +226,9 @@ def _go_on(feature: str, agent: str, yes: bool) -> int:
     with here() as checkout:
         place = locate_spec(checkout.root, checkout.common_dir, feature)
     if list_proposals(place.read()) and not yes:  # with --yes nobody has read them
-        spec_compile.command.main([feature, "--accept"], "aigon spec-compile", standalone_mode=False)
+        spec_compile.main([feature, "--accept"], "aigon spec-compile", standalone_mode=False)
     print()
-    spec_show.show_spec(feature)
+    show_spec(feature)
     if numbers := [criterion.number for criterion in list_open_criteria(place.parse())]:
         print(f"An agent writes tests for {list_criteria(numbers)} first, and you see what they are worth.")
     arguments = [feature, "--loop", "--prove-first", *(["--agent", agent] if agent else [])]
@@ -153,7 +236,7 @@ def _go_on(feature: str, agent: str, yes: bool) -> int:
     if not (yes or confirm("Run it now?")):
         return Exit.NEEDS_HUMAN
     arguments += ["--yes"] if yes else []
-    code: int = implement.command.main(arguments, "aigon feature-implement", standalone_mode=False)
+    code: int = implement_feature.main(arguments, "aigon feature-implement", standalone_mode=False)
     return code
 
 

@@ -1,21 +1,24 @@
-"""`aigon spec-show`: list a spec's criteria."""
+"""`aigon spec-show` and `aigon spec-check`: what a spec asks for, and what is wrong with it."""
 
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import asdict
 
-from aigon.commands.common import answer, here, json_option
-from aigon.commands.completers import complete_features
-from aigon.errors import AigonError
+from aigon.commands.common import Duration, answer, here, json_option, profile_option
+from aigon.commands.completers import complete_features, complete_open_features
+from aigon.errors import AigonError, Exit
+from aigon.job.options import Options
 from aigon.model.criteria import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from aigon.compile.review import SpecReview
     from aigon.job.spec_locations import SpecLocation
     from aigon.proof.proposed_allow import AllowProposal
 
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 @click.command("spec-show")
 @click.argument("spec", metavar="SPEC", shell_complete=complete_features)
 @json_option
-def command(spec: str, as_json: bool) -> int:
+def show(spec: str, as_json: bool) -> int:
     """List the criteria of SPEC (an ID, a slug or the path of a file) and how each is decided."""
     show_spec(spec, as_json=as_json)
     return 0
@@ -31,8 +34,8 @@ def command(spec: str, as_json: bool) -> int:
 
 def show_spec(spec: str, *, as_json: bool = False) -> None:
     """Print the criteria of a spec and how each is decided."""
-    shown = _parsed(spec)
-    answer(_document(shown), _text(shown), as_json)
+    shown = _parse(spec)
+    answer(_encode_spec(shown), _render_spec(shown), as_json)
 
 
 class _Shown(Struct, frozen=True, dict=True):
@@ -44,7 +47,7 @@ class _Shown(Struct, frozen=True, dict=True):
     proposals: "Sequence[AllowProposal]" = ()
 
 
-def _parsed(wanted: str) -> _Shown:
+def _parse(wanted: str) -> _Shown:
     """Return the spec. A file by its path needs no repository around it."""
     from aigon.job.spec_locations import locate_spec
     from aigon.spec import files
@@ -71,7 +74,7 @@ def _in_project(wanted: str, name: str, spec: Spec, folder: Path, place: "SpecLo
     return _Shown(name, spec, "judge")
 
 
-def _document(shown: _Shown) -> dict[str, object]:
+def _encode_spec(shown: _Shown) -> dict[str, object]:
     from aigon.proof.vacuity import list_warnings
 
     spec = shown.spec
@@ -85,7 +88,7 @@ def _document(shown: _Shown) -> dict[str, object]:
     }
 
 
-def _text(shown: _Shown) -> str:
+def _render_spec(shown: _Shown) -> str:
     from aigon.proof.proposed_allow import describe_proposals
     from aigon.proof.vacuity import list_warnings
 
@@ -98,3 +101,56 @@ def _text(shown: _Shown) -> str:
         rows.append(f"{criterion.number:3}. [{box}] {criterion.text}{how}")
     rows += [f"warning, line {warning.line}: {warning.message}" for warning in list_warnings(spec)]
     return "\n".join([*rows, *describe_proposals(shown.proposals, shown.name)])
+
+
+@click.command("spec-check")
+@click.argument("feature", metavar="ID", shell_complete=complete_open_features)
+@profile_option
+@click.option("--no-run", is_flag=True, help="Run no command of the spec: for an editor, or a spec of a stranger.")
+@click.option("--timeout", type=Duration(), default="60s", show_default=True, help="Give each command this long.")
+@json_option
+def check(feature: str, profile: str | None, no_run: bool, timeout: float, as_json: bool) -> int:
+    """Check the spec of feature ID (or the path of its file) without a model.
+
+    It names words that nobody can decide, two claims in one box, commands that pass already, a spec without tests or
+    with more than 20 criteria, and says how many criteria wait for a judge or a person. Each finding has its line and
+    column. It exits with 3 if there is any, and with 0 if there is none.
+
+    The commands of the criteria are run once on the files as they are, as a run would before its first turn.
+    """
+    from aigon.compile.review import review_spec
+
+    options = Options(feature, profile=profile)
+    with here() as checkout:
+        review = review_spec(
+            checkout, options, run=not no_run, timeout=timeout, say=lambda line: print(line, file=sys.stderr)
+        )
+    answer(_encode_review(review), _render_review(review), as_json)
+    return Exit.STOPPED if review.findings else Exit.MET
+
+
+def _render_review(review: "SpecReview") -> str:
+    from aigon.compile.review import describe_deciders
+    from aigon.text.amounts import format_count
+    from aigon.text.quoting import clean
+
+    lines = []
+    for each in review.findings:
+        hint = f". {each.hint}" if each.hint else ""
+        lines.append(clean(f"{review.path}:{each.line}:{each.column}: {each.message}{hint} [{each.rule}]"))
+    lines += [f"No command of the spec was run: {clean(review.not_run)}"] if review.not_run else []
+    lines += [describe_deciders(review), format_count(len(review.findings), "finding")]
+    if any(criterion.kind == "judge" for criterion in review.spec.criteria):
+        lines.append(f"aigon feature-prove {review.name} has an agent write tests for what nothing decides yet")
+    return "\n".join(lines)
+
+
+def _encode_review(review: "SpecReview") -> dict[str, object]:
+    return {
+        "spec": review.path,
+        "criteria": len(review.spec.criteria),
+        "findings": to_builtins(review.findings),
+        "judge": list(review.judged),
+        "person": list(review.people),
+        "not_run": review.not_run or None,
+    }

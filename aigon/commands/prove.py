@@ -1,4 +1,4 @@
-"""`aigon feature-prove`: let an agent write tests for criteria before the work."""
+"""`aigon feature-prove`: have an agent write tests for criteria before the work."""
 
 import sys
 from contextlib import nullcontext, redirect_stdout
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 @sandbox_option
 @yes_option
 @option("--json", "as_json", is_flag=True, group="Output", help="Print one JSON document at the end.")
-def command(feature: str, witness: bool, yes: bool, as_json: bool, **given: Any) -> int:
+def prove_feature(feature: str, witness: bool, yes: bool, as_json: bool, **given: Any) -> int:
     """Have an agent write a test for each criterion of feature ID that nothing decides yet, before the work.
 
     The author works in a copy of the project, in a run of its own. aigon runs every test: it has to be red now, by an
@@ -112,7 +112,7 @@ def prove_before_work(options: Options, *, is_asked: bool, as_json: bool) -> int
 
 def prove(checkout: "Checkout", options: Options, *, witness: bool, yes: bool, as_json: bool) -> int:
     """Have the tests written, show them, and accept them if a person says yes."""
-    from aigon.commands.feature.implement import observers
+    from aigon.commands.implement import observers
     from aigon.job.seat import open_main_checkout
     from aigon.prove.prove import prove_feature
     from aigon.run.authority import require_outside_a_run

@@ -1,4 +1,4 @@
-"""`aigon feature-implement`: let an agent work on a feature until every criterion is proven."""
+"""`aigon feature-implement`: have an agent work on a feature until every criterion is proven."""
 
 import os
 import sys
@@ -186,7 +186,7 @@ if TYPE_CHECKING:
     group="Output",
     help="Print one JSON event per line; with --dry-run one document.",
 )
-def command(
+def implement_feature(
     dry_run: bool,
     as_json: bool,
     loudness: "Loudness",
@@ -213,7 +213,7 @@ def command(
     if dry_run:
         return _plan(options, as_json)
     if not (options.resume or options.arena):
-        from aigon.commands.feature import prove
+        from aigon.commands import prove
 
         if code := prove.prove_before_work(options, is_asked=prove_first, as_json=as_json):
             return code

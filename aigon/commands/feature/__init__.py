@@ -1,1 +1,0 @@
-"""The verbs `feature-...`, one file each."""

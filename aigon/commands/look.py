@@ -1,0 +1,250 @@
+"""Verbs that show how features stand and change nothing."""
+
+import shutil
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from aigon.commands.common import answer, here, json_option, judge_option, offer_around, open_in_browser, profile_option
+from aigon.commands.completers import complete_agents, complete_features, complete_open_features
+from aigon.commands.help import setting
+from aigon.errors import AigonError, as_document, explained, usage
+from aigon.job.options import Options
+
+
+@click.command("feature-status")
+@click.argument("feature", metavar="[ID]", required=False, shell_complete=complete_features)
+@click.option("--failures", is_flag=True, help="List every attempt at feature ID that failed, and at what.")
+@click.option("--format", "form", type=click.Choice(("table", "toon")), default="table", show_default=True,
+              help="Print a table for people, or TOON for programs, which needs aigon[toon].")  # fmt: skip
+@json_option
+def show_status(feature: str | None, failures: bool, form: str, as_json: bool) -> int:
+    """See where feature ID stands, or all of them; if several agents do it, where each of them stands."""
+    if failures:
+        return _show_failures(feature, as_json)
+    from aigon.api import open_project
+    from aigon.views.status import build_status_document, render_status
+
+    with here() as checkout:
+        rows = open_project(checkout.root).status(feature, checkout=checkout.root)
+    if form == "toon" and not as_json:
+        from aigon.spec.prd import render_prd
+        from aigon.views.tasks import build_features_table
+
+        print(render_prd(build_features_table(rows, checkout.root.name)), end="")
+        return 0
+    answer(build_status_document(rows), render_status(rows, detailed=feature is not None), as_json)
+    return 0
+
+
+def _show_failures(feature: str | None, as_json: bool) -> int:
+    """The failure log, from the journals of every run of the feature and every agent."""
+    from aigon.files.home import find_home
+    from aigon.journal import records
+    from aigon.journal.replay import read_events
+    from aigon.spec import files
+    from aigon.views.failures import build_failures_document, read_failures, render_failures
+
+    if not feature:
+        raise usage("--failures is about one feature", hint="Name it: aigon feature-status ID --failures")
+    with here() as checkout:
+        found = files.locate_feature(checkout.root, feature)
+        home = find_home(checkout.common_dir)
+    journals = [each for place in records.list_places(home, found.name_for_people) for each in place.journals()]
+    log = read_failures(found, journals, read_events)
+    answer(build_failures_document(log), render_failures(log), as_json)
+    return 0
+
+
+@click.command("board")
+@click.option("--all", "everything", is_flag=True, help="Show every feature that is done, not just the newest.")
+@json_option
+def show_board(everything: bool, as_json: bool) -> int:
+    """See the features as cards in columns by stage: criteria passed, running loops, how the last run ended.
+
+    Each feature is shown by the branch that it is worked on, whichever branch is checked out. Passed is what aigon
+    saw at its last look; ticked, if no run has looked, is what boxes claim. A loop that is running is not disturbed.
+    A linked worktree shows the main checkout's board.
+    """
+    from aigon.api import open_project
+    from aigon.views.board_cards import build_board_document
+
+    columns = open_project(Path.cwd()).board(everything=everything or as_json)
+    offer_around(Path.cwd())
+    if as_json:
+        answer(build_board_document(columns), "", as_json=True)
+        return 0
+    from aigon.views.board_text import print_board
+
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # a title may hold what the terminal's encoding does not
+    print_board(columns, sys.stdout)
+    return 0
+
+
+STATES = ("pending", "in_progress", "completed")
+
+
+@click.command("tasks")
+@click.argument("feature", metavar="ID", shell_complete=complete_features)
+@click.option("--agent", metavar="NAME", shell_complete=complete_agents, help="Choose one of several agents.")
+@click.option("--status", "statuses", multiple=True, type=click.Choice(STATES), help="List only those; repeat it.")
+@click.option("--format", "form", type=click.Choice(("table", "json", "toon")), default="table", show_default=True,
+              help="Print a table for people, JSON, or TOON, which needs aigon[toon].")  # fmt: skip
+@json_option
+def show_tasks(feature: str, agent: str | None, statuses: tuple[str, ...], form: str, as_json: bool) -> int:
+    """See the criteria of feature ID as tasks: open, in progress or completed, and why one is open again.
+
+    Tasks follow from what aigon saw in the last run, and from nothing that an agent says. Before the first run all are
+    pending.
+
+    Exit codes: 0, 2 there is no such feature or no run of that agent, 7 its record is damaged or the extra is missing.
+    """
+    from aigon.api import open_project
+    from aigon.journal.tasks import build_tasks_document, build_tasks_table
+    from aigon.views.tasks import render_tasks
+
+    with here() as checkout:
+        found = open_project(checkout.root).tasks(feature, agent)
+    if form == "toon" and not as_json:
+        from aigon.spec.prd import render_prd
+
+        print(render_prd(build_tasks_table(found, statuses)), end="")
+        return 0
+    answer(build_tasks_document(found, statuses), render_tasks(found, statuses), as_json or form == "json")
+    return 0
+
+
+@click.command("stats")
+@click.option("--by", type=click.Choice(["kind", "agent", "model", "profile", "step", "judge"]),
+              help="Divide the runs into groups.")  # fmt: skip
+@click.option("--since", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE",
+              help="Count runs that began on that day, such as 2026-11-01, or later.")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["table", "json", "html"]), default="table", show_default=True,
+              help="Choose text, one JSON document, or a page for a browser.")  # fmt: skip
+@json_option
+def show_stats(by: str | None, since: datetime | None, form: str, as_json: bool) -> int:
+    """See what the runs came to: how many features are proven, after how many iterations, at what cost, why they ended.
+
+    It reads the journal of every run of the repository, in every worktree, and nothing else. A run counts as proven
+    only if its clean-room proof passed.
+    """
+    from aigon.api import open_project
+    from aigon.views.stats import build_stats_document, render_stats_page, render_stats_table
+
+    with here() as checkout:
+        stats = open_project(checkout.root).stats(by, since.date() if since else None)  # type: ignore[arg-type]
+    day = since.date().isoformat() if since else ""
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # a model's name may hold what the terminal's encoding does not
+    match "json" if as_json else form:
+        case "json":
+            answer(build_stats_document(stats, day), "", as_json=True)
+        case "html":
+            print(render_stats_page(stats, day))
+        case _:
+            print("\n".join(render_stats_table(stats, shutil.get_terminal_size().columns)))
+    return 0
+
+
+@click.command("report")
+@click.argument("feature", metavar="ID", shell_complete=complete_features)
+@click.option("--format", "form", type=click.Choice(["html", "md"]), default="html", show_default=True,
+              help="Choose a page for a browser, or Markdown for a pull request.")  # fmt: skip
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="Write it there.  [default: .aigon/reports/feature-ID.html; md to standard output]")  # fmt: skip
+@click.option("--open", "opened", is_flag=True, help="Show the page in a browser.")
+@click.option("--comment", is_flag=True, help="Post it with gh on the issue that the spec was imported from.")
+@json_option
+def show_report(feature: str, form: str, output: Path | None, opened: bool, comment: bool, as_json: bool) -> int:
+    """Get one page on feature ID: outcome, criteria with their evidence, checks, cost, changes.
+
+    The page is one file that needs no network. It can be written while a loop is running.
+    """
+    from aigon.views.report.gather import write_report
+
+    if comment:
+        from aigon.views.report.comment import post_report
+
+        with here() as checkout:
+            address = post_report(checkout, feature)
+        answer({"feature": feature, "comment": address}, f"Posted: {address}", as_json)
+        return 0
+    with here() as checkout:
+        made = write_report(checkout, feature, form, output)
+    name = str(made.file) if made.file else None
+    answer({**made.facts, "file": name, **({} if name else {"text": made.text})}, name or made.text.rstrip(), as_json)
+    if opened:
+        nowhere = "Not opened: it is in no file. Name one: --output FILE"
+        click.echo(open_in_browser(made.file.as_uri()) if made.file else nowhere, err=True)
+    return 0
+
+
+@click.command("feature-validate")
+@click.argument("feature", metavar="ID", shell_complete=complete_open_features)
+@profile_option
+@setting("--validation-script", metavar="PATH", help="Run this in place of the profile's checks.")
+@judge_option("Choose who decides open criteria: agent, anthropic, command, none.")
+@click.option("--skip-validation", is_flag=True, help="Run no checks; only the commands of criteria decide.")
+@click.option(
+    "--explain",
+    "--verbose",
+    is_flag=True,
+    help="Show how each check ran, and what the commands of checks and criteria read.",
+)
+@json_option
+def validate_once(
+    feature: str,
+    profile: str | None,
+    validation_script: str | None,
+    judge: str | None,
+    skip_validation: bool,
+    explain: bool,
+    as_json: bool,
+) -> int:
+    """Run the checks and decide the criteria of feature ID on the files as they are: no agent, no writes."""
+    options = Options(
+        feature, profile=profile, validation_script=validation_script, judge=judge, skip_validation=skip_validation
+    )
+    return _validate_as_data(options) if as_json else _validate_for_people(options, explain)
+
+
+def _validate_for_people(options: Options, explain: bool) -> int:
+    """Print what happens line by line; with `explain`, also what will run and how it ran."""
+    from aigon.model.outcomes import get_exit_code
+    from aigon.run.validate import validate
+    from aigon.views.terminal.lines import LineSink
+    from aigon.views.validation import render_plan, render_report
+
+    width = shutil.get_terminal_size((80, 24)).columns if explain else 0
+    with here() as checkout:
+        report = validate(
+            checkout,
+            options,
+            [LineSink(sys.stdout)],
+            lambda plan: print(f"{render_plan(plan, width)}\n") if explain else None,
+        )
+    print(f"\n{render_report(report, width)}")
+    return int(get_exit_code(report.outcome))
+
+
+def _validate_as_data(options: Options) -> int:
+    """Print one document; if no check can run, one with what is known all the same."""
+    from aigon.model.outcomes import get_exit_code
+    from aigon.run.validate import validate
+    from aigon.views.terminal.lines import LineSink
+    from aigon.views.validation import build_plan_document, build_report_document
+
+    planned: dict[str, object] = {}
+    try:
+        with here() as checkout:
+            seen = [LineSink(sys.stderr)]
+            report = validate(checkout, options, seen, lambda plan: planned.update(build_plan_document(plan)))
+    except AigonError as error:
+        print(f"aigon: {explained(error)}", file=sys.stderr)
+        answer({**planned, "error": as_document(error)}, "", as_json=True)
+        return int(error.code)
+    answer(build_report_document(report), "", as_json=True)
+    return int(get_exit_code(report.outcome))

@@ -1,0 +1,238 @@
+"""Verbs that set aigon up: `aigon init`, `doctor`, `demo` and `install-commands`."""
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from aigon.commands.common import answer, ask, committing, here, json_option, profile_option, verify_option
+from aigon.commands.completers import complete_agents, complete_features
+from aigon.errors import Exit, usage
+from aigon.job.options import Options
+
+if TYPE_CHECKING:
+    from aigon.journal.events import RunFinished
+    from aigon.journal.sinks import Observer
+    from aigon.run.session import Session
+
+
+class OwnAgent(click.ParamType[tuple[str, list[str]]]):
+    """An agent of one's own, written as NAME=COMMAND."""
+
+    name = "agent"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, list[str]]:
+        """Return the name, and the command as arguments."""
+        name, _, command = str(value).partition("=")
+        try:
+            argv = shlex.split(command)
+        except ValueError as error:
+            self.fail(f"{command}: {error}", param, ctx)
+        if not (name and argv):
+            self.fail(f"{value} is not NAME=COMMAND, such as mine=./agent.sh", param, ctx)
+        return name, argv
+
+
+@click.command("init")
+@profile_option
+@click.option(
+    "--agent",
+    "agents",
+    type=OwnAgent(),
+    multiple=True,
+    metavar="NAME=COMMAND",
+    help="Configure a program of your own as an agent.",
+)
+@click.option("--no-commands", is_flag=True, help="Give agents no commands such as /feature-implement.")
+@click.option("--commit/--no-commit", default=None, help="Commit the files, or leave that to you.  [default: ask]")
+@verify_option
+@json_option
+def init(
+    profile: str | None,
+    agents: tuple[tuple[str, list[str]], ...],
+    no_commands: bool,
+    commit: bool | None,
+    verify: bool,
+    as_json: bool,
+) -> int:
+    """Set up aigon in this repository: detect how it is checked, write .aigon/config.json, keep runtime files out of
+    git.
+
+    Agents that are installed here or configured get commands such as /feature-implement, where they read them in the
+    repository. Running it again changes nothing that is there, except such commands that nobody edited.
+
+    What it writes belongs into a commit of the branch that features start from. In a terminal it asks whether to make
+    that commit; without one, --commit makes it. Nothing else is committed, whatever is staged.
+    """
+    from aigon.job.seat import hold_checkout
+    from aigon.run.initialise import UNCOMMITTED_HINT, commit_setup, find_uncommitted_setup, initialise
+    from aigon.views.setup import build_init_document, render_init
+
+    with here() as checkout:
+        done = initialise(checkout, profile, commands=not no_commands, agents=dict(agents))
+        if not as_json:
+            print(render_init(done))
+        left = find_uncommitted_setup(checkout)
+        if left.paths and commit is None and not as_json:
+            commit = ask(f"Commit {', '.join(left.paths)} to {left.branch}?") if not left.why_not else None
+        made = ""
+        if left.paths and commit:
+            with hold_checkout(checkout):
+                made = commit_setup(checkout, left, committing(commit=True, verify=verify, as_json=as_json))
+        document = {
+            **build_init_document(done),
+            "committed": made or None,
+            "uncommitted": [] if made else list(left.paths),
+        }
+        text = "" if made or not left.paths else f"{left.why_not or UNCOMMITTED_HINT}\n"
+        text += "Criteria may be plain sentences: aigon feature-prove ID has an agent write a test for each.\n"
+        answer(document, f"{text}Next: aigon feature-create NAME", as_json)
+    return 0
+
+
+@click.command("doctor")
+@click.argument("feature", metavar="[ID]", required=False, shell_complete=complete_features)
+@click.option(
+    "--repair",
+    is_flag=True,
+    help="Repair aigon's own records, and keep what was damaged; with ID, those of that feature alone.",
+)
+@click.option("--remote", is_flag=True, help="Also try on the git remote what a fleet needs of it.")
+@json_option
+def diagnose_here(feature: str | None, repair: bool, remote: bool, as_json: bool) -> int:
+    """See which agents can work here, and what is missing: programs, versions, logins, git, isolation, a sandbox.
+
+    An agent's version is what its installer noted, else its program is asked. No model is asked and nothing is changed.
+    aigon looks only whether credentials are there, and whether a file can hold a login that has not expired. Inside a
+    repository it also says which of aigon's records are damaged.
+
+    With --repair, damaged records (journals, state files, what a run left for people) are kept as NAME.corrupt and made
+    anew. Without ID, processes and files that killed loops left are ended and removed as well. A loop that runs is left
+    alone; your files and commits are not touched.
+
+    Exit codes: 0 at least one agent is ready and the machine is fine, 6 no agent is ready, 7 git, the machine or a
+    record is not fine, 2 the configuration is wrong. With --repair: 0, or 7 if a run cannot go on even so.
+    """
+    if repair:
+        return _repair(feature, as_json)
+    if feature:
+        raise usage("A feature is named for --repair only", hint=f"aigon doctor --repair {feature}")
+    from aigon.commands.common import offer_around
+    from aigon.git.person import forget_inherited_repository
+    from aigon.run.doctor import diagnose
+    from aigon.views.doctor import build_diagnosis_document, render_diagnosis
+
+    forget_inherited_repository()
+    offer_around(Path.cwd())
+    found = diagnose(Path.cwd(), dict(os.environ))
+    if remote:
+        from msgspec.structs import replace
+
+        from aigon.fleet.plan import check_remote
+
+        with here() as checkout:
+            found = replace(found, machine=(*found.machine, check_remote(checkout)))
+    answer(build_diagnosis_document(found), render_diagnosis(found), as_json)
+    return int(found.exit_code)
+
+
+def _repair(feature: str | None, as_json: bool) -> int:
+    from aigon.git.person import forget_inherited_repository
+    from aigon.run.repair.repair import repair_repository
+    from aigon.views.doctor import build_repair_document, render_repair
+
+    forget_inherited_repository()
+    done = repair_repository(Path.cwd(), feature)
+    answer(build_repair_document(done), render_repair(done), as_json)
+    return int(done.exit_code)
+
+
+@click.command("demo")
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(file_okay=False),
+    metavar="FOLDER",
+    help="Make it in this folder.  [default: a temporary one]",
+)
+@click.option(
+    "--agent",
+    metavar="NAME",
+    shell_complete=complete_agents,
+    help="Use a real agent in place of the recorded one, such as claude.",
+)
+@json_option
+def show_demo(folder: str | None, agent: str | None, as_json: bool) -> int:
+    """Make a small repository with a feature to build, and run the real loop on it.
+
+    Git, pytest, ruff, the commits and the assessments are real; only the agent is a recording, unless you name one.
+    """
+    from aigon.commands.common import answer, confirm
+    from aigon.git.person import Checkout, forget_inherited_repository
+    from aigon.run.demo import RECORDED, create_demo, describe_demo, suggest_next
+    from aigon.run.implement import implement
+
+    forget_inherited_repository()
+    root = create_demo(folder)
+    click.echo(describe_demo(root, agent), err=as_json)
+    options = Options("1", loop=True, agents=(agent or RECORDED,))
+    with Checkout.open(root) as checkout:
+        live = sys.stdout.isatty() and not as_json
+        ended = implement(
+            checkout, options, observers=lambda s: _watch_demo(s, as_json), confirm=confirm, announce=not live
+        )
+        answer(_encode_demo(str(root), ended), f"\n{ended.summary}\n{suggest_next(checkout, agent)}", as_json)
+    return ended.exit_code
+
+
+def _watch_demo(session: "Session", as_json: bool) -> "list[Observer]":
+    """As in `feature-implement`; with `--json` the one document is for the end, and people read along elsewhere."""
+    from aigon.commands.implement import observers
+    from aigon.views.terminal.lines import LineSink
+
+    return [LineSink(sys.stderr)] if as_json else observers(session)
+
+
+def _encode_demo(root: str, ended: "RunFinished") -> dict[str, object]:
+    return {
+        "dir": root,
+        "outcome": ended.status,
+        "exit_code": ended.exit_code,
+        "commit": ended.commit,
+        "summary": ended.summary,
+    }
+
+
+@click.command("install-commands")
+@click.argument("agents", metavar="AGENT...", nargs=-1, shell_complete=complete_agents)
+@click.option("--mcp", is_flag=True, help="Tell each AGENT of `aigon mcp`, where it reads its MCP servers.")
+@click.option("--remove", is_flag=True, help="Take away what was written, unless you edited it.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written; change nothing.")
+@json_option
+def install(agents: tuple[str, ...], mcp: bool, remove: bool, dry_run: bool, as_json: bool) -> int:
+    """Give each AGENT commands such as /feature-implement, where it reads the commands of its people.
+
+    Running it again brings the files up to date. One that you edited is left as it is, with the newer version beside
+    it (feature-implement.md.new); one that aigon did not write is never touched.
+
+    With --mcp it adds aigon's entry to the agent's MCP servers instead, and leaves the rest of that file as it is.
+    """
+    from aigon.agents.install_commands import InstallTarget, install_commands, resolve_types
+    from aigon.agents.mcp_entry import install_entries
+    from aigon.config.loading import load_configuration, open_work_tree
+    from aigon.git.repository import find_repository_root
+    from aigon.views.setup import build_installation_document, render_installation
+
+    root = find_repository_root(Path.cwd())
+    config = load_configuration(open_work_tree(root) if root else lambda _: None)
+    kinds = resolve_types(agents, root, config, "mcp" if mcp else "commands")
+    found = (install_entries if mcp else install_commands)(kinds, InstallTarget(root, Path.home(), dry_run, remove))
+    answer(
+        build_installation_document(found, dry_run),
+        render_installation(found, {kind.name: kind.title for kind in kinds}, dry_run),
+        as_json,
+    )
+    return int(Exit.ENVIRONMENT if any(one.state == "refused" for one in found) else Exit.MET)
