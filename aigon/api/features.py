@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -17,9 +16,6 @@ from aigon.run import feature_stages
 from aigon.spec.document import parse_spec
 from aigon.spec.foreign import ForeignAnnotation, list_proposals
 from aigon.spec.writing import SettingValues, compose_spec, edit_spec, split_spec
-
-if TYPE_CHECKING:
-    pass
 
 _SILENT = Committing(lambda _text: None)
 

@@ -208,10 +208,8 @@ class Project(Struct, frozen=True):
     def runs(self, feature: str | None = None) -> "tuple[RunInfo, ...]":
         """Return every run on record, or those of `feature`, oldest first."""
         from aigon.api import runs
-        from aigon.job.spec_locations import locate_spec
 
-        name = locate_spec(self.root, self.common_dir, feature).feature.name_for_people if feature else None
-        return runs.list_runs(find_home(self.common_dir), name)
+        return runs.list_runs(find_home(self.common_dir), self._name(feature) if feature else None)
 
     def run(self, run_id: str) -> "RunInfo":
         """Return the run called `run_id`. Raises AigonError (exit 2) if there is none."""
@@ -227,10 +225,8 @@ class Project(Struct, frozen=True):
         Raises AigonError: exit 2 if there is none or several are meant, exit 7 if its journal is damaged.
         """
         from aigon.api import runs
-        from aigon.job.spec_locations import locate_spec
 
-        name = locate_spec(self.root, self.common_dir, feature).feature.name_for_people
-        home = find_home(self.common_dir)
+        name, home = self._name(feature), find_home(self.common_dir)
         return runs.choose_run(home, name, runs.list_runs(home, name), agent, run_id)
 
     def replay(self, run: "RunInfo", clock: "RecordClock") -> "Iterator[Event | Step]":
@@ -242,10 +238,8 @@ class Project(Struct, frozen=True):
     def unreadable(self, feature: str) -> "Iterator[tuple[Path, AigonError]]":
         """Yield the journals of a feature that cannot be read, and why."""
         from aigon.api import runs
-        from aigon.job.spec_locations import locate_spec
 
-        name = locate_spec(self.root, self.common_dir, feature).feature.name_for_people
-        return runs.find_unreadable(find_home(self.common_dir), name)
+        return runs.find_unreadable(find_home(self.common_dir), self._name(feature))
 
     def spec_of(self, run: "RunInfo") -> "Spec | None":
         """Return the spec as the branch of a run has it, else as it was when the run began; None if both are gone."""
@@ -266,12 +260,10 @@ class Project(Struct, frozen=True):
 
         New events are looked for every `interval` seconds. Raises AigonError (exit 7) for a damaged journal.
         """
-        from aigon.api import runs
+        from aigon.model.activity import Step
 
-        found = self.run(run) if isinstance(run, str) else run
-        home = find_home(self.common_dir)
-        assert home is not None, "a run on record has a home"
-        return runs.follow_run(home, found, interval, is_cancelled)
+        watched = self.watch(run, interval=interval, is_cancelled=is_cancelled)
+        return (item for item in watched if not isinstance(item, Step | bytes))
 
     def watch(
         self,
@@ -287,9 +279,7 @@ class Project(Struct, frozen=True):
         """
         from aigon.api.watch import watch_run
 
-        found = self.run(run) if isinstance(run, str) else run
-        home = find_home(self.common_dir)
-        assert home is not None, "a run on record has a home"
+        home, found = self._find(run)
         return watch_run(self.root, home, found, interval, is_cancelled, raw=raw)
 
     def stats(self, by: "Grouping | None" = None, since: date | None = None) -> "Statistics":
@@ -308,9 +298,7 @@ class Project(Struct, frozen=True):
         """
         from aigon.api.watch import read_log
 
-        found = self.run(run) if isinstance(run, str) else run
-        home = find_home(self.common_dir)
-        assert home is not None, "a run on record has a home"
+        home, found = self._find(run)
         return read_log(self.root, home, found, after, limit)
 
     def stop(self, feature: str, agents: Sequence[str] = (), *, now: bool = False) -> "tuple[Invocation, ...]":
@@ -358,6 +346,18 @@ class Project(Struct, frozen=True):
 
         with Checkout.open(self.root) as checkout:
             return write_report(checkout, feature, form, output)
+
+    def _name(self, feature: str) -> str:
+        """Return what people call a feature. Raises AigonError (exit 2) if there is none."""
+        from aigon.job.spec_locations import locate_spec
+
+        return locate_spec(self.root, self.common_dir, feature).feature.name_for_people
+
+    def _find(self, run: "RunInfo | str") -> "tuple[Path, RunInfo]":
+        """Return aigon's folder for the repository, and the run."""
+        home = find_home(self.common_dir)
+        assert home is not None, "a run on record has a home"
+        return home, self.run(run) if isinstance(run, str) else run
 
 
 def describe_feature(place: "SpecLocation", title: str) -> FeatureInfo:

@@ -1,16 +1,15 @@
 """Runs on record: a summary of each, folded from its journal, and its events as they happen."""
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from aigon.errors import AigonError, usage
 from aigon.files.locks import is_locked
-from aigon.journal.events import Event, RunFinished, RunStarted
+from aigon.journal.events import RunFinished, RunStarted
 from aigon.journal.records import Records, candidate_records, find_candidates, locate_records
-from aigon.journal.replay import follow_events, iterate_events
+from aigon.journal.replay import iterate_events
 from aigon.journal.state import State
 from aigon.model.outcomes import get_status
 from aigon.process.running import loop_lock
@@ -155,12 +154,3 @@ def find_records(home: Path | None, name: str, agent: str | None) -> Records | N
 def is_running(home: Path, feature: str, label: str, journal: Path) -> bool:
     """Return whether the run of this journal goes on: a later run may hold the lock, and has put the journal aside."""
     return journal == Records(journal.parent).journal and bool(is_locked(loop_lock(home, feature, label)))
-
-
-def follow_run(home: Path, run: RunInfo, interval: float, is_cancelled: Callable[[], bool]) -> Iterator[Event]:
-    """Yield the events of a run until its end or `is_cancelled`, looking for new ones every `interval` seconds."""
-
-    def is_live() -> bool:
-        return not is_cancelled() and is_running(home, run.feature, run.label, run.journal)
-
-    return follow_events(run.journal, is_live, wait=lambda: time.sleep(interval))

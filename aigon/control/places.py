@@ -52,10 +52,9 @@ class Draw:
         self.step = self._random.randint(3, 97)
         self.word = "_" + "".join(self._random.choices("bcdfghjkmnpqrstvwxz", k=5))
 
-    def choose(self, places: Sequence[Place], attempt: int = 0) -> Place | None:
-        """Return one of the most telling places; the next one for a further attempt."""
-        ranked = sorted(places, key=lambda place: (place.rank, self._random.random()))
-        return ranked[attempt % len(ranked)] if ranked else None
+    def choose(self, places: Sequence[Place]) -> Place | None:
+        """Return one of the most telling places."""
+        return min(places, key=lambda place: (place.rank, self._random.random()), default=None)
 
     def small(self, value: int) -> int:
         """Return another number that fits wherever this one does: no compiler refuses it."""

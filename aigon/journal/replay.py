@@ -1,6 +1,5 @@
 """Journals read back: the events of a run, while it runs or later, and the state that they lead to."""
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -53,20 +52,6 @@ def decode_events(documents: Iterable[Mapping[str, object]], path: Path) -> Iter
             hint="Update aigon, or use the version that wrote it; the journal is left as it is",
             code=Exit.ENVIRONMENT,
         ) from None
-
-
-def follow_events(
-    path: Path, is_live: Callable[[], bool], *, wait: Callable[[], object] = lambda: time.sleep(0.2)
-) -> Iterator[Event]:
-    """Yield the events of a run as its journal gets them, from the first, until it `is_live` no longer.
-
-    `wait` pauses between two readings. Ends and raises as `tail_events` does.
-    """
-    for event in tail_events(path, is_live):
-        if event is None:
-            wait()
-        else:
-            yield event
 
 
 def tail_events(path: Path, is_live: Callable[[], bool]) -> Iterator[Event | None]:

@@ -1,19 +1,34 @@
-"""Watch the commands of one clean room, one after the other."""
+"""Watch what the commands of one clean room read, one after the other: by access times, else by strace.
 
+The kernel moves the access time of a file that is read if it is older than the modification (relatime), for an mmap,
+an interpreter's start and a listed folder, too. It does not for `stat`, with O_NOATIME, or on a file system that is
+mounted with noatime, which a trial shows.
+"""
+
+import contextlib
+import os
+import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from aigon.job.world import CheckEnvironment, CheckStart
-from aigon.observation import strace
-from aigon.observation.access_times import AccessTimes, show_reads
 from aigon.observation.reads import Means, Observation, Reads
+from aigon.text.patterns import compile_re
 
 MOST = 20_000
 """Tracked files that are kept of what one command read."""
+LARGEST = 500 * 1024 * 1024
+"""Bytes of a log of strace that are read."""
+_BEFORE = 1
+"""Seconds that an access time is set back before the modification."""
+_CALLS = "trace=open,openat,openat2,getdents,getdents64"
+_OPENED = compile_re(rb"\) += \d+<(/[^>]*)>")
+_LISTED = compile_re(rb"getdents(?:64)?\(\d+<(/[^>]*)>")
+_ESCAPE = compile_re(rb"\\([0-7]{1,3})")
 
 
 class Observer(Struct):
@@ -45,15 +60,15 @@ class Observer(Struct):
             with (root / ".git" / "config").open("a", encoding="utf-8") as settings:
                 settings.write("[core]\n\ttrustctime = false\n")
         else:
-            self.means = "strace" if strace.find_strace() else ""
+            self.means = "strace" if find_strace() else ""
 
     def observe(self, name: str, place: CheckEnvironment, run: Callable[[CheckEnvironment], None]) -> None:
         """Run a command by `run`, in the environment that it is given, and note what it read."""
         if self.means == "access times":
-            times = AccessTimes(_locate(place), (*self.files, *self.folders))
-            times.set_back()
+            root = _locate(place)
+            times = dict(set_back(root, (*self.files, *self.folders)))
             run(place)
-            self.seen[name] = self._weigh(times.list_read())
+            self.seen[name] = self._weigh(list_read(root, times))
         elif self.means == "strace":
             self.seen[name] = self._trace(place, run)
         else:
@@ -64,10 +79,10 @@ class Observer(Struct):
             log = Path(folder) / "log"
 
             def wrap_command(argv: Sequence[str], cwd: Path, start: CheckStart) -> Sequence[str]:
-                return strace.wrap_command(place.wrap_command(argv, cwd, start), log)
+                return wrap_in_strace(place.wrap_command(argv, cwd, start), log)
 
             run(replace(place, wrap_command=wrap_command))
-            opened = strace.list_opened(log, (place.root, _locate(place)))
+            opened = list_opened(log, (place.root, _locate(place)))
         return Reads(unknown="strace left nothing that can be read") if opened is None else self._weigh(opened)
 
     def _weigh(self, paths: Iterable[str]) -> Reads:
@@ -82,3 +97,71 @@ class Observer(Struct):
 
 def _locate(place: CheckEnvironment) -> Path:
     return place.host_path or place.root
+
+
+def set_back(root: Path, paths: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """Make every read of these paths that follows visible; yield each with the nanoseconds that it was set back to."""
+    for path in paths:
+        # A command may have removed the file, or put another in its place.
+        with contextlib.suppress(OSError):
+            modified = os.lstat(f"{root}/{path}").st_mtime_ns
+            # Whole seconds: not every file system keeps more.
+            before = (modified // 1_000_000_000 - _BEFORE) * 1_000_000_000
+            os.utime(f"{root}/{path}", ns=(before, modified), follow_symlinks=False)
+            yield path, before
+
+
+def list_read(root: Path, set_to: Mapping[str, int]) -> list[str]:
+    """Return the paths that were read since they were set back."""
+    read = []
+    for path, before in set_to.items():
+        with contextlib.suppress(OSError):
+            if os.lstat(f"{root}/{path}").st_atime_ns > before + 999_999_999:
+                read.append(path)
+    return read
+
+
+def show_reads(root: Path, paths: Iterable[str]) -> bool:
+    """Return whether a read of a file in this very folder moves its access time."""
+    file = next((path for path in paths if (root / path).is_file() and not (root / path).is_symlink()), None)
+    times = dict(set_back(root, (file,))) if file else {}
+    if file is None or list_read(root, times):
+        return False
+    try:
+        (root / file).open("rb").read(1)
+    except OSError:
+        return False
+    return bool(list_read(root, times))
+
+
+def find_strace() -> str:
+    """Return the program; empty if it is not installed."""
+    return shutil.which("strace", path="/usr/bin:/bin:/usr/local/bin") or ""
+
+
+def wrap_in_strace(argv: Sequence[str], log: Path) -> list[str]:
+    """Return the command line that runs `argv` and writes to `log` what it and all that it starts open."""
+    options = ("-f", "--seccomp-bpf", "-qqq", "-y", "-s", "0", "-e", "signal=none", "-e", _CALLS, "-o", str(log))
+    return [find_strace(), *options, "--", *argv]
+
+
+def list_opened(log: Path, roots: Sequence[Path]) -> set[str] | None:
+    """Return the paths below one of `roots`, relative to it; None for a log that is missing or too long."""
+    prefixes = [f"{root}/".encode() for root in roots]
+    try:
+        if log.stat().st_size > LARGEST:
+            return None
+        with log.open("rb") as lines:
+            found = {path for line in lines for path in _list_paths(line)}
+    except OSError:
+        return None
+    below = (path[len(prefix) :] for path in found for prefix in prefixes if path.startswith(prefix))
+    return {path.decode("utf-8", "surrogateescape") for path in below}
+
+
+def _list_paths(line: bytes) -> Iterator[bytes]:
+    if b"O_WRONLY" in line:
+        return
+    for pattern in (_OPENED, _LISTED):
+        for path in pattern.findall(line):
+            yield _ESCAPE.sub(lambda escape: bytes((int(escape[1], 8),)), path)

@@ -6,17 +6,8 @@ from msgspec import Struct
 
 from aigon.ui.feed import Feed
 from aigon.ui.lane import Lane
-from aigon.views.board_cards import Card, CardLane, RunEnd
+from aigon.views.board_cards import Card, RunEnd
 
-STAGES: Mapping[str, str] = {
-    "inbox": "Inbox",
-    "backlog": "Backlog",
-    "in-progress": "In progress",
-    "in-evaluation": "In evaluation",
-    "done": "Done",
-    "paused": "Paused",
-    "cancelled": "Cancelled",
-}
 MOVES: Mapping[str, Mapping[str, str]] = {
     "inbox": {"backlog": "prioritise", "in-progress": "setup", "cancelled": "cancel"},
     "backlog": {"in-progress": "setup", "cancelled": "cancel"},
@@ -114,8 +105,3 @@ def list_of_status(views: Mapping[str, Sequence[CardView]], status: str) -> list
 
 def _each(views: Mapping[str, Sequence[CardView]]) -> Iterator[CardView]:
     return (view for cards in views.values() for view in cards)
-
-
-def find_lane_status(lane: CardLane) -> str:
-    """Return the status of one agent of several."""
-    return "running" if lane.working else lane.ended.status if lane.ended else "not_started"

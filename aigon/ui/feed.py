@@ -89,6 +89,7 @@ class Feed:
         self._columns: tuple[Column, ...] = ()
         self._specs: dict[str, SpecLocation] = {}
         self._cases: tuple[ApprovalCase, ...] | None = None
+        self._home: Path | None = None
         self._survey: object = None
         self._surveyed = self._gathered = 0.0
         self._version = int(time.time() * 1000)
@@ -145,9 +146,9 @@ class Feed:
         return lane
 
     def _update(self, lane: Lane) -> None:
-        if home := find_home(self.project.common_dir):
+        if self._home:
             was = lane.running
-            lane.update(self.project.root, home)
+            lane.update(self.project.root, self._home)
             if was != lane.running:
                 self._gathered = 0.0  # a run began or ended: the board says so
 
@@ -157,13 +158,14 @@ class Feed:
         if not soon and now - self._surveyed < SURVEY and self._gathered:
             return
         self._surveyed = now
+        self._home = find_home(self.project.common_dir)
         survey = tuple(self._list_marks())
         if survey == self._survey and now - self._gathered < AGAIN:
             return
         self._survey, self._gathered = survey, now
         self._specs.clear()
         self._cases = None
-        known = {(lane.feature, lane.label): lane for lane in list_lanes(find_home(self.project.common_dir))}
+        known = {(lane.feature, lane.label): lane for lane in list_lanes(self._home)}
         self._lanes = {key: self._lanes.get(key, lane) for key, lane in known.items()}
         self._columns = self.project.board(everything=True)
 
@@ -173,8 +175,7 @@ class Feed:
         folders = [root / ROOT / folder for folder in FOLDERS.values()]
         for path in (*folders, common / "HEAD", common / "packed-refs", common / "refs/heads"):
             yield _read_mtime(path)
-        home = find_home(common)
-        for folder in sorted(home.glob("features/*/")) if home else ():
+        for folder in sorted(self._home.glob("features/*/")) if self._home else ():
             yield folder.name, _read_mtime(folder), _read_mtime(folder / "decisions.jsonl")
         for lane in self._lanes.values():
             yield lane.running or _read_mtime(lane.records.journal)

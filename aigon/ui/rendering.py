@@ -1,7 +1,6 @@
 """Templates of the pages, and what they need to show values."""
 
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
@@ -18,28 +17,11 @@ from aigon.model.outcomes import describe_outcome
 from aigon.spec.expectation import DECISION_RULES
 from aigon.spec.features import ROOT
 from aigon.text.amounts import format_count, format_dollars, format_duration
-from aigon.ui import board
 from aigon.views import stats
+from aigon.views.board_cards import TITLES
 from aigon.views.markup import make_environment
 from aigon.views.report import words
 
-STATUSES: Mapping[str, tuple[str, str, str]] = {
-    "running": ("run", "◐", "Running"),
-    "met": ("good", "✓", "Proven"),
-    "done": ("good", "✓", "Done"),
-    "needs_human": ("ask", "?", "Needs you"),
-    "decided": ("ask", "→", "Decided"),
-    "problem": ("bad", "!", "Problem"),
-    "stopped": ("bad", "■", "Stopped short"),
-    "broken_off": ("bad", "!", "Broken off"),
-    "unavailable": ("bad", "!", "Unavailable"),
-    "refused": ("bad", "!", "Refused"),
-    "interrupted": ("mild", "■", "Interrupted"),
-    "elsewhere": ("mild", "…", "Elsewhere"),
-    "cancelled": ("mild", "–", "Cancelled"),
-    "not_started": ("mild", "–", "Not started"),
-}
-"""The tone, the sign and the word for a status."""
 LINES = 400
 """Lines of one file's diff that are shown."""
 FILES = 60
@@ -52,11 +34,11 @@ def load_templates() -> Environment:
     folder = find_resource("templates", "ui")
     environment = make_environment(FileSystemLoader(folder))
     environment.globals |= {
-        "board": board,
+        "TITLES": TITLES,
         "words": words,
         "stats_words": stats,
         "GROUPINGS": GROUPINGS,
-        "STATUSES": STATUSES,
+        "STATUSES": words.CHIPS,
         "DECISION_RULES": DECISION_RULES,
         "asset": _find_asset,
         "iso": _format_iso,

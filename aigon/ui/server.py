@@ -29,6 +29,7 @@ def bind_socket(host: str, port: int) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
+        listener.listen()  # whoever opens the address at once waits for the first page
     except OSError as error:
         listener.close()
         hint = "Choose another one; --port 0, the default, takes any that is free"

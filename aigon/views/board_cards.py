@@ -18,6 +18,7 @@ from aigon.spec import files
 from aigon.spec.features import FOLDERS, ROOT, Feature
 from aigon.text.quoting import fold
 
+TITLES = {stage: stage.replace("-", " ").capitalize() for stage in FOLDERS} | {"elsewhere": "Specs kept elsewhere"}
 STAGES = tuple(FOLDERS)
 """The columns, in the order of a feature's way. A folder that is no stage comes after them."""
 

@@ -13,20 +13,10 @@ from rich.text import Text
 from aigon.model.candidates import format_run_command
 from aigon.text.amounts import format_count
 from aigon.text.quoting import fold
-from aigon.views.board_cards import Card, CardLane, Column, RunEnd, RunningLoop
+from aigon.views.board_cards import TITLES, Card, CardLane, Column, RunEnd, RunningLoop
 
 NARROWEST, WIDEST = 27, 46
 """Columns of the terminal for one column of the board: less breaks every line, more is nothing but blanks."""
-_TITLES = {
-    "inbox": "Inbox",
-    "backlog": "Backlog",
-    "in-progress": "In progress",
-    "in-evaluation": "In evaluation",
-    "done": "Done",
-    "paused": "Paused",
-    "cancelled": "Cancelled",
-    "elsewhere": "Specs kept elsewhere",
-}
 _ENDS = {
     "met": ("proven", "green"),
     "needs_human": ("needs a human", "yellow"),
@@ -70,7 +60,7 @@ def _band(columns: Sequence[Column], width: int) -> RenderableType:
 
 def _column(column: Column) -> Iterator[RenderableType]:
     number = len(column.cards) + column.left_out
-    yield Text(f" {_TITLES.get(column.stage, fold(column.stage))} ({number})", style="bold")
+    yield Text(f" {TITLES.get(column.stage, fold(column.stage))} ({number})", style="bold")
     yield from (_card(card) for card in column.cards)
     if column.left_out:
         yield Text(f" and {column.left_out} more: --all", style="dim")

@@ -13,7 +13,7 @@ from aigon.journal.memory import describe_changes
 from aigon.model.changes import FileChange
 from aigon.model.criteria import VERDICT_WORDS
 from aigon.spec.features import Feature
-from aigon.text.amounts import format_timestamp
+from aigon.text.amounts import format_count, format_timestamp
 from aigon.text.quoting import fold
 
 SHORT = 8
@@ -34,13 +34,21 @@ class Failures(Struct, frozen=True):
 
 def read_failures(feature: Feature, journals: Sequence[Path], events: Callable[[Path], Sequence[Event]]) -> Failures:
     """Return the failure log of `journals`, oldest first. A journal that cannot be read is listed in `unread`."""
-    runs, unread = [], []
+    runs, unread = read_journals(journals, events)
+    return Failures(feature, *list_failures(runs), tuple(f"{journal}: {why}" for journal, why in unread.items()))
+
+
+def read_journals(
+    journals: Sequence[Path], events: Callable[[Path], Sequence[Event]]
+) -> tuple[list[Sequence[Event]], dict[Path, str]]:
+    """Return the events of each journal, and which of them cannot be read and why."""
+    read, unread = list[Sequence[Event]](), dict[Path, str]()
     for journal in journals:
         try:
-            runs.append(events(journal))
+            read.append(events(journal))
         except (AigonError, OSError) as error:
-            unread.append(f"{journal}: {error.what if isinstance(error, AigonError) else error.strerror}")
-    return Failures(feature, *list_failures(runs), tuple(unread))
+            unread[journal] = error.what if isinstance(error, AigonError) else str(error.strerror)
+    return read, unread
 
 
 def build_failures_document(found: Failures) -> dict[str, object]:
@@ -111,11 +119,8 @@ def _head(found: Failures) -> str:
     name = found.feature.name_for_people
     if not found.attempts:
         return f"Feature {name}: no attempt yet"
-    tries = f"{found.attempts} attempt{'s' if found.attempts > 1 else ''}"
-    number = len(found.failed)
-    if not number:
-        return f"Feature {name}: no failure in {tries}"
-    return f"Feature {name}: {number} failure{'s' if number > 1 else ''} in {tries}"
+    failures = format_count(len(found.failed), "failure") if found.failed else "no failure"
+    return f"Feature {name}: {failures} in {format_count(found.attempts, 'attempt')}"
 
 
 def _lines(failed: FailedAttempt) -> list[str]:

@@ -8,7 +8,7 @@ from aigon.errors import AigonError
 from aigon.files.checksums import format_line
 from aigon.journal.codec import dumps
 from aigon.journal.events import Event, Notice
-from aigon.journal.replay import follow_events, read_events
+from aigon.journal.replay import read_events, tail_events
 
 
 def line(text: str) -> bytes:
@@ -21,14 +21,15 @@ def texts(events: list[Event]) -> list[str]:
 
 def follow(path: Path, *steps: object) -> list[Event]:
     """The events of a run that lives for as long as there are steps; each of them is done between two readings."""
-    remaining = list(steps)
-
-    def wait() -> None:
-        step = remaining.pop(0)
-        assert callable(step)
-        step()
-
-    return list(follow_events(path, lambda: bool(remaining), wait=wait))
+    remaining, events = list(steps), list[Event]()
+    for event in tail_events(path, lambda: bool(remaining)):
+        if event:
+            events.append(event)
+        else:
+            step = remaining.pop(0)
+            assert callable(step)
+            step()
+    return events
 
 
 def test_a_finished_run_is_followed_to_its_end(tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
 """Arguments made from the schemas of the tools, well-formed and not: no crash, and a refused call changes nothing."""
 
 import logging
+from collections.abc import Iterator
 from typing import Any
 
-import anyio
 import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp import Client
@@ -51,32 +52,39 @@ def served(home: Lab) -> Lab:
     return home
 
 
+Session = tuple[BlockingPortal, Client, dict[str, Any]]
+
+
+@pytest.fixture
+def session(served: Lab) -> Iterator[Session]:
+    """A client of a server in this process, and the schemas of its tools."""
+    server = build_server(ServedProjects((served.root,)), lambda _context: "")
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server)) as client:
+        yield portal, client, {tool.name: tool.input_schema for tool in portal.call(client.list_tools).tools}
+
+
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_no_arguments_crash_a_tool(served: Lab, caplog: pytest.LogCaptureFixture, data: st.DataObject) -> None:
-    server = build_server(ServedProjects((served.root,)), lambda _context: "")
-
-    async def session() -> None:
-        async with Client(server) as client:
-            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-            name = data.draw(st.sampled_from([*READS, *WRITES]))
-            arguments = {}
-            for key, schema in tools[name].input_schema.get("properties", {}).items():
-                if key == "project_id":
-                    arguments[key] = data.draw(st.just(str(served.root)) | JUNK)
-                elif key in tools[name].input_schema.get("required", ()) or data.draw(st.booleans()):
-                    arguments[key] = data.draw(values(schema) | JUNK)
-            if name == "start_task" and arguments.get("agent") and arguments.get("task_id") == "42":
-                arguments["agent"] = "gone"
-            before = fingerprint(served)
-            result = await client.call_tool(name, arguments)
-            if result.is_error:
-                words = getattr(result.content[0], "text", "")
-                assert "Traceback" not in words and "Error executing tool" not in words, (name, arguments, words)
-                assert fingerprint(served) == before, (name, arguments)
-
+def test_no_arguments_crash_a_tool(
+    served: Lab, session: Session, caplog: pytest.LogCaptureFixture, data: st.DataObject
+) -> None:
+    portal, client, schemas = session
+    name = data.draw(st.sampled_from([*READS, *WRITES]))
+    arguments = {}
+    for key, schema in schemas[name].get("properties", {}).items():
+        if key == "project_id":
+            arguments[key] = data.draw(st.just(str(served.root)) | JUNK)
+        elif key in schemas[name].get("required", ()) or data.draw(st.booleans()):
+            arguments[key] = data.draw(values(schema) | JUNK)
+    if name == "start_task" and arguments.get("agent") and arguments.get("task_id") == "42":
+        arguments["agent"] = "gone"
+    before = fingerprint(served)
     with caplog.at_level(logging.ERROR):
-        anyio.run(session)
+        result = portal.call(client.call_tool, name, arguments)
+    if result.is_error:
+        words = getattr(result.content[0], "text", "")
+        assert "Traceback" not in words and "Error executing tool" not in words, (name, arguments, words)
+        assert fingerprint(served) == before, (name, arguments)
     assert not [record for record in caplog.records if record.exc_info]
 
 

@@ -1,4 +1,4 @@
-"""A whole session over each transport: tasks created, changed, started, waited for, read and stopped."""
+"""A whole session: tasks created, changed, started, waited for, read and stopped; and who reaches the server."""
 
 import sys
 from collections.abc import Callable
@@ -11,7 +11,7 @@ import pytest
 from mcp import Client
 
 from tests.lab import Lab
-from tests.mcp.clients import BODY, TOKEN, call, over_http, over_stdio, project_id, refusal, serving_http
+from tests.mcp.clients import BODY, TOKEN, call, in_process, over_http, over_stdio, project_id, refusal, serving_http
 
 Open = Callable[[Lab], AbstractAsyncContextManager[Client]]
 AGENT = """
@@ -27,9 +27,12 @@ def prepared(lab: Lab) -> Lab:
     return lab
 
 
-@pytest.mark.parametrize("open_client", [over_stdio, over_http])
-def test_a_client_takes_a_task_from_its_title_to_its_proof(lab: Lab, open_client: Open) -> None:
-    prepared(lab)
+TRANSPORTS = [pytest.param(each, marks=pytest.mark.slow) for each in (over_stdio, over_http)]
+
+
+@pytest.mark.parametrize("open_client", [in_process, *TRANSPORTS])
+def test_a_client_takes_a_task_from_its_title_to_its_proof(home: Lab, open_client: Open) -> None:
+    lab = prepared(home)
 
     async def session() -> None:
         async with open_client(lab) as client:
@@ -110,8 +113,34 @@ async def _see_to_its_end(client: Client, lab: Lab, run_id: str) -> None:
     assert "No loop runs" in await refusal(client, "stop_task", task_id="01")
 
 
-def test_http_answers_only_who_has_the_token_and_asks_for_this_host(lab: Lab) -> None:
-    async def session() -> None:
+INSIDE = """
+import sys
+import anyio, httpx2
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+
+async def main():
+    async with (
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {sys.argv[2]}"}, timeout=60) as http,
+        Client(streamable_http_client(sys.argv[1], http_client=http)) as client,
+    ):
+        print((await client.call_tool("create_task", {"project_id": "x", "title": "x", "description": ""})).content)
+        print((await client.call_tool("list_projects", {})).content)
+
+anyio.run(main)
+"""
+
+
+def test_a_client_that_starts_the_server_is_served(lab: Lab) -> None:
+    async def session() -> str:
+        async with over_stdio(lab) as client:
+            return await project_id(client)
+
+    assert anyio.run(session)
+
+
+def test_http_serves_who_has_the_token_and_asks_for_this_host_and_reads_to_a_loop(lab: Lab) -> None:
+    async def session() -> str:
         async with serving_http(lab) as url, httpx2.AsyncClient(timeout=60) as http:
             bearer = {"Authorization": f"Bearer {TOKEN}", "Accept": "application/json, text/event-stream"}
             for headers, status in (
@@ -122,8 +151,12 @@ def test_http_answers_only_who_has_the_token_and_asks_for_this_host(lab: Lab) ->
             ):
                 answer = await http.post(url, headers=headers, json={"jsonrpc": "2.0", "id": 1, "method": "ping"})
                 assert answer.status_code == status, headers
+            line = [sys.executable, "-c", INSIDE, url, TOKEN]
+            ran = await anyio.run_process(line, env={**lab.env, "AIGON_RUN": "20261123-080000-abcdef"})
+            return ran.stdout.decode()
 
-    anyio.run(session)
+    refused, served = anyio.run(session).splitlines()
+    assert "inside a run of the loop" in refused and "has AIGON_RUN" in refused and str(lab.root) in served
 
 
 @pytest.mark.parametrize(
@@ -143,32 +176,3 @@ def test_a_server_that_cannot_be_says_why(lab: Lab, arguments: tuple[str, ...], 
 def test_a_short_token_is_refused(lab: Lab) -> None:
     ran = lab.aigon("mcp", "--http", "127.0.0.1:0", env={"AIGON_MCP_TOKEN": "short"})
     assert ran.code == 2 and "AIGON_MCP_TOKEN" in ran.err
-
-
-INSIDE = """
-import sys
-import anyio, httpx2
-from mcp import Client
-from mcp.client.streamable_http import streamable_http_client
-
-async def main():
-    async with (
-        httpx2.AsyncClient(headers={"Authorization": f"Bearer {sys.argv[2]}"}, timeout=60) as http,
-        Client(streamable_http_client(sys.argv[1], http_client=http)) as client,
-    ):
-        print((await client.call_tool("create_task", {"project_id": "x", "title": "x", "description": ""})).content)
-        print((await client.call_tool("list_projects", {})).content)
-
-anyio.run(main)
-"""
-
-
-def test_an_agent_inside_a_loop_that_has_the_token_reads_only(lab: Lab) -> None:
-    async def session() -> str:
-        async with serving_http(lab) as url:
-            line = [sys.executable, "-c", INSIDE, url, TOKEN]
-            ran = await anyio.run_process(line, env={**lab.env, "AIGON_RUN": "20261123-080000-abcdef"})
-            return ran.stdout.decode()
-
-    refused, served = anyio.run(session).splitlines()
-    assert "inside a run of the loop" in refused and "has AIGON_RUN" in refused and str(lab.root) in served

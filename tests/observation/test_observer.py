@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from aigon.job.world import UNNAMED, CheckEnvironment
-from aigon.observation import observer, strace
-from aigon.observation.access_times import AccessTimes, show_reads
-from aigon.observation.observer import Observer
+from aigon.observation import observer
+from aigon.observation.observer import Observer, find_strace, list_read, set_back, show_reads
 from aigon.observation.reads import Means, Observation, Reads, read_observation
 from tests.projects import files
 
@@ -29,7 +28,7 @@ def means(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     if request.param == "access times" and not show_reads(tmp_path, TREE):
         pytest.skip("access times do not move here")
     if request.param == "strace":
-        if not strace.find_strace() or subprocess.run([strace.find_strace(), "true"], capture_output=True).returncode:
+        if not find_strace() or subprocess.run([find_strace(), "true"], capture_output=True).returncode:
             pytest.skip("strace is not installed, or may not trace")
         monkeypatch.setattr(observer, "show_reads", lambda _root, _paths: False)
     return "access times" if request.param == "access times" else "strace"
@@ -82,16 +81,15 @@ def test_what_reads_most_of_the_project_and_the_spec_walks_through_it(tmp_path: 
 
 def test_a_file_that_is_gone_or_replaced_was_not_read(tmp_path: Path) -> None:
     files(tmp_path, TREE)
-    times = AccessTimes(tmp_path, (*TREE, "absent"))
-    times.set_back()
+    times = dict(set_back(tmp_path, (*TREE, "absent")))
     (tmp_path / "kept.txt").unlink()
-    assert times.list_read() == []
+    assert list_read(tmp_path, times) == []
 
 
 def test_where_nothing_tells_nothing_is_claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files(tmp_path, {**TREE, ".git/config": ""})
     monkeypatch.setattr(observer, "show_reads", lambda _root, _paths: False)
-    monkeypatch.setattr(strace, "find_strace", lambda: "")
+    monkeypatch.setattr(observer, "find_strace", lambda: "")
     watching = Observer("spec.md")
     place = CheckEnvironment(tmp_path, {})
     watching.enter(place, TREE)

@@ -1,5 +1,7 @@
 """Who is let in: a request has to come from a page of this server, or to have the token."""
 
+import socket
+
 import pytest
 
 from aigon.api import AigonError
@@ -105,3 +107,8 @@ def test_a_port_in_use_is_an_error_that_says_so() -> None:
     with pytest.raises(AigonError, match="no address") as unknown:
         bind_socket("no such host", 0)
     assert unknown.value.code == 2
+
+
+def test_whoever_opens_the_address_before_the_server_is_up_waits_for_it() -> None:
+    with bind_socket("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname(), timeout=5):
+        pass

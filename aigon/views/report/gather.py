@@ -1,6 +1,7 @@
 """What a report is made from: journals, the spec and the log as the branch has them, and what commands printed."""
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +16,7 @@ from aigon.files.atomic import write_view
 from aigon.files.home import find_home
 from aigon.files.locks import is_locked
 from aigon.git.forge import find_forge
+from aigon.git.listings import parse_raw_and_counts
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository
 from aigon.job import branch
@@ -22,7 +24,6 @@ from aigon.job.spec_locations import locate_spec
 from aigon.journal import records
 from aigon.journal.acceptance import load_acceptance
 from aigon.journal.account import CriterionItem, FeatureAccount, WorkAccount
-from aigon.journal.events import Event
 from aigon.journal.history import IterationRecord, build_history
 from aigon.journal.records import Records, locate_records
 from aigon.journal.replay import read_events
@@ -36,6 +37,7 @@ from aigon.proof import frozen
 from aigon.spec.document import parse_spec
 from aigon.spec.expectation import find_script
 from aigon.spec.features import ROOT, Feature, parse_feature_path
+from aigon.views.failures import read_journals
 
 OUTPUT_BYTES = 4000
 """Bytes kept of the end of what a command printed."""
@@ -153,7 +155,7 @@ def _find_feature(checkout: Checkout, root: Path, home: Path | None, wanted: str
 def _gather_work(
     checkout: Checkout, root: Path, home: Path, feature: Feature, files: Records, candidate: Candidate | None
 ) -> WorkAccount:
-    journals, unread = _read_journals(files.journals())
+    journals, unread = read_journals(files.journals(), read_events)
     history, label = build_history(journals), candidate.label if candidate else ""
     started = history.started
     name = started.branch if started else candidate.branch if candidate else ""
@@ -168,7 +170,7 @@ def _gather_work(
         running=bool(started and not history.finished and is_locked(loop_lock(home, feature.name_for_people, label))),
         log_path=feature.log(label),
         outputs=_read_outputs(root, history.last),
-        unread=tuple(unread),
+        unread=tuple(f"{path.name}: {why}" for path, why in unread.items()),
     )
     spec_path = started.spec_path if started else feature.path
     _, items = _parse_spec(_read_blob(checkout, work.commit or work.tip, spec_path))
@@ -195,18 +197,6 @@ def _add_reads(work: WorkAccount, record: Path) -> Iterator[CriterionItem]:
             yield replace(item, reads=observed.describe(f"criterion: {script}" if script else bound))
         return
     yield from work.items
-
-
-def _read_journals(paths: Sequence[Path]) -> tuple[list[Sequence[Event]], list[str]]:
-    """Return the events of each journal, and which of them cannot be read and why."""
-    read: list[Sequence[Event]] = []
-    unread = []
-    for path in paths:
-        try:
-            read.append(read_events(path))
-        except (AigonError, OSError) as error:
-            unread.append(f"{path.name}: {error.what if isinstance(error, AigonError) else error.strerror}")
-    return read, unread
 
 
 def _read_blob(checkout: Checkout, commit: str, path: str) -> str | None:
@@ -238,17 +228,9 @@ def _find_title(checkout: Checkout, root: Path, feature: Feature, works: Sequenc
 def _list_changes(checkout: Checkout, base: str, commit: str, without: Sequence[str]) -> tuple[FileChange, ...]:
     """Return the files in which a commit differs from the base, with lines; none if one of the two is gone."""
     options = ("-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--raw", "--numstat")
-    fields = iter((checkout.ask("diff-tree", *options, base, commit) or "").split("\0"))
-    statuses: dict[str, str] = {}
-    changes = []
-    for field in fields:
-        if field.startswith(":"):
-            statuses[next(fields, "")] = field[-1]
-        elif field.count("\t") >= 2:
-            *numbers, path = field.split("\t", 2)
-            added, removed = (int(number) if number.isdecimal() else -1 for number in numbers)  # "-" for a binary file
-            changes.append(FileChange(path, added, removed, statuses.get(path, "M")))
-    return tuple(change for change in changes if change.path not in without)
+    raw, changes = parse_raw_and_counts(os.fsencode(checkout.ask("diff-tree", *options, base, commit) or ""))
+    statuses = {each.path: each.status for each in raw}
+    return tuple(replace(each, status=statuses.get(each.path, "M")) for each in changes if each.path not in without)
 
 
 def _is_pushed(checkout: Checkout, commit: str) -> bool:

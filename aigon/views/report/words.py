@@ -1,60 +1,30 @@
 """What the page and the Markdown say in the same words."""
 
+from typing import Any
+
 from msgspec.structs import replace
 
+from aigon.files.resources import read_shipped
 from aigon.journal.account import CriterionItem, FeatureAccount, WorkAccount, count_changed_lines, seconds_between
 from aigon.journal.attempt import describe_checks
 from aigon.journal.history import IterationRecord, RunRecord
 from aigon.journal.spending import describe_spend, format_cost
 from aigon.model.candidates import format_run_command
-from aigon.model.changes import ConcernLevel
-from aigon.model.checks import CheckStatus, Finding
-from aigon.model.criteria import WAIVED, Verdict, VerdictStatus
+from aigon.model.checks import Finding
+from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Met, describe_outcome, describe_success
 from aigon.model.turns import Turn
 from aigon.proof.vacuity import describe_passing
 from aigon.spec.expectation import DECISION_RULES
 from aigon.text.amounts import format_count, format_duration, format_timestamp
+from aigon.text.documents import parse_yaml
 
-STANDINGS = {
-    "met": ("✓", "Proven"),
-    "needs_human": ("?", "Needs a human"),
-    "stopped": ("■", "Stopped short"),
-    "interrupted": ("■", "Interrupted"),
-    "unavailable": ("!", "Unavailable"),
-    "refused": ("!", "Refused"),
-    "running": ("…", "Running"),
-    "broken_off": ("!", "Broken off"),
-    "not_started": ("–", "Not started"),
-}
-"""A sign and a word for how a work ended."""
-CHECKS: dict[CheckStatus, tuple[str, str]] = {
-    "pass": ("✓", "pass"),
-    "fail": ("✗", "fail"),
-    "error": ("!", "error"),
-    "skipped": ("–", "skip"),
-}
-VERDICTS: dict[VerdictStatus, tuple[str, str]] = {
-    "met": ("✓", "passed"),
-    "unmet": ("✗", "failed"),
-    "unclear": ("?", "needs review"),
-}
+_TABLES: Any = parse_yaml(read_shipped("templates", "words.yaml"), "templates/words.yaml").value
+STANDINGS, CHECKS, VERDICTS, CONCERNS = (_TABLES[name] for name in ("statuses", "checks", "verdicts", "concerns"))
+"""A sign and a word for how a work ended, for a finding, a verdict and a concern."""
+CHANGES, CHIPS = _TABLES["changes"], _TABLES["chips"]
 NOT_ASSESSED = "not assessed"
-CONCERNS: dict[ConcernLevel, tuple[str, str]] = {
-    "restore": ("!", "put back"),
-    "review": ("?", "to review"),
-    "note": ("·", "noted"),
-}
-CHANGES = {"A": "added", "D": "deleted", "M": "changed", "T": "type changed"}
-_METHODS = {
-    **{kind: rule.method for kind, rule in DECISION_RULES.items()},
-    "judge": "by the judge, whose quotes aigon found in the change",
-    "judge:unavailable": "by nobody: the judge could not be asked",
-    "judge:broken": "by nobody: the judge's answer was in another format",
-    "approval": "by a person",
-    "human": "by nobody yet: a person has to",
-    WAIVED: "by nobody: a person waived it",
-}
+_METHODS: dict[str, str] = {kind: rule.method for kind, rule in DECISION_RULES.items()} | _TABLES["methods"]
 
 
 def describe_outcomes(account: FeatureAccount) -> str:

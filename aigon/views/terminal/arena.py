@@ -57,8 +57,7 @@ class ArenaNdjson:
             for one in ended.candidates
         ]
         self._end({"outcome": ended.outcome, "exit_code": ended.exit_code, "candidates": candidates})
-        for text in ("", *render_arena_summary(self._feature, ended)):
-            write_line(self._words, text)
+        write_arena_summary(self._words, self._feature, ended)
 
     def refused(self, error: AigonError) -> None:
         """Write the last line of an arena that could not begin, unless its end is written already."""
@@ -84,6 +83,11 @@ class ArenaNdjson:
 
 def _now() -> str:
     return datetime.now().astimezone().isoformat(timespec="milliseconds")
+
+
+def write_arena_summary(stream: TextIO, feature: str, ended: ArenaEnd) -> None:
+    """Write the summary, as far as somebody reads it."""
+    all(write_line(stream, text) for text in ("", *render_arena_summary(feature, ended)))
 
 
 def render_arena_summary(feature: str, ended: ArenaEnd) -> Iterator[str]:

@@ -44,7 +44,7 @@ from aigon.model.outcomes import describe_outcome
 from aigon.model.turns import Turn
 from aigon.text.amounts import format_count, format_dollars, format_duration, format_epoch
 from aigon.text.quoting import fold
-from aigon.views.terminal.arena import render_arena_summary
+from aigon.views.terminal.arena import write_arena_summary
 from aigon.views.terminal.turn_steps import TurnSteps
 
 LONGEST = 200
@@ -162,39 +162,8 @@ class ActionLines:
             self._write(label, f"  {step.kind} {step.text}".rstrip())
 
 
-class LineSink:
-    """Writes a line per event to `stream`, always as plain text, until nobody reads any more.
-
-    `finished` is the last iteration of earlier invocations, if the caller knows it. What agents do is read from the
-    folders of `runs`.
-    """
-
-    def __init__(
-        self, stream: TextIO, *, finished: int | None = None, runs: Path | None = None, loudness: Loudness = ""
-    ) -> None:
-        self._stream, self._loudness = stream, loudness
-        self._place = IterationCount(finished=finished)
-        self._open = True
-        self._actions = ActionLines(runs, loudness, lambda _label, text: self._write(text))
-
-    def __call__(self, event: Event) -> None:
-        """Write `event`. A reader that went away is no error; any other failure to write is an OSError."""
-        self._place = self._place.apply(event)
-        self._actions.take("", event)
-        if is_shown(event) and (self._loudness != "quiet" or is_warning(event)):
-            self._write(describe_event(event, self._place))
-
-    def close(self) -> None:
-        """Write nothing from here on. The stream stays open: it is the caller's."""
-        self._actions.close()
-        self._open = False
-
-    def _write(self, text: str) -> None:
-        self._open = self._open and write_line(self._stream, stamp_line(text))
-
-
-class ArenaLines:
-    """Writes a line per notable event to `stream`, behind the label of the candidate, and the summary at the end.
+class _EventLines:
+    """Writes lines to `stream`, always as plain text, until nobody reads any more.
 
     What agents do is read from the folders of `runs`.
     """
@@ -203,9 +172,42 @@ class ArenaLines:
         self._stream, self._loudness = stream, loudness
         self._actions = ActionLines(runs, loudness, self._write)
         self._places: dict[str, IterationCount] = {}
-        self._width = 0
-        self._open = True
+        self._width, self._open = 0, True
         self._feature = ""
+
+    def _hear(self, label: str, event: Event, shows: Callable[[Event], bool]) -> None:
+        """Write the line of `event`, if this reader `shows` it, behind the label of its run."""
+        place = self._places[label] = self._places.get(label, IterationCount()).apply(event)
+        self._actions.take(label, event)
+        if is_warning(event) if self._loudness == "quiet" else shows(event):
+            self._write(label, describe_event(event, place))
+
+    def close(self) -> None:
+        """Write nothing from here on. The stream stays open: it is the caller's."""
+        self._actions.close()
+        self._open = False
+
+    def _write(self, label: str, text: str) -> None:
+        column = f"{fold(label):<{self._width}}  " if label else ""
+        self._open = self._open and write_line(self._stream, stamp_line(text, column))
+
+
+class LineSink(_EventLines):
+    """A line per event of one run. `finished` is the last iteration of earlier invocations, if the caller knows it."""
+
+    def __init__(
+        self, stream: TextIO, *, finished: int | None = None, runs: Path | None = None, loudness: Loudness = ""
+    ) -> None:
+        super().__init__(stream, runs=runs, loudness=loudness)
+        self._places[""] = IterationCount(finished=finished)
+
+    def __call__(self, event: Event) -> None:
+        """Write `event`. A reader that went away is no error; any other failure to write is an OSError."""
+        self._hear("", event, is_shown)
+
+
+class ArenaLines(_EventLines):
+    """A line per notable event, behind the label of the candidate, and the summary at the end."""
 
     def began(self, plan: ArenaPlan, lanes: Sequence[Lane]) -> None:
         self._feature = plan.feature
@@ -217,12 +219,8 @@ class ArenaLines:
         """Write nothing: the first event of the loop says so."""
 
     def __call__(self, label: str, _document: Mapping[str, Any], event: Event | None) -> None:
-        if event is None:
-            return
-        place = self._places[label] = self._places.get(label, IterationCount()).apply(event)
-        self._actions.take(label, event)
-        if is_warning(event) if self._loudness == "quiet" else _is_notable(event):
-            self._write(label, describe_event(event, place))
+        if event is not None:
+            self._hear(label, event, _is_notable)
 
     def said(self, text: str) -> None:
         self._write("", text)
@@ -234,17 +232,8 @@ class ArenaLines:
 
     def finished(self, ended: ArenaEnd) -> None:
         self._actions.close()
-        for text in ("", *render_arena_summary(self._feature, ended)):
-            self._open = self._open and write_line(self._stream, text)
-
-    def close(self) -> None:
-        """Write nothing from here on. The stream stays open: it is the caller's."""
-        self._actions.close()
-        self._open = False
-
-    def _write(self, label: str, text: str) -> None:
-        column = f"{fold(label):<{self._width}}  " if label else ""
-        self._open = self._open and write_line(self._stream, stamp_line(text, column))
+        if self._open:
+            write_arena_summary(self._stream, self._feature, ended)
 
 
 def is_warning(event: Event) -> bool:

@@ -14,13 +14,13 @@ from rich.console import Console, Group
 from rich.live import Live
 
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
-from aigon.files.pipe import discard_output, write_line
+from aigon.files.pipe import discard_output
 from aigon.journal.events import Event, Notice
 from aigon.journal.spending import Spend
 from aigon.model.activity import Step
 from aigon.model.checks import Check
 from aigon.model.criteria import Criterion
-from aigon.views.terminal.arena import render_arena_summary
+from aigon.views.terminal.arena import write_arena_summary
 from aigon.views.terminal.frame import Page, draw_arena, draw_arena_end, draw_run, draw_run_end
 from aigon.views.terminal.lines import IterationCount
 from aigon.views.terminal.scene import ArenaScene, Scene, build_arena_scene, list_waiting_checks
@@ -248,9 +248,7 @@ class ArenaLive:
     def finished(self, ended: ArenaEnd) -> None:
         """Give the terminal back and write the summary."""
         self.close()
-        for text in ("", *render_arena_summary(self._feature, ended)):
-            if not write_line(self._stream, text):
-                return
+        write_arena_summary(self._stream, self._feature, ended)
 
     def close(self) -> None:
         self._screen.close()
