@@ -131,13 +131,14 @@ def build_document(event: RunFinished, state: State) -> dict[str, object]:
     started, look = state.started, state.last
     met = sum(verdict.status == "met" for verdict in look.verdicts) if look else 0
     total = started.criteria_total if started else 0
-    feature, slug = (started.feature_id, started.slug) if started else ("", "")
+    subject = started.subject if started else "feature"
     tally = f"exit code {event.exit_code}, {met} of {total} criteria passed, {describe_spend(state.spend)}"
     return {
         "schema_version": SCHEMA_VERSION,
-        "text": fold(f"aigon, feature {feature} {slug}: {describe_outcome(event.outcome)} ({tally})", MAX_TEXT_CHARS),
-        "feature": feature,
-        "slug": slug,
+        "text": fold(f"aigon, {subject}: {describe_outcome(event.outcome)} ({tally})", MAX_TEXT_CHARS),
+        "feature": started.feature_id if started else "",
+        "slug": started.slug if started else "",
+        "purpose": started.purpose if started else "build",
         "run": started.run_id if started else "",
         "agent": started.agent if started else "",
         "branch": started.branch if started else "",

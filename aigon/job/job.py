@@ -15,6 +15,7 @@ from aigon.journal.decisions import HumanDecision, find_decision
 from aigon.model.checks import Check
 from aigon.model.criteria import DEFAULT_PROMISE, Criterion, Spec
 from aigon.model.judging import JudgeSettings
+from aigon.model.outcomes import RunPurpose
 from aigon.model.turns import Agent
 from aigon.profiles.ecosystem import Setup
 from aigon.profiles.protection import Protection
@@ -79,6 +80,7 @@ class Job(Struct, frozen=True):
     base_results: Mapping[str, bool] = field(default_factory=dict)
     scope: str = ""
     acceptance: Acceptance | None = None
+    purpose: RunPurpose = "build"
 
     @property
     def name(self) -> str:

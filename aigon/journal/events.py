@@ -11,7 +11,7 @@ from aigon.config.grants import WantedMechanism
 from aigon.model.changes import Concern, FileChange, PutBack
 from aigon.model.checks import Finding
 from aigon.model.criteria import Promise, Verdict
-from aigon.model.outcomes import Outcome
+from aigon.model.outcomes import PURPOSES, Outcome, RunPurpose
 from aigon.model.recorded import Recorded
 from aigon.model.requests import AgentRequest
 from aigon.model.resources import ResourceUse
@@ -74,7 +74,7 @@ class RunStarted(Recorded, frozen=True):
     Commits between `since` and `head` may be an agent's, from a turn that was broken off or not yet judged.
     Iteration numbers continue after `earlier_iterations`. `kind` is that of the spec, `profile` names that of the
     checks. Journals of older versions lack both, `choices` and `tasks`. `requests` are those of an agent whose turn was
-    broken off.
+    broken off. `purpose` is more than to build the feature for the runs of `aigon feature-prove`.
     """
 
     at: str
@@ -105,7 +105,13 @@ class RunStarted(Recorded, frozen=True):
     profile: str = ""
     requests: tuple[AgentRequest, ...] = ()
     tasks: tuple[RecordedTask, ...] = ()
+    purpose: RunPurpose = "build"
     event: Literal["run_started"] = "run_started"
+
+    @property
+    def subject(self) -> str:
+        """What is done in it: `tests for feature 42 dark-mode`."""
+        return f"{PURPOSES[self.purpose]}feature {' '.join(dict.fromkeys((self.feature_id, self.slug)))}"
 
 
 class CheckStarted(Recorded, frozen=True):

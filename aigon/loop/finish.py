@@ -260,6 +260,9 @@ def suggest_command(job: Job, outcome: Outcome, state: State) -> str:
     """Return what a person would type next."""
     name = job.feature.name_for_people
     resume = format_run_command(name, job.label)
+    if job.purpose != "build":
+        again = f"aigon feature-prove {name} --resume"
+        return f"aigon approve {name} tests" if isinstance(outcome, NeedsHuman) else again
     match outcome:
         case Met():
             return f"aigon feature-done {name}{f' {job.label}' if job.label else ''}"

@@ -1,10 +1,14 @@
 """How a run ends: a sum type, its status word and its exit code."""
 
+from collections.abc import Mapping
 from typing import Literal, cast
 
 from aigon.errors import Exit
 from aigon.model.recorded import Recorded
 
+RunPurpose = Literal["build", "tests", "trial"]
+PURPOSES: Mapping[RunPurpose, str] = {"build": "", "tests": "tests for ", "trial": "trial build of "}
+"""What a run makes of a feature, before its name."""
 RunStatus = Literal["running", "met", "needs_human", "stopped", "interrupted", "unavailable", "refused"]
 
 VALIDATION_SKIPPED = "validation skipped"

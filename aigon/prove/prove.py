@@ -39,7 +39,7 @@ from aigon.prove.ground import (
 from aigon.prove.weighing import Weighing
 from aigon.prove.witness import Witness, load_witness, read_witness, save_witness
 from aigon.run.feature_stages import prioritise_feature, require_feature
-from aigon.run.implement import BUILDING, Observers, Task, run_in_seat
+from aigon.run.implement import Observers, Task, run_in_seat
 from aigon.run.opening import Confirm
 from aigon.spec.annotation import Annotation
 from aigon.spec.document import annotate
@@ -193,7 +193,7 @@ def _prove(errand: _Errand, *, has_witness: bool) -> Proving:
     with Checkout.open(errand.ground.tests) as copy:
         while True:
             spent = weighing.witness.cost or 0.0 if weighing.witness else 0.0
-            task = Task(_adapt_job(errand, weighing), weighing.assess)
+            task = Task("tests", _adapt_job(errand, weighing), weighing.assess)
             ended = errand.run(copy, LABEL, task, resumes=resumes, spent=spent, most=most)
             most, resumes = most - ended.iterations, True
             if not (has_witness and weighing.is_sound and isinstance(ended.outcome, NeedsHuman) and most > 0):
@@ -258,7 +258,7 @@ def _make_witness(errand: _Errand, copy: Checkout, weighing: Weighing) -> tuple[
     with Checkout.open(ground.witness) as built:
         earlier = weighing.witness.cost if weighing.witness else 0.0
         spent = (earlier or 0.0) + sum_cost(ground.tests, errand.name).usd
-        ended = errand.run(built, WITNESS, BUILDING, resumes=False, spent=spent, most=most)
+        ended = errand.run(built, WITNESS, Task("trial"), resumes=False, spent=spent, most=most)
         paid = sum_cost(ground.witness, errand.name)
         cost = None if earlier is None or paid.unknown else earlier + paid.usd
         witness = read_witness(built, (weighing.folder, ROOT, SETTINGS), weighing.stamp, cost)

@@ -22,7 +22,7 @@ from aigon.job.options import Options
 from aigon.job.seat import Seat
 from aigon.job.world import World
 from aigon.journal.decisions import find_decision
-from aigon.journal.events import Notice, RunFinished
+from aigon.journal.events import Notice, RunFinished, RunStarted
 from aigon.journal.sinks import (
     BackgroundObservers,
     FailPoint,
@@ -40,6 +40,7 @@ from aigon.loop.prompt import render_prompt
 from aigon.model.candidates import format_run_command
 from aigon.model.criteria import HIDDEN, find_bound_checks
 from aigon.model.judging import describe_no_judge
+from aigon.model.outcomes import RunPurpose
 from aigon.process import orphans
 from aigon.process.running import keep_note
 from aigon.process.stop import Stop
@@ -62,6 +63,8 @@ class Task(Struct, frozen=True):
 
     In the file `request` another aigon asks for its end, as well as in the run's own; `again` continues it.
     """
+
+    purpose: RunPurpose = "build"
 
     adapt: Callable[[Job], Job] = lambda job: job
     assess_tree: Assess = assess_and_prove
@@ -103,7 +106,8 @@ def run_in_seat(
     with contextlib.ExitStack() as held:
         held.enter_context(stop.handling())
         session = held.enter_context(open_session(seat, options, stop, confirm))
-        session = replace(session, job=task.adapt(session.job))
+        opening = [replace(e, purpose=task.purpose) if isinstance(e, RunStarted) else e for e in session.opening]
+        session = replace(session, job=replace(task.adapt(session.job), purpose=task.purpose), opening=opening)
         job, world, state, config = session.job, session.world, session.state, session.prepared.config
         whose = (job.feature.name_for_people, job.label)
         running = held.enter_context(keep_note(world.home, world.invocation, world.run_id, *whose))

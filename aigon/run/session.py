@@ -34,6 +34,7 @@ from aigon.journal.tasks import MAX_SUBJECT_CHARS
 from aigon.loop import iteration_log
 from aigon.loop.mailbox import read_mailbox
 from aigon.loop.prompt import describe_decision
+from aigon.model.outcomes import PURPOSES
 from aigon.process import orphans
 from aigon.process.running import loop_lock
 from aigon.process.stop import Stop
@@ -65,7 +66,7 @@ class Session(Struct, frozen=True):
     @property
     def title(self) -> str:
         """How people call what is being done."""
-        return f"{self.job.feature.name} with {self.job.agent.name}"
+        return f"{PURPOSES[self.job.purpose]}{self.job.feature.name} with {self.job.agent.name}"
 
 
 @contextmanager

@@ -89,13 +89,19 @@ def by_number(ran: Ran) -> dict[int, dict[str, object]]:
 
 
 def test_a_vacuous_test_is_sent_back_and_the_others_wait_for_a_person(lab: Lab) -> None:
-    before = prepare(lab, author(), FIVE[:3]).git("status", "--short", "--branch")
+    before = prepare(lab, author(), FIVE[:3], notify=[{"command": ["sh", "-c", "cat > $HOME/told"]}]).git(
+        "status", "--short", "--branch"
+    )
     ran = lab.aigon("feature-prove", "42")
     assert ran.code == 4, ran.err + ran.out
     assert "stray.txt were put back: only files in tests/acceptance/42/ are yours" in ran.out
     assert "criterion 3 failed: `./calc.py help` names `multiply` (it passes before anything is built" in ran.out
     assert "3 of 3 open criteria would be decided by a test" in ran.out
     assert "Next: aigon approve 42 tests" in ran.out
+    assert "tests for feature 42 multiply started: mine on" in ran.out
+    told = json.loads((lab.home / "told").read_text())
+    assert told["purpose"] == "tests" and told["text"].startswith("aigon, tests for feature 42 multiply: Needs a human")
+    assert told["summary"].endswith("Next: aigon approve 42 tests\n")
     assert lab.git("status", "--short", "--branch") == before  # nothing of the person's is touched
     assert lab.git("for-each-ref", "--format=%(refname)") == "refs/heads/main"
     assert lab.git("cat-file", "--batch-all-objects", "--batch-check").count("blob") < 10

@@ -319,10 +319,9 @@ def describe_event(event: Event, place: IterationCount) -> str:
 
 def _describe_start(event: RunStarted, place: IterationCount) -> str:
     verb = "resumed" if event.resumed else "started"
-    skipped = ", validation skipped" if event.skip_validation else ""
+    skipped = ", validation skipped" if event.skip_validation and event.purpose == "build" else ""
     limit = f"{format_count(event.criteria_total, 'criterion')}, {place.limit_words}"
-    name = " ".join(dict.fromkeys((event.feature_id, event.slug)))
-    return f"feature {name} {verb}: {event.agent} on {event.branch}, {limit}{skipped}"
+    return f"{event.subject} {verb}: {event.agent} on {event.branch}, {limit}{skipped}"
 
 
 def _describe_iteration(event: IterationFinished, place: IterationCount) -> str:
