@@ -19,7 +19,6 @@ from aigon.spec.expectation import find_script, write_text
 from aigon.text.patterns import compile_re
 
 Confidence = Literal["sure", "likely", "guess"]
-CONFIDENCES: tuple[Confidence, ...] = ("sure", "likely", "guess")
 """The best first. `sure`: the command says what the criterion says; `likely`: by a convention; `guess`: in part."""
 _RUN = r"(?:(?:running|calling|executing|the command|command) )*(?P<run>§\d+)"
 _VALUES = r"§\d+(?:(?:,| and|, and) §\d+)*|[0-9]+(?:\.[0-9]+)*"

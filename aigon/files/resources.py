@@ -5,6 +5,7 @@ A wheel holds them in `aigon/_data/`; an editable install and a checkout have th
 
 import contextlib
 import marshal
+import re
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -28,6 +29,12 @@ def find_resource(*parts: str) -> Path:
         hint = "The installation is damaged: reinstall aigon (pip install --force-reinstall aigon)"
         raise AigonError(f"{'/'.join(parts)} is missing from aigon", where=str(path), hint=hint, code=Exit.INTERNAL)
     return path
+
+
+def read_prompt(name: str, **values: object) -> list[str]:
+    """The parts of a prompt that ships with aigon, with the value of that name in place of each `{{NAME}}`."""
+    parts = find_resource("templates", "prompts", f"{name}.md").read_text(encoding="utf-8").strip().split("\n---\n")
+    return [re.sub(r"\{\{([A-Z]+)\}\}", lambda found: str(values[found[1]]), part) for part in parts]
 
 
 def read_profiles(folder: Path | None = None) -> dict[str, bytes]:

@@ -59,7 +59,7 @@ def anonymize_diff(diff: FileDiff, plain: Anonymizer) -> FileDiff:
     return replace(diff, path=plain(diff.path), hunks=hunks, content=content)
 
 
-class PairReason(StrictModel):
+class PairReason(StrictModel, frozen=True):
     """What a quote shows of one of the changes."""
 
     change: Literal["first", "second"]
@@ -74,7 +74,7 @@ class PairReason(StrictModel):
         return Quote(source="diff", path=self.path, line=self.line, text=self.text)
 
 
-class PairReply(StrictModel):
+class PairReply(StrictModel, frozen=True):
     """The preference comes last, so that it follows from what was found."""
 
     reasons: list[PairReason]

@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NoReturn, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from msgspec import Struct, convert
+from msgspec.json import schema as json_schema
 
 from aigon.text.fingerprints import strip_escapes
 
@@ -54,20 +55,14 @@ def _refuse_constant(name: str) -> NoReturn:
 
 def describe_malformed(error: ValueError) -> str:
     """Return what is wrong with a reply that could not be read."""
-    why = str(error)[:200]
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_input=False)[0]
-        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first["loc"] else first["msg"]
-    return f"{MALFORMED} ({why})"
+    return f"{MALFORMED} ({bound_text(str(error), 200)})"
 
 
-class StrictModel(BaseModel):
+class StrictModel(Struct, frozen=True, forbid_unknown_fields=True):
     """What is asked for, and nothing else."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
 
-
-class Quote(StrictModel):
+class Quote(StrictModel, frozen=True):
     """`source` is `diff` or the name of a check; `path` and `line` belong to a quote from the diff."""
 
     source: str
@@ -76,7 +71,7 @@ class Quote(StrictModel):
     text: str
 
 
-class Decision(StrictModel):
+class Decision(StrictModel, frozen=True):
     """One criterion. The status comes last, so that it follows from what was found."""
 
     criterion: int
@@ -86,7 +81,7 @@ class Decision(StrictModel):
     status: Literal["met", "unmet", "unclear"]
 
 
-class Refutation(StrictModel):
+class Refutation(StrictModel, frozen=True):
     """One claim, and whether something that can be quoted speaks against it."""
 
     criterion: int
@@ -95,22 +90,22 @@ class Refutation(StrictModel):
     refuted: bool
 
 
-class Decisions(StrictModel):
+class Decisions(StrictModel, frozen=True):
     """The reply to `decide`."""
 
     verdicts: list[Decision]
 
 
-class Refutations(StrictModel):
+class Refutations(StrictModel, frozen=True):
     """The reply to `refute`."""
 
     refutations: list[Refutation]
 
 
-def build_schema(model: type[StrictModel]) -> dict[str, object]:
+def build_schema(model: type[Struct]) -> dict[str, object]:
     """Return the JSON Schema of a reply without references and titles, as every backend can take it."""
-    whole = model.model_json_schema()
-    definitions: Mapping[str, Any] = whole.pop("$defs", {})
+    whole = json_schema(model)
+    definitions: Mapping[str, Any] = whole["$defs"]
 
     def expand(node: Any) -> Any:
         if isinstance(node, list):
@@ -119,7 +114,8 @@ def build_schema(model: type[StrictModel]) -> dict[str, object]:
             return node
         if "$ref" in node:
             return expand(definitions[node["$ref"].rpartition("/")[2]])
-        return {key: expand(value) for key, value in node.items() if key not in ("title", "description")}
+        kind = {"type": "string"} if "enum" in node else {}
+        return kind | {key: expand(value) for key, value in node.items() if key not in ("title", "description")}
 
     schema: dict[str, object] = expand(whole)
     return schema
@@ -136,7 +132,7 @@ def parse_reply(model: type[Reply], text: str) -> Reply:
         json.dumps(document, ensure_ascii=False).encode()
     except UnicodeError:
         raise ValueError("it holds half a character, which no file can hold") from None
-    return model.model_validate(document)
+    return convert(document, model)
 
 
 def parse_decisions(text: str, asked: Sequence[int]) -> dict[int, Decision | str]:

@@ -1,10 +1,10 @@
 """The throwaway implementation that turns tests green, and the trees in which it is laid over them."""
 
-import base64
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, convert, to_builtins
+from msgspec.structs import replace
 
 from aigon.files.atomic import write_atomic
 from aigon.files.checksums import damage_error, dump_with_sum, load_with_sum
@@ -12,17 +12,18 @@ from aigon.git import objects
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.job.bookkeeping import open_own_git
+from aigon.profiles.protection import Protection
 from aigon.prove.ground import BASE
 
 FILE = "witness.json"
 
 
-class WitnessFile(Struct, frozen=True):
-    """One file that an implementation changed: its mode and content, None if it is gone, and what was there before."""
+class WitnessFile(Struct, frozen=True, array_like=True):
+    """One file that an implementation changed: its mode and content, and what was there before; None for no file."""
 
     mode: str
     after: bytes | None
-    before: bytes = b""
+    before: bytes | None = None
 
 
 class Witness(Struct, frozen=True):
@@ -41,10 +42,17 @@ class Witness(Struct, frozen=True):
         }
         return objects.write_tree_with(git, tree, entries)
 
+    def without_tests(self, protection: Protection) -> "Witness":
+        """Return the same without what a proof lays the base's version over: tests, and what configures them."""
+        product = {
+            path: file for path, file in self.files.items() if not protection.relaid(path, new=file.before is None)
+        }
+        return replace(self, files=product)
+
     def list_texts(self) -> dict[str, tuple[str, str]]:
         """Return its files as text, as they were and as it left them."""
         return {
-            path: (file.before.decode("utf-8", "replace"), file.after.decode("utf-8", "replace"))
+            path: ((file.before or b"").decode("utf-8", "replace"), file.after.decode("utf-8", "replace"))
             for path, file in self.files.items()
             if file.after is not None
         }
@@ -64,7 +72,7 @@ def read_witness(built: Checkout, without: Sequence[str], stamp: str, cost: floa
     blobs = objects.read_blobs(git, [entry.sha for both in files.values() for entry in both if entry])
     return Witness(
         {
-            path: WitnessFile(new.mode if new else "", blobs[new.sha] if new else None, blobs[old.sha] if old else b"")
+            path: WitnessFile(new.mode if new else "", blobs[new.sha] if new else None, blobs[old.sha] if old else None)
             for path, (old, new) in files.items()
         },
         stamp,
@@ -74,24 +82,14 @@ def read_witness(built: Checkout, without: Sequence[str], stamp: str, cost: floa
 
 def save_witness(place: Path, witness: Witness) -> None:
     """Keep it for a resume, in aigon's records."""
-
-    def encode(data: bytes | None) -> str | None:
-        return None if data is None else base64.b64encode(data).decode()
-
-    files = {path: [each.mode, encode(each.after), encode(each.before)] for path, each in witness.files.items()}
-    write_atomic(place / FILE, dump_with_sum({"files": files, "stamp": witness.stamp, "cost": witness.cost}))
+    write_atomic(place / FILE, dump_with_sum(to_builtins(witness)))
 
 
 def load_witness(place: Path) -> Witness | None:
     """Return the one that an earlier call made; None if there is none. Raises AigonError (exit 7) if it is damaged."""
     try:
-        document = load_with_sum((place / FILE).read_bytes())
-        files = {
-            path: WitnessFile(mode, None if after is None else base64.b64decode(after), base64.b64decode(before))
-            for path, (mode, after, before) in document["files"].items()
-        }
-        return Witness(files, document["stamp"], document["cost"])
+        return convert(load_with_sum((place / FILE).read_bytes()), Witness)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError):
         raise damage_error("The record of a throwaway implementation", str(place / FILE)) from None

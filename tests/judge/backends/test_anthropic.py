@@ -61,7 +61,7 @@ def test_the_call_asks_for_the_format_and_forces_no_tool(serve: Serve) -> None:
     assert sent.body["model"] == "claude-sonnet-5-5"
     form = sent.body["output_config"]["format"]
     one = form["schema"]["properties"]["verdicts"]["items"]
-    assert form["type"] == "json_schema" and one["properties"]["status"]["enum"] == ["met", "unmet", "unclear"]
+    assert form["type"] == "json_schema" and one["properties"]["status"]["enum"] == ["met", "unclear", "unmet"]
     assert one["required"] == ["criterion", "quotes", "missing", "reason", "status"]
     assert "tool_choice" not in sent.body
     assert not sent.body.get("stream")
