@@ -14,7 +14,7 @@ import tenacity
 from anthropic.types import Usage as ReplyUsage
 from anthropic.types.beta import BetaMessage, BetaUsage
 
-from aigon.agents.adapters._reset_times import parse_wait
+from aigon.agents.adapters._errors import parse_wait
 from aigon.agents.credentials import API_KEYS
 from aigon.config import price_tables
 from aigon.config.prices import PriceTable, TokenCounts

@@ -13,9 +13,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from aigon.agents.adapters._program import describe_exit
-from aigon.agents.choice import NEVER_CHOSEN
 from aigon.agents.credentials import describe_withheld, list_withheld_secrets
-from aigon.agents.obstacles import Obstacles, find_obstacles, is_root
+from aigon.agents.obstacles import NEVER_CHOSEN, Obstacles, find_obstacles, is_root
 from aigon.checks.interpreters import find_node
 from aigon.errors import AigonError, Exit
 from aigon.files import atomic

@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from aigon.checks import reports
-from aigon.checks.endpoints.report import BROKEN
+from aigon.checks.endpoints.plan import BROKEN
 from aigon.checks.evidence import Evidence, has_run, weigh_hidden_reports, weigh_own_report, weigh_placed_reports
 from aigon.checks.measurement import measure_seconds
 from aigon.config.loading import build_tool_path

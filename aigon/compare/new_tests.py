@@ -6,7 +6,7 @@ from itertools import permutations
 
 from msgspec import Struct, field
 
-from aigon.checks.test_names import list_prefixes
+from aigon.checks.parsers.readings import list_prefixes
 from aigon.compare.bench import Bench
 from aigon.compare.rules.facts import CrossCheck, NewTests
 from aigon.compare.stand import CheckRun

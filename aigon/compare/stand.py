@@ -11,8 +11,8 @@ from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from aigon.checks import dependencies
+from aigon.checks.parsers.readings import as_reported
 from aigon.checks.reports import ADDOPTS, EVERY_TEST
-from aigon.checks.test_names import as_reported
 from aigon.config.loading import build_tool_path
 from aigon.config.models import Config
 from aigon.errors import AigonError, environment

@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 from msgspec import Struct, field
 
@@ -286,3 +288,41 @@ class DescendantTracker(Struct):
                     pids.add(pid)
         for pid in pids - {os.getpid()}:
             _kill(pid)
+
+
+class ProgramInterrupted(KeyboardInterrupt):
+    """A signal that ends a program of aigon's. No Exception, so that no library takes it for an error of its own."""
+
+
+def run_program(work: Callable[[], int], failure: int) -> NoReturn:
+    """Run a program of aigon's own and leave with its exit code, or `failure`, or 128 plus a signal.
+
+    At once: no thread is waited for, and every process that is left is ended.
+    """
+    endings = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        for each in endings:
+            signal.signal(each, signal.SIG_IGN)
+        raise ProgramInterrupted(number)
+
+    for number in endings:
+        signal.signal(number, stop)
+    code = failure
+    try:
+        code = work()
+    except ProgramInterrupted as stopped:
+        code = 128 + int(str(stopped))
+    except SystemExit as wrong:
+        if isinstance(wrong.code, str):
+            print(f"aigon: {wrong}", flush=True)
+        else:
+            code = wrong.code or 0
+    except BrokenPipeError:
+        pass  # whoever started this is gone, and so is everybody who could use an answer
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+    sweep()
+    os._exit(code)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from aigon.checks.test_names import list_beginnings
+from aigon.checks.parsers.readings import list_beginnings
 from aigon.git import objects
 from aigon.git.objects import TreeEntry
 from aigon.git.trusted import TrustedGit

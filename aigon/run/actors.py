@@ -9,10 +9,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from aigon.agents.adapters import adapter_for
-from aigon.agents.choice import describe_choice, explain_none_ready, list_candidates
 from aigon.agents.configured import SAMPLE, find_agent, load_agent_types
 from aigon.agents.credentials import join_names, list_withheld
-from aigon.agents.obstacles import find_program
+from aigon.agents.obstacles import describe_choice, explain_none_ready, find_program, list_candidates
 from aigon.config.loading import ReadFile, load_configuration, open_work_tree
 from aigon.config.models import Config, JudgeConfig
 from aigon.errors import AigonError, environment, unavailable, usage

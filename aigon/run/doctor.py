@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from aigon.agents.adapters import load_types
-from aigon.agents.choice import NEVER_CHOSEN, choose_agent, rank_type
 from aigon.agents.configured import OWN, find_agent, user_types_folder
 from aigon.agents.health import AgentToExamine, examine_agents, find_version, parse_version
+from aigon.agents.obstacles import NEVER_CHOSEN, choose_agent, rank_type
 from aigon.config.loading import ReadFile, load_configuration, open_work_tree
 from aigon.config.models import Config, JudgeConfig
 from aigon.errors import AigonError, Exit

@@ -10,7 +10,6 @@ import pytest
 from msgspec.structs import replace
 
 from aigon.agents.adapters import find_type, load_types
-from aigon.agents.choice import describe_choice, explain_none_ready, list_candidates
 from aigon.agents.health import (
     AgentToExamine,
     ask_versions,
@@ -19,7 +18,15 @@ from aigon.agents.health import (
     find_installed_version,
     find_version,
 )
-from aigon.agents.obstacles import find_credentials, find_obstacles, find_program, refuses_root
+from aigon.agents.obstacles import (
+    describe_choice,
+    explain_none_ready,
+    find_credentials,
+    find_obstacles,
+    find_program,
+    list_candidates,
+    refuses_root,
+)
 from aigon.checks.interpreters import find_node
 from aigon.errors import AigonError
 from aigon.model.agent_types import AgentType, read_agent_type

@@ -8,15 +8,17 @@ import pytest
 from msgspec.structs import replace
 
 from aigon.agents.adapters._errors import (
+    FARTHEST,
     classify_error,
+    find_reset_time,
     find_status,
+    parse_retry_after,
     read_error,
     read_stderr,
     unwrap_message,
 )
 from aigon.agents.adapters._program import last_words
 from aigon.agents.adapters._records import is_cut, parse_last_document, parse_records
-from aigon.agents.adapters._reset_times import FARTHEST, find_reset_time, parse_retry_after
 from aigon.model.turns import ProgramExit, TurnReport
 from tests.agents.captured import exited, turn_after, turn_of
 

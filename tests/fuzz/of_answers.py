@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from aigon.agents.adapters import READERS
-from aigon.agents.adapters._reset_times import find_reset_time, parse_retry_after
+from aigon.agents.adapters._errors import find_reset_time, parse_retry_after
 from aigon.agents.api_agent.tool import SessionTool
 from aigon.checks import parsers
 from aigon.checks.endpoints.answer import HttpAnswer

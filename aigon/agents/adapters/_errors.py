@@ -1,31 +1,20 @@
-"""Classify what programs and providers say when they refuse to go on.
-
-The phrases come from messages of the command lines that `templates/agents` names (measured, or as text in their
-releases) and from the documented errors of the APIs behind them.
-"""
+"""Classify what programs and providers say when they refuse to go on, by the phrases of
+`templates/provider_errors.yaml`, and find the time at which a limit ends."""
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta, tzinfo
+from functools import cache
 
 from aigon.agents.adapters._program import LONGEST_DETAIL, last_words
 from aigon.agents.adapters._records import text_at
-from aigon.agents.adapters._reset_times import find_reset_time, parse_retry_after
+from aigon.files.resources import read_shipped
 from aigon.model.turns import TEMPORARY_ENDS, ProgramExit, TurnEnd, TurnReport
+from aigon.text.documents import parse_yaml
 from aigon.text.patterns import compile_re
 
-STATUSES: Mapping[str, int] = {
-    "BadRequestError": 400,
-    "AuthenticationError": 401,
-    "PermissionDeniedError": 403,
-    "NotFoundError": 404,
-    "RateLimitError": 429,
-    "InternalServerError": 500,  # litellm's word for a connection that failed, too
-    "BadGatewayError": 502,
-    "ServiceUnavailableError": 503,
-    "Timeout": 504,
-}
-"""HTTP statuses by exception. Names of other libraries end in the same words (`OpenRouterRateLimitError`)."""
 _NAMED_ENDS: Mapping[str, TurnEnd] = {"ContentPolicyViolationError": "refused", "BudgetExceededError": "usage_limit"}
 TURNED_AWAY = (*TEMPORARY_ENDS, "bad_credentials")
 """Requests that ended so cost nothing."""
@@ -42,119 +31,43 @@ _DEEPEST = 4
 _LONGEST_MESSAGE = 20_000
 _API_ERROR = compile_re(r"^\[API Error: (.*)\]", re.DOTALL)
 _EXCEPTION_NAMES = compile_re(r"^(?:litellm\.)?(?:[A-Z]\w+: )+")
-_NOT_USAGE = r"(?!(?:rate|context|token|input|output|turn|message|size)s?\b)"
-"""Limits of a minute, of a model or of one reply are no usage limits."""
+_FILE = "provider_errors.yaml"
+_KINDS = ("usage_limit", "overloaded", "unavailable", "bad_credentials", "refused", "status")
 
 
-def _any_of(*patterns: str) -> "re.Pattern[str]":
-    return re.compile("|".join(patterns), re.IGNORECASE)
+@cache
+def _read_phrases() -> tuple[Mapping[str, "re.Pattern[str]"], Mapping[str, int]]:
+    """Return the phrases by how they say that a turn ended, and the HTTP statuses by exception."""
+    known = parse_yaml(read_shipped("templates", _FILE), _FILE).fields((*_KINDS, "exceptions"), (*_KINDS, "exceptions"))
+    phrases = {kind: re.compile("|".join(known[kind].texts()), re.IGNORECASE) for kind in _KINDS}
+    return phrases, {name: int(node.text()) for name, node in known["exceptions"].pairs().items()}
 
 
-LIMIT = _any_of(
-    r"(?<!not your )usage[ _]?limit",
-    rf"(?:hit|reached|exceeded|exhausted) your (?:{_NOT_USAGE}[\w-]+ ){{0,4}}?"
-    r"(?:limit|quota|allowance|capacity|credits|spend cap|token usage)",
-    r"(?:daily|weekly|monthly|spend|spending)[ _]limit",
-    r"quota[ _](?:has been )?(?:exceeded|reached|exhausted)",
-    r"insufficient[ _](?:quota|balance|credits?|funds)",
-    r"(?:out of|no|not enough|exhausted) credits",
-    r"spend cap",
-    r"credit balance is too low",
-    r"out of extra usage",
-    r"requires? usage credits",
-    r"billing_hard_limit",
-    r"payment required",
-)
-"""What was paid for is used up: a plan's hours, a quota, a balance."""
-
-BUSY = _any_of(
-    r"overloaded",
-    r"\brate[ _-]?limit",
-    r"too many requests",
-    r"(?:service|temporarily)[ _]unavailable",
-    r"resource[ _]?(?:has been )?exhausted",
-    r"(?:at|no) capacity",
-    r"high (?:demand|load|traffic)",
-    r"server (?:is )?busy",
-    r"temporarily limiting requests",
-)
-"""The server has no room at the moment."""
-
-UNREACHABLE = _any_of(
-    r"\bE(?:CONN(?:REFUSED|RESET|ABORTED)|TIMEDOUT|PIPE|(?:HOST|NET)UNREACH|NETDOWN|NOTFOUND|AI_AGAIN)\b",
-    r"\bconnection (?:to [\w .]{1,40} )?(?:was )?"
-    r"(?:refused|reset|lost|closed|dropped|aborted|timed out|error|failed|attempts failed)\b",
-    r"\b(?:cannot|can't|could(?: not|n't)|unable to|failed to) (?:connect to|reach) (?:[\w-]+ ){0,3}"
-    r"(?:api|server|network|provider)\b",
-    r"\bfetch failed\b|\bunable to connect\b",
-    r"\berror sending request\b",
-    r"\bwaiting for network\b",
-    r"\bnetwork (?:error|is unreachable|connection)\b",
-    r"\bsocket hang up\b|\bother side closed\b",
-    r"\b(?:name|dns|address) (?:resolution|lookup)\b|\bgetaddrinfo\b|\bresolve (?:host|address)\b|\bunknown host\b",
-    r"\brequest timed out\b",
-    r"\bstream (?:was )?(?:disconnected|closed|interrupted|ended)\b|\bpremature close\b|\bincomplete chunked read\b",
-)
-"""There is no way to the server, or it was lost in the middle of a reply: that passes, too."""
-
-CREDENTIALS = _any_of(
-    r"(?:invalid|incorrect|missing|no|expired) (?:x-)?api[ -_]?key",
-    r"api[ -_]?key (?:is )?(?:not valid|invalid|missing|expired)",
-    r"missing environment variable\W+\w*(?:key|token)",
-    r"\bunauthori[sz]ed\b",
-    r"authentication[ _](?:error|failed|fails|required)",
-    r"invalid (?:auth(?:entication)?|token|credentials)\b",
-    r"no auth(?:entication)? (?:type|method|information)",
-    r"not (?:logged|signed) in",
-    r"(?:log|sign) in again",
-    r"please (?:log ?in|sign in|run /login|set an auth method)",
-    r"token (?:has |is |was )?(?:expired|revoked|invalid)",
-    r"permission denied for api",
-    r"\bpersonal access tokens?\b",
-    r"missing credentials",
-)
-"""The key or the login is missing, wrong or over."""
-
-REFUSED = _any_of(
-    r"blocked (?:by|due to)[^.]{0,40}(?:safety|content|polic|filter|recitation)",
-    r"content[ _-]?(?:filter|policy|management)",
-    r"flagged for possible",
-    r"safeguards flagged",
-    r"for safety reasons",
-    r"policy violation",
-    r"violat\w+ (?:our|the) [^.]{0,30}polic",
-)
-"""The provider will not answer this."""
-
-STATUS = _any_of(
-    r"\b(?:status(?: code)?|http(?:/[\d.]+)?|api error|last error|(?<!exit )code)\W{0,4}([45]\d\d)\b",
-    r"^\W{0,3}([45]\d\d) [A-Z]",
-    r"\b([45]\d\d) (?:unauthorized|forbidden|payment required|too many requests|internal server|service unavailable)",
-)
-"""An HTTP status inside of a message."""
+def _says(kind: str, message: str) -> "re.Match[str] | None":
+    return _read_phrases()[0][kind].search(message)
 
 
 def classify_error(message: str, status: int = 0) -> TurnEnd:
     """Return how a turn ended that ended with this message; `status` is the HTTP status if the program names it."""
     status = status or find_status(message)
-    if LIMIT.search(message) or status == 402:
+    if _says("usage_limit", message) or status == 402:
         return "usage_limit"
     # GitHub says 403 for its rate limits.
-    if status == 429 or 500 <= status <= 599 or (status in (0, 403) and BUSY.search(message)):
+    if status == 429 or 500 <= status <= 599 or (status in (0, 403) and _says("overloaded", message)):
         return "overloaded"
-    if not status and UNREACHABLE.search(message):
+    if not status and _says("unavailable", message):
         return "unavailable"
-    if REFUSED.search(message):
+    if _says("refused", message):
         return "refused"
     # Some say 400 for a bad key (Gemini).
-    if status in (401, 403) or (status in (0, 400) and CREDENTIALS.search(message)):
+    if status in (401, 403) or (status in (0, 400) and _says("bad_credentials", message)):
         return "bad_credentials"
     return "failed"
 
 
 def find_status(message: str) -> int:
     """Return the HTTP status that a message speaks of, 0 for none: `unexpected status 401 Unauthorized: ...`."""
-    found = STATUS.search(message)
+    found = _says("status", message)
     return int(next(filter(None, found.groups()))) if found else 0
 
 
@@ -198,9 +111,110 @@ def read_stderr(exited: ProgramExit) -> TurnReport:
 def read_exception(name: str, message: str, now: float) -> TurnReport:
     """Return what an exception says of the turn that it ended at `now`, in seconds since the epoch."""
     text = _EXCEPTION_NAMES.sub("", " ".join(message.split()))
-    status = next((status for known, status in STATUSES.items() if name.endswith(known)), 0)
+    status = next((status for known, status in _read_phrases()[1].items() if name.endswith(known)), 0)
     if not status and not message.startswith("litellm."):
         return TurnReport("failed", f"{name}: {text}"[:LONGEST_DETAIL])
     if end := _NAMED_ENDS.get(name):
         return TurnReport(end, f"{END_WORDS[end]}: {text}"[:LONGEST_DETAIL])
     return read_error(text, status, now=now)
+
+
+FARTHEST = 366 * 86_400.0
+"""Seconds from now that a time to wait for is believed; nothing that a program tells of is farther away."""
+SHORTEST = 60.0
+"""Seconds in a `Retry-After` header that are worth a wait of aigon's: a program waits for less by itself."""
+_RESET_WORD = r"(?:again|retry|resets?|available|until)"
+_EPOCH = compile_re(r"(?:\||\b(?:resets?|until)(?:[ _]at)?\W{1,4})(\d{10})(\d{3})?\b", re.I)
+_DATE = compile_re(
+    rf"\b{_RESET_WORD}\b\D{{0,12}}(\d{{4}}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)(?:\.\d+)?\s*(Z|UTC|[+-]\d\d:?\d\d)?", re.I
+)
+_SPANS = compile_re(
+    rf"(?:\b{_RESET_WORD}\s+(?:in|after)\s+|retryDelay\W{{1,5}})((?:\d+(?:\.\d+)?\s*[a-z]+[ ,]*(?:and )?)+)", re.I
+)
+_SPAN = compile_re(r"(\d+(?:\.\d+)?)\s*(w|d|h|m(?!s|o)|s)[a-z]*", re.I)
+_SECONDS = {"w": 604_800.0, "d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0}
+_CLOCK = compile_re(
+    rf"\b{_RESET_WORD}(?: again)?(?: (?:at|on))?\s+"
+    r"(?:(?P<weekday>mon|tue|wed|thu|fri|sat|sun)[a-z]*,? (?:at )?)?"
+    r"(?:(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? (?P<day>\d{1,2})(?:st|nd|rd|th)?"
+    r"(?:,? (?P<year>\d{4}))?,? (?:at )?)?"
+    r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?::\d\d)?)?\s*(?P<half>[AP]M\b)?(?:\s*\(?(?P<zone>[A-Z][\w+-]*(?:/[\w+-]+)*))?",
+    re.I,
+)
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+
+
+def find_reset_time(message: str, now: float) -> float | None:
+    """Return when the limit in `message` ends, in seconds since the epoch; None if it does not say.
+
+    `now`, in seconds since the epoch, is when it was said; 0 if that is unknown: then only a full date helps.
+    """
+    then = next(_iterate_times(message, now), None)
+    return then if then is not None and _is_believable(then, now) else None
+
+
+def parse_retry_after(header: str, now: float) -> float | None:
+    """Return when a wait worth one of aigon's ends, by the value of a `Retry-After` header; else None."""
+    wait = parse_wait(header, now)
+    return now + wait if now and wait is not None and wait >= SHORTEST and _is_believable(now + wait, now) else None
+
+
+def parse_wait(header: str, now: float) -> float | None:
+    """Return the seconds that a `Retry-After` header asks to wait: a number, or a date (RFC 9110, 10.2.3)."""
+    from email.utils import parsedate_to_datetime
+
+    if re.fullmatch(r"\d+(\.\d+)?", header):
+        return float(header)
+    try:
+        return parsedate_to_datetime(header).timestamp() - now
+    except (ValueError, OverflowError, TypeError):
+        return None
+
+
+def _is_believable(then: float, now: float) -> bool:
+    return now <= then <= now + FARTHEST if now else then > 0
+
+
+def _iterate_times(message: str, now: float) -> Iterator[float]:
+    """Yield the times in a message: seconds since the epoch, a date, a span from now, what a clock shows."""
+    if found := _EPOCH.search(message):
+        yield float(found[1])
+    if found := _DATE.search(message):
+        # Without a zone it is UTC: a server wrote it.
+        zone = (found[2] or "Z").upper().replace("UTC", "+00:00").replace("Z", "+00:00")
+        with suppress(ValueError, OverflowError):
+            yield datetime.fromisoformat(f"{found[1]}{zone}").timestamp()
+    if now and (found := _SPANS.search(message)):
+        seconds = sum(float(number) * _SECONDS[unit.lower()] for number, unit in _SPAN.findall(found[1]))
+        if seconds:
+            yield now + seconds
+    if now and (found := _CLOCK.search(message)) and (found["minute"] or found["half"]):
+        # In the zone that is named, else in that of this machine.
+        zone_info = _find_zone(found["zone"] or "")
+        with suppress(ValueError, OverflowError):
+            yield _next_time(found, datetime.fromtimestamp(now, zone_info).astimezone(zone_info)).timestamp()
+
+
+def _next_time(found: "re.Match[str]", here: datetime) -> datetime:
+    """Return the next time after `here` at which a clock and calendar show what was found."""
+    hour = int(found["hour"]) % 12 + 12 * (found["half"].upper() == "PM") if found["half"] else int(found["hour"])
+    then = here.replace(hour=hour, minute=int(found["minute"] or 0), second=0, microsecond=0)
+    if found["month"]:
+        month = _MONTHS.index(found["month"].lower()) + 1
+        then = then.replace(month=month, day=int(found["day"]), year=int(found["year"] or then.year))
+        return then if then > here or found["year"] else then.replace(year=then.year + 1)
+    if found["weekday"]:
+        then += timedelta(days=(_DAYS.index(found["weekday"].lower()) - then.weekday()) % 7)
+    return then if then > here else then + timedelta(days=7 if found["weekday"] else 1)
+
+
+def _find_zone(name: str) -> tzinfo | None:
+    from zoneinfo import ZoneInfo
+
+    if name.upper() in ("UTC", "GMT"):
+        return UTC
+    try:
+        return ZoneInfo(name) if "/" in name else None
+    except (KeyError, ValueError, OSError):
+        return None

@@ -11,18 +11,21 @@ from pathlib import Path
 from typing import cast, get_args
 
 from aigon.agents.adapters import _launch
-from aigon.agents.adapters._activity import fail, say, spend, use
 from aigon.agents.adapters._program import get_cost_status, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
     count_at,
+    fail,
     filter_type,
     first_text,
     last_record,
     last_text,
     parse_records,
+    say,
+    spend,
     sum_usage,
     text_at,
+    use,
     value_at,
 )
 from aigon.agents.credentials import API_KEYS, has_api_key

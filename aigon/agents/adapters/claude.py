@@ -9,7 +9,6 @@ import re
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from aigon.agents.adapters._activity import read_blocks
 from aigon.agents.adapters._errors import read_error
 from aigon.agents.adapters._program import LONGEST_DETAIL, get_cost_status, last_words, parse_dollars
 from aigon.agents.adapters._records import (
@@ -21,6 +20,7 @@ from aigon.agents.adapters._records import (
     list_at,
     objects_at,
     parse_records,
+    read_blocks,
     sum_usage,
     text_at,
     value_at,

@@ -14,20 +14,22 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from aigon.agents.adapters import _program
-from aigon.agents.adapters._activity import fail, say, use
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._records import (
     Record,
     count_at,
     describe_use,
+    fail,
     filter_type,
     first_text,
     last_record,
     last_text,
     objects_at,
     parse_records,
+    say,
     sum_usage,
     text_at,
+    use,
     value_at,
 )
 from aigon.errors import AigonError

@@ -10,18 +10,20 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from aigon.agents.adapters._activity import fail, say, use
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._records import (
     Record,
     count_at,
     describe_use,
+    fail,
     filter_type,
     last_record,
     last_text,
     parse_records,
+    say,
     sum_usage,
     text_at,
+    use,
     value_at,
 )
 from aigon.model.activity import Activity

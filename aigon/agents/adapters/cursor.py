@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from aigon.agents.adapters._activity import say, use
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._records import (
     Record,
@@ -20,7 +19,9 @@ from aigon.agents.adapters._records import (
     last_record,
     list_at,
     parse_records,
+    say,
     text_at,
+    use,
     value_at,
 )
 from aigon.model.activity import Activity

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from aigon.agents.adapters._activity import fail, say, use
 from aigon.agents.adapters._errors import find_status, read_error
 from aigon.agents.adapters._program import LONGEST_DETAIL, last_words
 from aigon.agents.adapters._records import (
@@ -18,13 +17,16 @@ from aigon.agents.adapters._records import (
     count_at,
     describe_use,
     describe_uses,
+    fail,
     filter_type,
     last_record,
     list_at,
     parse_last_document,
     parse_records,
+    say,
     sum_usage,
     text_at,
+    use,
     value_at,
 )
 from aigon.model.activity import Activity

@@ -12,21 +12,24 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from aigon.agents.adapters._activity import fail, say, spend, use
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._program import get_cost_status, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
     count_at,
     describe_uses,
+    fail,
     filter_type,
     first_text,
     is_cut,
     last_record,
     last_text,
     parse_records,
+    say,
+    spend,
     sum_usage,
     text_at,
+    use,
     value_at,
 )
 from aigon.model.activity import Activity

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from aigon.agents.adapters._activity import fail, say, spend, use
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._program import LONGEST_DETAIL, drop_free_cost, get_cost_status, last_words, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
     describe_uses,
+    fail,
     filter_type,
     first_text,
     is_cut,
@@ -23,8 +23,11 @@ from aigon.agents.adapters._records import (
     list_at,
     objects_at,
     parse_records,
+    say,
+    spend,
     sum_usage,
     text_at,
+    use,
     value_at,
 )
 from aigon.model.activity import Activity

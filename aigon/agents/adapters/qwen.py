@@ -10,7 +10,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from aigon.agents.adapters import _launch
-from aigon.agents.adapters._activity import read_blocks
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._records import (
     Record,
@@ -21,6 +20,7 @@ from aigon.agents.adapters._records import (
     last_text,
     objects_at,
     parse_records,
+    read_blocks,
     sum_usage,
     text_at,
     value_at,

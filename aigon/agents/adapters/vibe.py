@@ -12,20 +12,22 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from aigon.agents.adapters import _program
-from aigon.agents.adapters._activity import fail, say, use
 from aigon.agents.adapters._errors import read_error
 from aigon.agents.adapters._program import drop_free_cost, get_cost_status, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
     describe_use,
+    fail,
     filter_type,
     first_text,
     join_texts,
     list_at,
     parse_last_document,
     parse_records,
+    say,
     sum_usage,
     text_at,
+    use,
     value_at,
 )
 from aigon.model.activity import Activity

@@ -1,5 +1,5 @@
 """The check `endpoints`: what a server is asked, what it has to answer, and the program that asks.
 
 `check` freezes the configuration as a `plan`. `__main__` is the program: `session` starts the `server`, sends the
-`requests` (each an `exchange`), compares every `answer`, with `schemas` if asked to, and writes the `report`.
+requests (each an `exchange`), and compares every `answer`, with `schemas` if asked to.
 """

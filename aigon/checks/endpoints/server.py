@@ -1,7 +1,9 @@
 """The server: what it is started with, waiting until it is ready, and what it said at its end."""
 
 import argparse
+import contextlib
 import os
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +12,7 @@ from msgspec import Struct
 
 from aigon.checks.endpoints.answer import fits_status
 from aigon.checks.endpoints.exchange import NoAnswer, fetch
-from aigon.checks.endpoints.plan import VARIABLE, EndpointPlan, unpack_plan
+from aigon.checks.endpoints.plan import VARIABLE, EndpointPlan, RequestOutcome, unpack_plan
 from aigon.config.endpoints import Ready
 from aigon.process.server import (
     Server,
@@ -30,8 +32,47 @@ _PROBE_SECONDS = 5.0
 _NAMES_ERROR = compile_re(
     r"^\s*(?:[\w.]+\.)?\w*(?:Error|Exception)\b(?: \[\w+\])?:|\b(?:error|panic|fatal|FATAL|ERROR)\b[: ]"
 )
+_LONGEST_LINE = 2000
 _LAST_LINES = 60
 """Lines at the end in which an error is looked for: one before them is older."""
+
+
+class Voice:
+    """Prints the server's output as it comes, and lines of this program between whole lines of that.
+
+    Any thread may call it. Nobody listening is no reason to stop draining a server.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._in_line = False
+
+    def pass_on(self, chunk: bytes) -> None:
+        """Print output of the server, as it is."""
+        with self._lock:
+            self._write(chunk)
+            self._in_line = not chunk.endswith(b"\n")
+
+    def line(self, text: str) -> None:
+        """Print a line of this program's own."""
+        folded = " ".join(strip_escapes(text).split())[:_LONGEST_LINE]
+        with self._lock:
+            before = "\n" if self._in_line else ""
+            self._write(f"{before}aigon: {folded}\n".encode("utf-8", "replace"))
+            self._in_line = False
+
+    def print_outcome(self, outcome: RequestOutcome) -> None:
+        """Print what came of a request."""
+        status = "" if outcome.status is None else f" ({outcome.status}, {outcome.seconds * 1000:.0f} ms)"
+        said = f": {'; '.join(outcome.said)}" if outcome.said else ""
+        self.line(f"{outcome.result} {outcome.name}{status}{said}")
+
+    @staticmethod
+    def _write(chunk: bytes) -> None:
+        view = memoryview(chunk)
+        with contextlib.suppress(OSError):
+            while view:
+                view = view[os.write(1, view) :]
 
 
 class ServerFailure(Exception):

@@ -1,8 +1,8 @@
 """Parsers read what a tool printed or reported. They describe and never decide: the exit code does.
 
-A parser is a file `NAME.py` with `read(output, report) -> ParsedOutput` in `runners` (of tests), `linters` or
-`builds`, or a matcher `templates/parsers/NAME.yaml`. `output` is stdout and stderr together, its middle may be missing;
-`report` is what the report file held.
+A parser is a file `NAME.py` with `read(output, report) -> ParsedOutput` in `runners` (of tests) or `linters` (compilers
+and builds, too), or a matcher `templates/parsers/NAME.yaml`. `output` is stdout and stderr together, its middle may be
+missing; `report` is what the report file held.
 
 `matchers` reads the YAML files, `documents` JSON and XML, `output` text, `stacks` finds the project's own frames, and
 `readings` has problems, counts and results by test id.
@@ -17,14 +17,15 @@ from aigon.model.checks import ParsedOutput
 
 Reader = Callable[[bytes, bytes | None], ParsedOutput]
 _BESIDE = {
-    "androidlint": "checkstyle", "any": "opaque", "cargodoc": "cargotest", "clippy": "cargo", "gradle": "jvm",
-    "maven": "jvm", "minitest": "ruby", "nextest": "cargotest", "node": "opaque", "rspec": "ruby", "rustfmt": "cargo",
-    "swifttest": "swift", "vitest": "jest", "xcresult": "swift",
+    "androidlint": "violations", "any": "opaque", "ava": "tap", "build": "opaque", "cargodoc": "cargotest",
+    "checkstyle": "violations", "clippy": "cargo", "gradle": "jvm", "maven": "jvm", "minitest": "ruby",
+    "nextest": "cargotest", "node": "opaque", "nodelint": "opaque", "precommit": "opaque", "rspec": "ruby",
+    "rustfmt": "cargo", "sarif": "violations", "swifttest": "swift", "vitest": "jest", "xcresult": "swift",
 }  # fmt: skip
 """Parsers that share a file, as `read_NAME`."""
 _SHARED = (
     *("documents", "matchers", "output", "readings", "stacks"),
-    *("golang", "jvm", "libtest", "opaque", "ruby", "swift", "tap_document"),
+    *("jvm", "libtest", "opaque", "ruby", "swift", "tap_document", "violations"),
 )
 """Files without a parser of their name."""
 

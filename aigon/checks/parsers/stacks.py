@@ -212,3 +212,58 @@ def describe_thrown(detail: str) -> str:
 
 def _drop_package(thrown: str) -> str:
     return _THROWN.sub(lambda match: match["class"], thrown, count=1)
+
+
+_GO_SAID = compile_re(
+    r"^ *(?P<file>[^\s:][^:\n]*\.go):(?P<line>\d+): ?(?P<said>[^\n]*)(?P<more>(?:\n {8,}[^\n]*){0,60})", re.M
+)
+_GO_PANIC = compile_re(r"^(?:panic|fatal error): (?P<said>[^\n]+)$", re.M)
+_GO_FRAME = compile_re(r"^\s+(?P<file>\S+\.go):(?P<line>\d+)(?: \+0x[0-9a-f]+)?$", re.M)
+_GO_EXAMPLE = compile_re(r"^got:\n(?P<got>.*?)\nwant:\n(?P<want>.*?)\n?\Z", re.M | re.S)
+_GO_ASSERTED = compile_re(r"\bError: +\t?(?P<said>.*?)(?=\n *\t(?:Test|Messages|Error Trace): |\Z)", re.S)
+_GO_RECOVERED = compile_re(r" \[recovered(?:, repanicked)?\]$")
+_GO_LIBRARY = compile_re(
+    r"/src/(?:testing|runtime|internal|reflect|time|os|sync|net)/|/pkg/mod/|/vendor/|^_testmain\.go$"
+)
+_GO_RACE = "WARNING: DATA RACE"
+_GO_SPAN = 40_000
+"""Characters of a test's output that are read, half of them from its end."""
+_GO_NOISE = compile_re(r"^(?:(?:FAIL|PASS|ok|exit status|coverage:|testing: warning:)\b|#)")
+
+
+def describe_package(name: str, output: str) -> Problem:
+    """Return why a package ended by itself: in TestMain, in an init, by os.Exit."""
+    message, file, line = explain_go_failure(output)
+    words = [text.strip() for text in output.split("\n") if text.strip() and not _GO_NOISE.match(text)]
+    otherwise = words[-1] if words else "it failed, and none of its tests did"
+    return make_problem(message or otherwise, file, line, test=name)
+
+
+def explain_go_failure(output: str, errors: Iterable[str] = ()) -> tuple[str, str, int]:
+    """Return message, file and line of a panic, a race, a `x_test.go:12: message` or an example; '' if nothing says.
+
+    `errors` are the lines that Go itself marks as errors (from 1.25 on): what a test only logs looks the same.
+    """
+    output = output if len(output) <= _GO_SPAN else f"{output[: _GO_SPAN // 2]}\n{output[-_GO_SPAN // 2 :]}"
+    if panic := _GO_PANIC.search(output):
+        return _GO_RECOVERED.sub("", panic["said"]), *_find_own_frame(output[panic.end() :])
+    marked = _GO_SAID.search("".join(errors))
+    if matches := [marked] if marked else list(_GO_SAID.finditer(output)):
+        match = matches[-1]
+        asserted = _GO_ASSERTED.search(said := f"{match['said']}{match['more']}")
+        message = join_lines(asserted["said"] if asserted else said)  # of testify's table only its error
+        # A race is reported by the testing package; the detector's report says where it is.
+        if match["file"].rpartition("/")[2] == "testing.go" and _GO_RACE in output:
+            return message, *_find_own_frame(output[output.index(_GO_RACE) :])
+        return message or "failed", match["file"], parse_number(match["line"])
+    if example := _GO_EXAMPLE.search(output):
+        got, want = (" ".join(example[name].split())[:200] for name in ("got", "want"))
+        return f"got: {got} want: {want}", "", 0
+    return "", "", 0
+
+
+def _find_own_frame(stack: str) -> Place:
+    """Return the first frame of the project. Go names files by absolute paths, the project's come without."""
+    frames = [match for match in _GO_FRAME.finditer(stack) if not _GO_LIBRARY.search(match["file"])]
+    own = [match for match in frames if not match["file"].startswith("/")] or frames
+    return (own[0]["file"], parse_number(own[0]["line"])) if own else ("", 0)

@@ -14,8 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.checks.execution import CRITERION
+from aigon.checks.parsers.readings import as_reported, list_beginnings
 from aigon.checks.reports import EVERY_TEST, add_pytest_options
-from aigon.checks.test_names import as_reported, list_beginnings
 from aigon.git import objects
 from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change

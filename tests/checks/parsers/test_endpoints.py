@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aigon.checks.endpoints.report import EndpointReport, RequestOutcome, SchemathesisRun
+from aigon.checks.endpoints.plan import EndpointReport, RequestOutcome, SchemathesisRun
 from aigon.model.checks import TestCounts
 from tests.checks.parsers.captured import captured, read, reading
 

@@ -1,1 +1,2 @@
-"""Linters whose format is no list of lines: XML, SARIF, several linters in one output. The others are matchers."""
+"""Linters, compilers and builds whose format is no list of lines. The others are matchers; `jvm` and `dotnet` also read
+reports of tests."""

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from aigon.checks.parsers.builds.cargo import find_errors, find_uncompiled
+from aigon.checks.parsers.linters.cargo import find_errors, find_uncompiled
 from aigon.checks.parsers.output import (
     LARGEST_REPORT,
     count_noun,

@@ -16,7 +16,7 @@ from aigon.checks.parsers.documents import Row, as_string, load_row
 from aigon.checks.parsers.matchers import load_matcher
 from aigon.checks.parsers.output import count_noun, decode, has_gap, shorten_lines
 from aigon.checks.parsers.readings import ResultTally, describe_unknown, keep_distinct, make_problem, summarize_tests
-from aigon.checks.parsers.runners.golang import describe_package, explain_go_failure
+from aigon.checks.parsers.stacks import describe_package, explain_go_failure
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re

@@ -3,50 +3,38 @@
 They are read as what plainly printed something. `any` counts nothing that could be otherwise: two runners that report
 different numbers, or one that ran twice and sums up only itself. It names no tests either: in the output of an opaque
 command anybody may say what a test is called.
+
+`npm run lint` (`nodelint`), builds (`build`) and `pre-commit run` (`precommit`) start other tools, too.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import cache
 
 from msgspec.structs import replace
 
 from aigon.checks.parsers import load_reader
-from aigon.checks.parsers.builds.cargo import find_placed, find_uncompiled
-from aigon.checks.parsers.output import LARGEST_REPORT, clean, find_matches, read_text
-from aigon.checks.parsers.readings import describe_unknown, keep_distinct, merge_readings, summarize_tests
-from aigon.checks.parsers.runners import ava, bun, jest, junit, mocha, nodetest, playwright, tap
+from aigon.checks.parsers.linters.cargo import find_placed, find_uncompiled
+from aigon.checks.parsers.matchers import load_matcher
+from aigon.checks.parsers.output import LARGEST_REPORT, clean, find_matches, is_silent, read_text
+from aigon.checks.parsers.readings import (
+    describe_unknown,
+    find_error_lines,
+    find_problems,
+    keep_distinct,
+    make_problem,
+    merge_readings,
+    summarize_lint,
+    summarize_tests,
+)
+from aigon.checks.parsers.runners import bun, jest, junit, mocha, nodetest, playwright, tap
 from aigon.checks.parsers.stacks import read_crash
-from aigon.model.checks import ParsedOutput, TestCounts
+from aigon.files.resources import read_shipped
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
+from aigon.text.documents import parse_yaml
 from aigon.text.patterns import compile_re
 
-_RUNNERS = {
-    "cargotest": r"^test result: ",
-    "nextest": r"^ {5}Summary \[",
-    "gotest": r"^(?:ok  |FAIL|\?   )\t|^\{\"",
-    "pytest": r"^=*(?: )?(?:no tests ran|\d+ [a-z]+\b[^\n]*) in \d[\d.]*s\b",
-    "unittest": r"^Ran \d+ tests? in ",
-    "vitest": r"^ +Tests  |^No test files found",
-    "jest": r"^Tests: |^No tests found",
-    "nodetest": r"^(?:#|ℹ) tests \d+$",
-    "tap": r"^(?:TAP version \d+|1\.\.\d+\b|ok \d+\b|not ok \d+\b|Result: (?:PASS|FAIL)$)",
-    "ava": r"^  \d+ (?:tests? (?:passed|failed)|uncaught exceptions?)$",
-    "bun": r"^Ran \d+ tests? across \d+ files?\.",
-    "mocha": r"^ +\d+ passing\b",
-    "playwright": r"^ +\d+ (?:passed|failed)\b",
-    "rspec": r"^\d+ examples?, \d+ failures?",
-    "minitest": r"^\d+ runs, \d+ assertions, ",
-    "phpunit": r"^OK \(\d+ tests?, |^Tests: \d+, Assertions: ",
-    "maven": r"^(?:\[\w+\] )?Tests run: \d+, Failures: ",
-    "dotnet": r"^(?:Passed|Failed)! +- Failed: ",
-    "swifttest": r"^Test Suite '|^[^\n]{0,4} ?Test run with ",
-}
-"""Parsers by what has to begin a line of their output; the more special one first."""
-_BUILDS = {"gradle": r"^BUILD (?:SUCCESSFUL|FAILED)\b"}
-"""Build tools: what they print is read if no runner that they started printed anything of its own."""
-_ONLY_LAST = ("pytest", "unittest", "rspec", "phpunit")
-"""They say nothing of a run before their last."""
-_SIGNS = {name: compile_re(pattern, re.M) for name, pattern in (_RUNNERS | _BUILDS).items()}
 _MAKE = compile_re(r"^make(?:\[\d+\])?: ")
 _NOTHING_MADE = compile_re(r"^make: (?!\*\*\* |[Ww]arning).*\.$")
 """`'test' is up to date.`, in whatever language. What else it says at level 0 by itself ends otherwise."""
@@ -59,7 +47,7 @@ _NODE_RUNNERS = (
     nodetest.read_nodetest_text,
     mocha.read_mocha_text,
     bun.read_bun_text,
-    ava.read_ava_text,
+    tap.read_ava_text,
     tap.read_tap_text,
 )
 _NO_SCRIPT = compile_re(
@@ -93,7 +81,8 @@ def read_any(output: bytes, report: bytes | None) -> ParsedOutput:
     if nothing := _read_make(lines):
         return nothing
     readings = _read_signed(output, lines)
-    repeated = any(len(_SIGNS[name].findall(lines)) > 1 for name in _ONLY_LAST)
+    signs, _, only_last = _load_signs()
+    repeated = any(len(signs[name].findall(lines)) > 1 for name in only_last)
     if len({reading.counts for reading in readings}) == 1 and not repeated:
         return replace(readings[0], tests={})
     problems = keep_distinct(problem for reading in readings for problem in reading.problems)
@@ -104,13 +93,26 @@ def read_any(output: bytes, report: bytes | None) -> ParsedOutput:
 
 def _read_signed(output: bytes, lines: str) -> list[ParsedOutput]:
     """Return the readings of all runners that left their sign and understand it. Several may describe one run."""
-    names = [name for name, sign in _SIGNS.items() if sign.search(lines)]
-    names = [name for name in names if name in _RUNNERS] or names
+    runners, builds, _ = _load_signs()
+    names = [name for name, sign in runners.items() if sign.search(lines)]
+    names = names or [name for name, sign in builds.items() if sign.search(lines)]
     readings = {name: load_reader(name)(output, None) for name in names}
     found = {name: reading for name, reading in readings.items() if reading.understood}
     if "nodetest" in found:
         found.pop("tap", None)  # node:test speaks TAP, and a file that cannot be loaded is a failed test there
     return list(found.values())
+
+
+@cache
+def _load_signs() -> tuple[dict[str, re.Pattern[str]], dict[str, re.Pattern[str]], tuple[str, ...]]:
+    """Return the signs of runners and of build tools by parser, and the parsers that read only the last run."""
+    file = "runner_signs.yaml"
+    tables = parse_yaml(read_shipped("templates", file), file).fields(("runners", "builds", "only_last"))
+    runners, builds = (
+        {name: compile_re(sign.text(), re.M) for name, sign in tables[key].pairs().items()}
+        for key in ("runners", "builds")
+    )
+    return runners, builds, tables["only_last"].texts()
 
 
 def _read_make(lines: str) -> ParsedOutput | None:
@@ -125,7 +127,7 @@ def read_node(output: bytes, report: bytes | None) -> ParsedOutput:
     """Return what each part's first runner that understands it says, or else not understood."""
     lines = read_text(output)
     found = jest.read_report(output, report)
-    found = found or _merge_parts(_split_by_header(lines)) or _merge_parts(split_by_prefix(lines))
+    found = found or _merge_parts(_split_by_header(lines)) or _merge_parts(_split_by_prefix(lines))
     if not found and not _NO_SCRIPT.sub("", lines).strip():
         return replace(summarize_tests(TestCounts()), understood=False)
     return found or mocha.read_unloaded(lines) or read_crash(lines) or describe_unknown(lines)
@@ -143,10 +145,111 @@ def _split_by_header(lines: str) -> list[str]:
     return [lines[begin:end] for begin, end in zip([0, *begins], [*begins, len(lines)], strict=True)]
 
 
-def split_by_prefix(lines: str) -> list[str]:
+def _split_by_prefix(lines: str) -> list[str]:
     """Return the lines of each package, without the name that each of them begins with."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for match in _PREFIXED.finditer(lines):
         if match["package"] in found or len(found) < _MOST_PARTS:
             found[match["package"]].append(match["rest"] or "")
     return ["\n".join(rest) + "\n" for rest in found.values() if len(rest) >= _FEWEST_LINES]
+
+
+_LINTERS = ("eslint", "biome", "prettier", "tsc")
+# Linters of any other name, if they put file, line and column before the message: `standard`, `oxlint -f unix`.
+_STANDARD = compile_re(
+    r"^ *(?P<file>[^\s:][^\n:]{0,500}\.[cm]?[jt]sx?):(?P<line>\d{1,9}):\d{1,9}: "
+    r"(?P<message>[^\n]*?)(?: \((?P<rule>[\w@/-]+)\))?$",
+    re.M,
+)
+
+
+def read_nodelint(output: bytes, report: bytes | None) -> ParsedOutput:
+    """Return problems by rule, file and line, of every linter that is recognised."""
+    lines = read_text(report or output)
+    reading = _read_lint(lines)
+    if reading is None and (parts := _split_by_prefix(lines)):
+        reading = _read_lint("\n".join(parts))
+    return reading or describe_unknown(lines)
+
+
+def _read_lint(lines: str) -> ParsedOutput | None:
+    problems = list(_find_lint(lines))
+    counting = [load_matcher(name) for name in ("eslint", "biome")]
+    known = (*counting, load_matcher("prettier"))
+    if not (problems or is_silent(lines) or any(matcher.recognises(lines) for matcher in known)):
+        return None
+    # Several linters may complain of one line: what each says there is, is the least that there is.
+    return summarize_lint(problems, sum(matcher.count_stated(lines) for matcher in counting))
+
+
+def _find_lint(lines: str) -> Iterator[Problem]:
+    for matcher in map(load_matcher, _LINTERS):
+        if not matcher.strict or matcher.recognises(lines):
+            yield from matcher.find_problems(lines)
+    yield from find_problems(_STANDARD, lines, message="")
+
+
+_BUILT = compile_re(r"^Successfully built (?P<names>[^\n]+)$", re.M)
+_LINES = 20
+
+
+def read_build(output: bytes, report: bytes | None) -> ParsedOutput:
+    """Return tsc's errors, or the last lines that look like errors; the summary is what was built, or the first."""
+    lines = read_text(output or report or b"")
+    typed = load_matcher("tsc").read_lines(lines)
+    if typed and typed.problems:
+        return typed
+    problems = find_error_lines(lines, _LINES)
+    built = _BUILT.search(lines)
+    # uv says where each file is, in a folder that has another name in each run.
+    names = [name.rpartition("/")[2] for name in built["names"].split(" ")] if built else []
+    summary = f"built {' '.join(names)}" if built else problems[0].message if problems else ""
+    return ParsedOutput(clean(summary, 100), None, problems, understood=bool(built or problems))
+
+
+_HOOK_ID = "- hook id: "
+_HOOK_END = ("pre-commit hook(s) made changes.", "All changes made by hooks:")
+_HOOK_PLACE = compile_re(r"^(?P<file>[^\s:][^:\n]{0,400}):(?P<line>\d+):(?:\d+:)? ?(?P<message>\S[^\n]*)$")
+_FIXING = compile_re(r"^(?:Fixing|reformatted|Formatting) (?P<file>\S[^\n]*)$")
+_MODIFIED = "files were modified by this hook"
+
+
+def read_precommit(output: bytes, report: bytes | None) -> ParsedOutput:
+    """Return a problem for each line of a failing hook, or one for a hook that only says that it failed."""
+    text = read_text(output or report or b"")
+    lines = text.split("\n")
+    if not any(map(_is_hook, lines)):
+        return describe_unknown(text)
+    problems = (problem for hook, below in _find_failed(lines) for problem in _read_hook(hook, below))
+    return summarize_lint(keep_distinct(problems))
+
+
+def _is_hook(line: str) -> bool:
+    return line.endswith(("Passed", "Failed", "Skipped")) and "..." in line and not line.startswith((" ", "."))
+
+
+def _find_failed(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the id of each failing hook, and the lines below it."""
+    hook, below = "", list[str]()
+    for line in (*lines, *_HOOK_END):
+        if _is_hook(line) or line in _HOOK_END:
+            if hook:
+                yield hook, below
+            hook, below = (line.partition("...")[0] if line.endswith("Failed") else ""), []
+        elif hook and line.startswith(_HOOK_ID):
+            hook = line.removeprefix(_HOOK_ID)
+        elif hook and line.strip():
+            below.append(line)
+
+
+def _read_hook(hook: str, below: list[str]) -> list[Problem]:
+    printed = [_read_line(hook, line) for line in below if not line.startswith("- ")]
+    return printed or [make_problem(_MODIFIED if f"- {_MODIFIED}" in below else "the hook failed", rule=hook)]
+
+
+def _read_line(hook: str, line: str) -> Problem:
+    if place := _HOOK_PLACE.match(line):
+        return make_problem(place["message"], place["file"], place["line"], hook)
+    if fixing := _FIXING.match(line):
+        return make_problem("The hook would change this file", fixing["file"], rule=hook)
+    return make_problem(line, rule=hook)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from aigon.checks.parsers.output import find_matches, read_text, sum_words
 from aigon.checks.parsers.readings import (
     KEPT_PROBLEMS,
+    as_reported,
     describe_unknown,
     find_error_lines,
     find_problems,
@@ -17,7 +18,6 @@ from aigon.checks.parsers.readings import (
 )
 from aigon.checks.parsers.runners import junit
 from aigon.checks.parsers.stacks import find_headline
-from aigon.checks.test_names import as_reported
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
 from aigon.text.patterns import compile_re
 

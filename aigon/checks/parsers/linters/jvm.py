@@ -6,7 +6,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from aigon.checks.parsers.linters import checkstyle
+from aigon.checks.parsers.linters import violations
 from aigon.checks.parsers.output import find_matches, find_sections, join_lines, read_text, sum_groups
 from aigon.checks.parsers.readings import (
     describe_unknown,
@@ -76,7 +76,7 @@ def read_gradle(output: bytes, report: bytes | None) -> ParsedOutput:
     lines = read_text(output)
     if not _ENDED.search(lines) and not _TASK.search(lines):
         return describe_unknown(lines)
-    placed = (find_problems(pattern, lines) for pattern in (_JAVA, _KOTLIN, checkstyle.LINE, _KTLINT))
+    placed = (find_problems(pattern, lines) for pattern in (_JAVA, _KOTLIN, violations.LINE, _KTLINT))
     found = chain(*placed, _find_gradle_tests(lines), _find_unformatted(lines))
     reading = summarize_types(keep_distinct(found))
     if any(each.severity == "error" for each in reading.problems):
@@ -94,7 +94,7 @@ def read_maven(output: bytes, report: bytes | None) -> ParsedOutput:
         return describe_unknown(lines)
     # What Surefire and Failsafe printed, the words of the tests included.
     sections = [body for match, body in find_sections(_GOAL, lines) if _TESTING.match(match["goal"])]
-    placed = (find_problems(pattern, lines) for pattern in (_COMPILER, checkstyle.LINE))
+    placed = (find_problems(pattern, lines) for pattern in (_COMPILER, violations.LINE))
     problems = keep_distinct(chain(*placed, _find_unformatted(lines), *map(_find_failed_tests, sections)))
     if counts := _count_tests(sections):
         return summarize_tests(counts, problems or _find_stop(lines))
@@ -105,7 +105,7 @@ def _read_report(report: bytes) -> ParsedOutput:
     reading = junit.read(b"", report)
     if reading.understood:
         return reading
-    return checkstyle.read_lint_report(report) or checkstyle.read_report(report) or reading
+    return violations.read_lint_report(report) or violations.read_checkstyle_report(report) or reading
 
 
 def _explain_stop(reading: ParsedOutput, reasons: tuple[Problem, ...]) -> ParsedOutput:
