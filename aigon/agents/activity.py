@@ -5,17 +5,18 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import takewhile
+from itertools import chain, takewhile
 from pathlib import Path
 from types import ModuleType
 from typing import Self, get_args
 
-from aigon.agents.adapters._records import parse_line
+from aigon.agents.adapters._records import parse_line, read_activity_rules
 from aigon.model.activity import Activity, ActivityKind, Spent, Step
 from aigon.process.capture import open_log
 from aigon.secrets.redaction import Redact
 from aigon.text.fingerprints import strip_escapes
 
+_ADAPTERS = "aigon.agents.adapters"
 SUFFIX = ".ndjson"
 MOST_STARTS = 99
 """Programs of one iteration that have files of their own; later ones share those of the last."""
@@ -38,15 +39,18 @@ INTERVAL = 0.1
 
 
 class ActivityReader:
-    """Reads the standard output of one agent's program, piece by piece, with the `read_activity` of its adapter.
+    """Reads the standard output of one agent's program, piece by piece, with the `read_activity` of its adapter or by
+    the rules of `templates/activity.yaml`.
 
     Only lines with one of its `ACTIVITY_MARKS` are parsed. The lines of a program whose output has no records are what
     it prints; of a burst the last ones.
     """
 
     def __init__(self, adapter: ModuleType) -> None:
-        self._read = getattr(adapter, "read_activity", None)
-        self._marks: Sequence[bytes] = getattr(adapter, "ACTIVITY_MARKS", (b"",))
+        marks, rules = read_activity_rules(getattr(adapter, "__name__", "").removeprefix(f"{_ADAPTERS}."))
+        by_rules = (lambda record: chain.from_iterable(rule.read(record) for rule in rules)) if rules else None
+        self._read = getattr(adapter, "read_activity", by_rules)
+        self._marks: Sequence[bytes] = getattr(adapter, "ACTIVITY_MARKS", marks or (b"",))
         self._line = bytearray()
         self._is_too_long = self._is_in_key = False
         self._begun: Activity | None = None

@@ -12,6 +12,7 @@ It may also have these, which otherwise follow from the data:
     read_turn(agent, ask, exited) -> Turn     what that turn was
     find_credentials(agent, env) -> names     what logs it in beside what the type names
     read_activity(record) -> activities       what one JSON record of its output tells of the work, for people to watch
+                                              (`templates/activity.yaml` has rules in the place of those of aigon's own)
     ACTIVITY_MARKS                            bytes of which a line has one if `read_activity` finds anything in it
 
     build_consultation(kind, agent) -> Launch the command line that answers what is on standard input

@@ -1,19 +1,21 @@
-"""Parse the JSON records that programs print: one per line, or one document over several lines."""
+"""Parse the JSON records that programs print, one per line or one document over several lines, and make activities of
+them."""
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from aigon.agents.adapters._program import parse_dollars
 from aigon.files.resources import read_shipped
 from aigon.model.activity import Activity, ActivityKind, Spent
 from aigon.model.turns import Usage
-from aigon.text.documents import parse_yaml
+from aigon.text.documents import DocumentNode, parse_yaml
 from aigon.text.patterns import compile_re
 
 LONGEST_LINE = 8 * 1024 * 1024
@@ -31,13 +33,37 @@ _TOLD_BY = ("command", "cmd", "file_path", "path", "filePath", "absolute_path", 
 Record = Mapping[str, Any]
 
 
-def parse_records(output: bytes) -> list[Record]:
+class Records(list[Record]):
+    """Records of one output, or of one list in a record, in their order."""
+
+    def of(self, *types: str) -> "Records":
+        """Return the records whose `type` is one of these."""
+        return Records(record for record in self if record.get("type") in types)
+
+    def last(self, *types: str) -> Record:
+        """Return the last record of one of these types; empty if there is none."""
+        return next((record for record in reversed(self) if record.get("type") in types), {})
+
+    def first_text(self, *path: str) -> str:
+        """Return the first text at `path` that is not blank."""
+        return next((text for record in self if (text := text_at(record, *path).strip())), "")
+
+    def last_text(self, *path: str) -> str:
+        """Return the last text at `path` that is not blank."""
+        return next((text for record in reversed(self) if (text := text_at(record, *path).strip())), "")
+
+    def describe_uses(self, name: str, given: str) -> tuple[str, ...]:
+        """Describe each use of a tool; `name` and `given` are keys, or lead into nested objects: `part.tool`."""
+        return tuple(describe_use(look_up(use, name), look_up(use, given)) for use in self)
+
+
+def parse_records(output: bytes) -> Records:
     """Return every JSON object in `output`: one per line, else those of one document (an object, or a list of them)."""
-    found = [record for line in output.split(b"\n") for record in parse_line(line)]
+    found = Records(record for line in output.split(b"\n") for record in parse_line(line))
     return found or _objects(_parse(output))
 
 
-def parse_line(line: bytes) -> list[Record]:
+def parse_line(line: bytes) -> Records:
     """Return the JSON objects on one line of an output."""
     return _objects(_parse(line))
 
@@ -70,8 +96,8 @@ def _parse(text: bytes) -> object:
         return None
 
 
-def _objects(value: object) -> list[Record]:
-    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
+def _objects(value: object) -> Records:
+    return Records(one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict))
 
 
 def make_storable(value: object, text: str) -> object:
@@ -86,16 +112,6 @@ def is_cut(output: bytes) -> bool:
     return _GAP.search(output) is not None
 
 
-def filter_type(records: Sequence[Record], *types: str) -> list[Record]:
-    """Return the records whose `type` is one of these."""
-    return [record for record in records if record.get("type") in types]
-
-
-def last_record(records: Sequence[Record], *types: str) -> Record:
-    """Return the last record of one of these types; empty if there is none."""
-    return next(iter(filter_type(records, *types)[::-1]), {})
-
-
 def value_at(record: object, *path: str) -> object:
     """Return what `path` leads to inside nested objects; None if it leads nowhere."""
     value = record
@@ -104,13 +120,18 @@ def value_at(record: object, *path: str) -> object:
     return value
 
 
+def look_up(record: object, path: str) -> object:
+    """Return what a path such as `part.tool` leads to; the record itself for `.` or nothing."""
+    return value_at(record, *filter(None, path.split(".")))
+
+
 def list_at(record: object, *path: str) -> list[object]:
     """Return the list there; an empty one for anything else."""
     value = value_at(record, *path)
     return value if isinstance(value, list) else []
 
 
-def objects_at(record: object, *path: str) -> list[Record]:
+def objects_at(record: object, *path: str) -> Records:
     """Return the objects of the list there."""
     return _objects(list_at(record, *path))
 
@@ -119,16 +140,6 @@ def text_at(record: object, *path: str) -> str:
     """Return the text there; an empty one for anything else."""
     value = value_at(record, *path)
     return value if isinstance(value, str) else ""
-
-
-def first_text(records: Iterable[object], *path: str) -> str:
-    """Return the first text at `path` that is not blank."""
-    return next((text for record in records if (text := text_at(record, *path).strip())), "")
-
-
-def last_text(records: Sequence[object], *path: str) -> str:
-    """Return the last text at `path` that is not blank."""
-    return first_text(records[::-1], *path)
 
 
 def join_texts(parts: Iterable[object]) -> str:
@@ -161,18 +172,17 @@ def sum_usage(
 
 
 def describe_use(name: object, given: object = None) -> str:
-    """Return `NAME: what it was used on` in a line of at most 200 characters; the name alone if that is unknown."""
+    """Return `NAME: what it was used on` in a line of at most 200 characters; the name alone if that is unknown.
+
+    Of a patch that is the files in it.
+    """
     named = " ".join(name.split()) if isinstance(name, str) and name.strip() else "a tool"
     if isinstance(given, dict):
         given = next((given[key] for key in _TOLD_BY if given.get(key)), "")
         given = " ".join(map(str, given)) if isinstance(given, list | tuple) else str(given)
     used_on = given if isinstance(given, str) else ""
+    used_on = ", ".join(_PATCHED.findall(used_on)) or used_on
     return (f"{named}: {' '.join(used_on.split())}" if used_on else named)[:_LONGEST_USE]
-
-
-def describe_uses(uses: Iterable[object], name: str, given: str) -> tuple[str, ...]:
-    """Describe each use of a tool; `name` and `given` are keys, or lead into nested objects: `part.tool`."""
-    return tuple(describe_use(value_at(use, *name.split(".")), value_at(use, *given.split("."))) for use in uses)
 
 
 _FILE = "activity.yaml"
@@ -186,8 +196,66 @@ _SHELL = compile_re(r"/\S*sh -l?c (?P<quote>['\"])(?P<command>.*)(?P=quote)", re
 def _read_kinds() -> dict[str, ActivityKind]:
     """Return what each known tool does."""
     kinds: tuple[ActivityKind, ...] = ("reads", "edits", "runs", "searches")
-    table = parse_yaml(read_shipped("templates", _FILE), _FILE).fields(kinds)
+    table = _read_activities()["tools"].fields(kinds)
     return {tool: kind for kind in kinds for tool in table[kind].texts()}
+
+
+def _read_activities() -> Mapping[str, DocumentNode]:
+    return parse_yaml(read_shipped("templates", _FILE), _FILE).fields(("tools", "records"))
+
+
+class ActivityRule(Struct, frozen=True):
+    """What records of one kind tell of the work; `templates/activity.yaml` says what each field means."""
+
+    when: Mapping[str, str] = field(default_factory=dict)
+    each: str = ""
+    says: str = ""
+    goes_on: str = ""
+    uses: str = ""
+    tool: str = ""
+    given: str = ""
+    line: str = ""
+    fails: tuple[str, ...] = ()
+    exit: str = ""
+    spends: str = ""
+    input: str = ""
+    output: str = ""
+    usd: str = ""
+
+    def read(self, record: Record) -> Iterator[Activity]:
+        """Yield the activities in a record, if the rule holds for it."""
+        values = ((look_up(record, path), word) for path, word in self.when.items())
+        if all((json.dumps(value) if isinstance(value, bool) else value) == word for value, word in values):
+            for part in objects_at(record, *self.each.split(".")) if self.each else (record,):
+                yield from self._read_part(part)
+
+    def _read_part(self, part: Record) -> Iterator[Activity]:
+        if self.says:
+            said = look_up(part, self.says)
+            text = join_texts(said) if isinstance(said, list) else said if isinstance(said, str) else ""
+            yield from say(text, goes_on=bool(self.goes_on) and look_up(part, self.goes_on) is True)
+        elif self.spends:
+            yield from spend(look_up(part, self.spends), self.input, self.output, look_up(part, self.usd))
+        elif self.fails or self.exit:
+            code = count_at(part, *self.exit.split(".")) if self.exit else 0
+            reasons = (look_up(part, path) for path in self.fails)
+            yield from fail(f"exited with {code}" if code else next(filter(None, reasons), ""))
+        elif self.line:
+            tool, _, used_on = text_at(part, *self.line.split(".")).partition(": ")
+            yield from use(tool, used_on)
+        else:
+            yield from use(self.tool or look_up(part, self.uses), look_up(part, self.given))
+
+
+@cache
+def read_activity_rules(reader: str) -> tuple[tuple[bytes, ...], tuple[ActivityRule, ...]]:
+    """Return the marks of lines that tell something, and the rules for the records that this module reads."""
+    node = _read_activities()["records"].pairs().get(reader)
+    if node is None:
+        return (), ()
+    known = node.fields(("marks", "rules"), ("rules",))
+    marks = tuple(mark.encode() for mark in known["marks"].texts()) if "marks" in known else (b"",)
+    return marks, tuple(rule.build(ActivityRule) for rule in known["rules"].items())
 
 
 def say(text: str, *, goes_on: bool = False) -> Iterator[Activity]:
@@ -199,11 +267,10 @@ def say(text: str, *, goes_on: bool = False) -> Iterator[Activity]:
 def use(name: object, given: object = None) -> Iterator[Activity]:
     """Yield the use of a tool: of a known one what it does, and what to.
 
-    Of a patch that is the files in it, and of a shell the command that it is given.
+    Of a shell that is the command that it is given.
     """
-    if isinstance(given, str):
-        shell = _SHELL.fullmatch(given)
-        given = ", ".join(_PATCHED.findall(given)) or (shell["command"] if shell else given)
+    if isinstance(given, str) and (shell := _SHELL.fullmatch(given)):
+        given = shell["command"]
     described = describe_use(name, given)
     tool, _, used_on = described.partition(": ")
     kind = _read_kinds().get(tool.rpartition(".")[2].lower())

@@ -5,7 +5,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import cast, get_args
@@ -13,23 +13,12 @@ from typing import cast, get_args
 from aigon.agents.adapters import _launch
 from aigon.agents.adapters._program import get_cost_status, parse_dollars
 from aigon.agents.adapters._records import (
-    Record,
-    count_at,
-    fail,
-    filter_type,
-    first_text,
-    last_record,
-    last_text,
     parse_records,
-    say,
-    spend,
     sum_usage,
     text_at,
-    use,
     value_at,
 )
 from aigon.agents.credentials import API_KEYS, has_api_key
-from aigon.model.activity import Activity
 from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, TurnEnd, TurnReport, TurnRequest
 
 PROGRAM = Path(__file__).parents[1] / "api_agent" / "__main__.py"
@@ -59,24 +48,10 @@ def build_launch(agent: Agent, ask: TurnRequest) -> Launch:
     return Launch((sys.executable, "-I", str(PROGRAM), *places, *base.argv[1:]), env=base.env, reads=reads)
 
 
-def read_activity(record: Record) -> Iterator[Activity]:
-    """Yield what a record tells of the work."""
-    if record.get("type") == "text":
-        yield from say(text_at(record, "text"))
-    elif record.get("type") == "call":
-        yield from spend(record, "input cache_write cache_read", "output", record.get("cost"))
-    elif record.get("type") == "tool":
-        tool, _, used_on = text_at(record, "line").partition(": ")
-        yield from use(tool, used_on)
-        if record.get("failed") is True:
-            code = count_at(record, "exit")
-            yield from fail(f"exited with {code}" if code else "")
-
-
 def read_output(exited: ProgramExit) -> TurnReport:
     """Return the turn by its records: what was spent also if the last one is missing."""
     records = parse_records(exited.stdout)
-    calls, result = filter_type(records, "call"), last_record(records, "result")
+    calls, result = records.of("call"), records.last("result")
     end = text_at(result, "end")
     costs = [parse_dollars(call.get("cost")) for call in calls]
     # Unknown if a reply has no list price, or if nothing is known of the only one.
@@ -84,11 +59,11 @@ def read_output(exited: ProgramExit) -> TurnReport:
     return TurnReport(
         end=cast(TurnEnd, end) if end in get_args(TurnEnd) else None,
         detail=text_at(result, "detail"),
-        said=text_at(result, "said") or last_text(filter_type(records, "text"), "text"),
-        model=first_text(filter_type(records, "start"), "model"),
+        said=text_at(result, "said") or records.of("text").last_text("text"),
+        model=records.of("start").first_text("model"),
         usage=sum_usage(calls, "input cache_write", "output", "cache_read", input_holds_cached=False),
         cost=cost,
         cost_status=get_cost_status(cost, "estimated"),
-        tools=tuple(text_at(record, "line") for record in filter_type(records, "tool")),
+        tools=tuple(text_at(record, "line") for record in records.of("tool")),
         resets_at=parse_dollars(value_at(result, "resets_at")),
     )

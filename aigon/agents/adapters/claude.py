@@ -14,8 +14,6 @@ from aigon.agents.adapters._program import LONGEST_DETAIL, get_cost_status, last
 from aigon.agents.adapters._records import (
     Record,
     count_at,
-    describe_uses,
-    filter_type,
     join_texts,
     list_at,
     objects_at,
@@ -65,7 +63,7 @@ class ClaudeRecords(Struct):
             case {"type": "assistant"}:
                 blocks = objects_at(record, "message", "content")
                 self.last_text = join_texts(blocks) or self.last_text
-                self.tools += describe_uses(filter_type(blocks, "tool_use"), "name", "input")
+                self.tools += blocks.of("tool_use").describe_uses("name", "input")
 
     @property
     def last_words(self) -> str:
@@ -94,7 +92,7 @@ def read_output(exited: ProgramExit) -> TurnReport:
         usage=_sum_usage(records.result),
         cost=cost,
         cost_status=get_cost_status(cost, "estimated"),
-        denied=describe_uses(objects_at(records.result, "permission_denials"), "tool_name", "tool_input"),
+        denied=objects_at(records.result, "permission_denials").describe_uses("tool_name", "tool_input"),
         tools=tuple(records.tools),
     )
 

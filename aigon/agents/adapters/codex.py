@@ -17,24 +17,16 @@ from aigon.agents.adapters import _program
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._records import (
     Record,
-    count_at,
+    Records,
     describe_use,
-    fail,
-    filter_type,
-    first_text,
-    last_record,
-    last_text,
     objects_at,
     parse_records,
-    say,
     sum_usage,
     text_at,
-    use,
     value_at,
 )
 from aigon.errors import AigonError
 from aigon.files import atomic
-from aigon.model.activity import Activity
 from aigon.model.turns import Agent, ProgramExit, Turn, TurnReport, TurnRequest
 from aigon.text.patterns import compile_re
 
@@ -43,52 +35,31 @@ _ENV_KEY = compile_re(r"env_key\s*=\s*[\"'](\w+)")
 _THREAD = compile_re(r"[0-9a-f-]{36}")
 _LARGEST = 64 * 1024 * 1024
 """Bytes of a session file that are read; a long session has some megabytes."""
-ACTIVITY_MARKS = (b'"item.started"', b'"agent_message"', b'"file_change"', b'"web_search"', b'"failed"')
 _TOOLS = ("command_execution", "file_change", "mcp_tool_call", "web_search")
 
 
 def read_output(exited: ProgramExit) -> TurnReport:
     """Return the turn by its events."""
     events = parse_records(exited.stdout)
-    items = [event["item"] for event in filter_type(events, "item.completed") if isinstance(event.get("item"), dict)]
-    uses = filter_type(items, *_TOOLS)
-    counts = [value_at(event, "usage") for event in filter_type(events, "turn.completed")]
+    items = Records(event["item"] for event in events.of("item.completed") if isinstance(event.get("item"), dict))
+    uses = items.of(*_TOOLS)
+    counts = [value_at(event, "usage") for event in events.of("turn.completed")]
     whole_session = [count for count in counts if isinstance(count, dict)][-1:]  # each record counts from the beginning
     return replace(
         _read_end(events, exited) if events else read_stderr(exited),
-        said=last_text(filter_type(items, "agent_message"), "text"),
-        session=first_text(filter_type(events, "thread.started"), "thread_id"),
+        said=items.of("agent_message").last_text("text"),
+        session=events.of("thread.started").first_text("thread_id"),
         usage=sum_usage(whole_session, "input_tokens", "output_tokens", "cached_input_tokens"),
         denied=tuple(_describe_item(item) for item in uses if item.get("status") == "declined"),
         tools=tuple(map(_describe_item, uses)),
     )
 
 
-def read_activity(event: Record) -> Iterator[Activity]:
-    """Yield what an event tells of the work. A tool shows as it begins; one that changed files has no beginning."""
-    item, is_over = value_at(event, "item"), event.get("type") == "item.completed"
-    match text_at(item, "type"):
-        case "agent_message" if is_over:
-            yield from say(text_at(item, "text"))
-        case "file_change" if is_over:
-            for change in objects_at(item, "changes"):
-                yield from use("file change", text_at(change, "path"))
-        case "web_search" if is_over:
-            yield from use("web search", text_at(item, "query"))
-        case "command_execution" if event.get("type") == "item.started":
-            yield from use("command execution", text_at(item, "command"))
-        case "mcp_tool_call" if event.get("type") == "item.started":
-            yield from use(text_at(item, "tool"), value_at(item, "arguments"))
-        case "command_execution" | "mcp_tool_call" if is_over and text_at(item, "status") == "failed":
-            code = count_at(item, "exit_code")
-            yield from fail(f"exited with {code}" if code else text_at(item, "error", "message"))
-
-
-def _read_end(events: list[Record], exited: ProgramExit) -> TurnReport:
-    last = last_record(events, "turn.completed", "turn.failed")
+def _read_end(events: Records, exited: ProgramExit) -> TurnReport:
+    last = events.last("turn.completed", "turn.failed")
     if last.get("type") == "turn.completed":
         return TurnReport("finished")
-    errors = [text_at(event, "message") for event in filter_type(events, "error")]
+    errors = [text_at(event, "message") for event in events.of("error")]
     final = [message for message in errors if not _RETRIED.match(message)]
     tried = text_at(events[-1], "message") if events[-1].get("type") == "error" else ""
     message = text_at(last, "error", "message") or next(iter(final[::-1]), "") or _RETRIED.sub(r"\1", tried)
@@ -129,7 +100,7 @@ def read_turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
             records = parse_records(_read_file(file, "A session of Codex"))
         except (OSError, AigonError):
             continue
-        return replace(turn, model=first_text(filter_type(records, "turn_context"), "payload", "model"))
+        return replace(turn, model=records.of("turn_context").first_text("payload", "model"))
     return turn
 
 

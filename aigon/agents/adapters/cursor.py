@@ -13,10 +13,7 @@ from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._records import (
     Record,
     describe_use,
-    filter_type,
-    first_text,
     join_texts,
-    last_record,
     list_at,
     parse_records,
     say,
@@ -38,15 +35,15 @@ _REFUSED = ("rejected", "permissionDenied")
 def read_output(exited: ProgramExit) -> TurnReport:
     """Return the turn by its records."""
     records = parse_records(exited.stdout)
-    texts = [join_texts(list_at(one, "message", "content")) for one in filter_type(records, "assistant")]
-    result = last_record(records, "result")
-    by_id = {text_at(one, "call_id") or repr(one): one for one in filter_type(records, "tool_call")}
+    texts = [join_texts(list_at(one, "message", "content")) for one in records.of("assistant")]
+    result = records.last("result")
+    by_id = {text_at(one, "call_id") or repr(one): one for one in records.of("tool_call")}
     calls = [_read_call(one) for one in by_id.values()]
     return replace(
         _read_end(result, bool(records), exited),
         said=next((text for text in texts[::-1] if text), text_at(result, "result")),
-        model=first_text(filter_type(records, "system"), "model"),
-        session=first_text(records, "session_id"),
+        model=records.of("system").first_text("model"),
+        session=records.first_text("session_id"),
         denied=tuple(described for described, rejected in calls if rejected),
         tools=tuple(described for described, _ in calls),
     )

@@ -6,7 +6,7 @@ it. An error of the API exits with its HTTP status modulo 256. `input_tokens` ho
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
@@ -14,26 +14,19 @@ from aigon.agents.adapters._errors import find_status, read_error
 from aigon.agents.adapters._program import LONGEST_DETAIL, last_words
 from aigon.agents.adapters._records import (
     Record,
+    Records,
     count_at,
     describe_use,
-    describe_uses,
-    fail,
-    filter_type,
-    last_record,
     list_at,
     parse_last_document,
     parse_records,
-    say,
     sum_usage,
     text_at,
-    use,
     value_at,
 )
-from aigon.model.activity import Activity
 from aigon.model.turns import ModelUsage, ProgramExit, TurnReport, Usage
 from aigon.text.patterns import compile_re
 
-ACTIVITY_MARKS = (b'"assistant"', b'"tool_use"', b'"error"')
 _NO_LOGIN = 41
 """Exit code of a start without a login: `FatalAuthenticationError` in its sources."""
 _KNOWN = (400, 401, 402, 403, 404, 408, 413, 422, 429, 499, 500, 502, 503, 504, 529)
@@ -52,17 +45,6 @@ def read_output(exited: ProgramExit) -> TurnReport:
         told = parse_last_document(exited.stderr)
         document = told if "session_id" in told and "error" in told else {}
     return _read_document(document, exited) if document else _read_stream(events, exited)
-
-
-def read_activity(event: Record) -> Iterator[Activity]:
-    """Yield what an event tells of the work. Replies come in pieces."""
-    match text_at(event, "type"):
-        case "message" if text_at(event, "role") == "assistant":
-            yield from say(text_at(event, "content"), goes_on=event.get("delta") is True)
-        case "tool_use":
-            yield from use(event.get("tool_name"), event.get("parameters"))
-        case "tool_result" if text_at(event, "status") == "error":
-            yield from fail(text_at(event, "error", "message") or text_at(event, "output"))
 
 
 def _read_document(document: Record, exited: ProgramExit) -> TurnReport:
@@ -93,12 +75,12 @@ def _document_end(document: Record, exited: ProgramExit) -> TurnReport:
     return TurnReport("finished", "; ".join(warnings)[:LONGEST_DETAIL])
 
 
-def _read_stream(events: list[Record], exited: ProgramExit) -> TurnReport:
-    begun = next(iter(filter_type(events, "init")), {})
-    result = last_record(events, "result")
-    uses = filter_type(events, "tool_use")
+def _read_stream(events: Records, exited: ProgramExit) -> TurnReport:
+    begun = next(iter(events.of("init")), {})
+    result = events.last("result")
+    uses = events.of("tool_use")
     by_id = {text_at(use, "tool_id"): use for use in uses}
-    denied = [one for one in filter_type(events, "tool_result") if _is_denied(one)]
+    denied = Records(by_id.get(text_at(one, "tool_id"), {}) for one in events.of("tool_result") if _is_denied(one))
     shares = _usage_by_model(result, _stream_usage)
     return replace(
         _stream_end(events, result, exited),
@@ -107,16 +89,16 @@ def _read_stream(events: list[Record], exited: ProgramExit) -> TurnReport:
         session=text_at(begun, "session_id"),
         usage=_stream_usage(value_at(result, "stats")),
         usage_by_model=shares,
-        denied=describe_uses((by_id.get(text_at(one, "tool_id")) for one in denied), "tool_name", "parameters"),
-        tools=describe_uses(uses, "tool_name", "parameters"),
+        denied=denied.describe_uses("tool_name", "parameters"),
+        tools=uses.describe_uses("tool_name", "parameters"),
     )
 
 
-def _stream_end(events: list[Record], result: Record, exited: ProgramExit) -> TurnReport:
+def _stream_end(events: Records, result: Record, exited: ProgramExit) -> TurnReport:
     if not result:
-        spoken = any(text_at(one, "role") == "assistant" for one in filter_type(events, "message"))
-        return TurnReport() if spoken or filter_type(events, "tool_use") else _read_silent_end(exited)
-    last = last_record(events, "error", "message", "tool_use", "tool_result")
+        spoken = any(text_at(one, "role") == "assistant" for one in events.of("message"))
+        return TurnReport() if spoken or events.of("tool_use") else _read_silent_end(exited)
+    last = events.last("error", "message", "tool_use", "tool_result")
     error = last if last.get("type") == "error" else {}  # what anything but the result followed was overcome
     message = text_at(error, "message")
     if text_at(result, "status") != "success":
@@ -143,10 +125,10 @@ def _read_silent_end(exited: ProgramExit) -> TurnReport:
     return replace(report, detail=f"ended while trying again: {report.detail}"[:LONGEST_DETAIL])
 
 
-def _last_reply(events: list[Record]) -> str:
+def _last_reply(events: Records) -> str:
     """Return the last reply with text in it, put together from its pieces."""
     replies = [""]
-    for event in filter_type(events, "message", "tool_use", "tool_result"):
+    for event in events.of("message", "tool_use", "tool_result"):
         if text_at(event, "role") == "assistant":
             replies[-1] += text_at(event, "content")
         elif replies[-1].strip():

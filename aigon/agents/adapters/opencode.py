@@ -7,7 +7,6 @@ only in its log, on standard error.
 """
 
 import re
-from collections.abc import Iterator
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -16,23 +15,14 @@ from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._program import get_cost_status, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
+    Records,
     count_at,
-    describe_uses,
-    fail,
-    filter_type,
-    first_text,
     is_cut,
-    last_record,
-    last_text,
     parse_records,
-    say,
-    spend,
     sum_usage,
     text_at,
-    use,
     value_at,
 )
-from aigon.model.activity import Activity
 from aigon.model.turns import ProgramExit, TurnEnd, TurnReport
 from aigon.text.patterns import compile_re
 
@@ -49,8 +39,8 @@ _ENDS: dict[str, tuple[TurnEnd, str]] = {
 def read_output(exited: ProgramExit) -> TurnReport:
     """Return the turn by its events."""
     events = parse_records(exited.stdout)
-    steps = [value_at(event, "part") for event in filter_type(events, "step_finish")]
-    uses = filter_type(events, "tool_use")
+    steps = [value_at(event, "part") for event in events.of("step_finish")]
+    uses = events.of("tool_use")
     paid = [dollars for step in steps if (dollars := parse_dollars(value_at(step, "cost"))) is not None]
     cost = parse_dollars(round(sum(paid), 9)) or None  # 0 is also what a model of unknown price costs
     # What sub-agents spent is not told, and neither is what stood in the part of an output that was left out.
@@ -58,46 +48,32 @@ def read_output(exited: ProgramExit) -> TurnReport:
     counts = [value_at(step, "tokens") or {} for step in steps]
     return replace(
         _read_end(events, exited),
-        said=last_text(filter_type(events, "text"), "part", "text"),
-        session=first_text(events, "sessionID"),
+        said=events.of("text").last_text("part", "text"),
+        session=events.first_text("sessionID"),
         usage=sum_usage(counts, "input cache.write", "output reasoning", "cache.read", input_holds_cached=False),
         cost=cost,
         cost_status=get_cost_status(cost, "estimated" if partly else "reported"),
-        denied=describe_uses((use for use in uses if _is_rejected(use)), "part.tool", "part.state.input"),
-        tools=describe_uses(uses, "part.tool", "part.state.input"),
+        denied=Records(filter(_is_rejected, uses)).describe_uses("part.tool", "part.state.input"),
+        tools=uses.describe_uses("part.tool", "part.state.input"),
     )
 
 
-def read_activity(event: Record) -> Iterator[Activity]:
-    """Yield what an event tells of the work. The use of a tool is told once it is over."""
-    part = value_at(event, "part")
-    if event.get("type") == "text":
-        yield from say(text_at(part, "text"))
-    elif event.get("type") == "step_finish":
-        usd = value_at(part, "cost")
-        yield from spend(value_at(part, "tokens"), "input cache.read cache.write", "output reasoning", usd)
-    elif event.get("type") == "tool_use":
-        yield from use(value_at(part, "tool"), value_at(part, "state", "input"))
-        if text_at(part, "state", "status") == "error":
-            yield from fail(text_at(part, "state", "error"))
-
-
-def _read_end(events: list[Record], exited: ProgramExit) -> TurnReport:
+def _read_end(events: Records, exited: ProgramExit) -> TurnReport:
     if not events:
         return _read_retry(events, exited) if exited.timed_out else read_stderr(exited)
-    last = last_record(events, "step_start", "step_finish", "error")
+    last = events.last("step_start", "step_finish", "error")
     if last.get("type") == "error":
         return _read_session_error(last, exited)
     reason = text_at(last, "part", "reason")
     begun = max((number for number, one in enumerate(events) if one.get("type") == "step_start"), default=0)
-    if reason == "tool-calls" and any(map(_is_rejected, filter_type(events[begun:], "tool_use"))):
+    if reason == "tool-calls" and any(map(_is_rejected, Records(events[begun:]).of("tool_use"))):
         return TurnReport("finished", "stopped at a denied permission")
     if reason in ("", "tool-calls"):
         return _read_retry(events, exited) if exited.timed_out else TurnReport()
     return TurnReport(*_ENDS.get(reason, ("finished", "")))
 
 
-def _read_retry(events: list[Record], exited: ProgramExit) -> TurnReport:
+def _read_retry(events: Records, exited: ProgramExit) -> TurnReport:
     """Return what its deadline cut off: the request that it logged as failed since its last event.
 
     It tries only that again which may pass, so that such a request is at least an overload, whatever its message.

@@ -6,7 +6,6 @@ is the `stopReason` of the model's last message. Its `input` is without what was
 
 import json
 import re
-from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -14,27 +13,19 @@ from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._program import LONGEST_DETAIL, drop_free_cost, get_cost_status, last_words, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
-    describe_uses,
-    fail,
-    filter_type,
-    first_text,
+    Records,
     is_cut,
     join_texts,
     list_at,
     objects_at,
     parse_records,
-    say,
-    spend,
     sum_usage,
     text_at,
-    use,
     value_at,
 )
-from aigon.model.activity import Activity
 from aigon.model.turns import ProgramExit, TurnReport, Usage
 from aigon.text.patterns import compile_re
 
-ACTIVITY_MARKS = (b'"message_end"', b'"tool_execution_start"', b'"isError":true', b'"isError": true')
 _HTTP = compile_re(r"([45]\d\d) (?P<body>\{.*\})", re.S)
 
 
@@ -43,8 +34,8 @@ def read_output(exited: ProgramExit) -> TurnReport:
     records = parse_records(exited.report) or parse_records(exited.stdout)
     replies = _list_replies(records)
     parts = [objects_at(reply, "content") for reply in replies]
-    texts = [text for some in parts[::-1] if (text := join_texts(filter_type(some, "text")))]
-    calls = [part for some in parts for part in filter_type(some, "toolCall")]
+    texts = [text for some in parts[::-1] if (text := join_texts(some.of("text")))]
+    calls = Records(part for some in parts for part in some.of("toolCall"))
     usage = cost = None
     if not _is_incomplete(exited, records):
         # What was written to a cache was read by the model for the first time.
@@ -55,31 +46,18 @@ def read_output(exited: ProgramExit) -> TurnReport:
         _read_end(replies, exited) if replies else read_stderr(exited),
         said=next(iter(texts), ""),
         model=text_at(replies[-1], "model") if replies else "",
-        session=first_text(filter_type(records, "session"), "id"),
+        session=records.of("session").first_text("id"),
         usage=usage,
         cost=cost,
         cost_status=get_cost_status(cost),
-        tools=describe_uses(calls, "name", "arguments"),
+        tools=calls.describe_uses("name", "arguments"),
     )
 
 
-def read_activity(record: Record) -> Iterator[Activity]:
-    """Yield what a record tells of the work; pieces of messages are passed over."""
-    match text_at(record, "type"):
-        case "message_end" if text_at(record, "message", "role") == "assistant":
-            yield from say(join_texts(list_at(record, "message", "content")))
-            used = value_at(record, "message", "usage")
-            yield from spend(used, "input cacheRead cacheWrite", "output", value_at(used, "cost", "total"))
-        case "tool_execution_start":
-            yield from use(record.get("toolName"), record.get("args"))
-        case "tool_execution_end" if record.get("isError") is True:
-            yield from fail(list_at(record, "result", "content"))
-
-
-def _list_replies(records: list[Record]) -> list[Record]:
+def _list_replies(records: Records) -> Records:
     """Return the messages of the model, each once: a stream has them when they are whole, and all again at its end."""
     replies: dict[str, Record] = {}
-    for record in filter_type(records, "message", "message_end", "agent_end"):
+    for record in records.of("message", "message_end", "agent_end"):
         for message in (record.get("message"), *list_at(record, "messages")):
             if isinstance(message, dict) and message.get("role") == "assistant":
                 # When it began and what the provider calls it name a message; all of it if it has neither.
@@ -87,17 +65,17 @@ def _list_replies(records: list[Record]) -> list[Record]:
                 key = repr(name if any(name) else message)
                 replies.pop(key, None)  # the last place is the right one if a middle is left out
                 replies[key] = message
-    return list(replies.values())
+    return Records(replies.values())
 
 
-def _is_incomplete(exited: ProgramExit, records: list[Record]) -> bool:
+def _is_incomplete(exited: ProgramExit, records: Records) -> bool:
     """Whether messages may be missing: the middle of a stream, unless its end has them all; the end of a file."""
     if exited.report:
         return not exited.report.endswith(b"\n")
-    return is_cut(exited.stdout) and not filter_type(records, "agent_end")
+    return is_cut(exited.stdout) and not records.of("agent_end")
 
 
-def _read_end(replies: list[Record], exited: ProgramExit) -> TurnReport:
+def _read_end(replies: Records, exited: ProgramExit) -> TurnReport:
     match text_at(replies[-1], "stopReason"):
         case "stop":
             return TurnReport("finished")
@@ -125,7 +103,7 @@ def _read_api_error(message: str, now: float) -> TurnReport:
     return read_error(told or http["body"][:LONGEST_DETAIL], int(http[1]), now=now)
 
 
-def _cost(replies: list[Record], usage: Usage | None) -> float | None:
+def _cost(replies: Records, usage: Usage | None) -> float | None:
     """Return the cost by pi's own table of prices; None for a model that has none there."""
     costs = [parse_dollars(value_at(reply, "usage", "cost", "total")) for reply in replies]
     if not costs or None in costs:

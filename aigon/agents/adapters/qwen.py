@@ -13,11 +13,7 @@ from aigon.agents.adapters import _launch
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._records import (
     Record,
-    describe_uses,
-    filter_type,
-    first_text,
-    last_record,
-    last_text,
+    Records,
     objects_at,
     parse_records,
     read_blocks,
@@ -35,24 +31,24 @@ ACTIVITY_MARKS = (b'"assistant"', b'"is_error":true', b'"is_error": true')
 def read_output(exited: ProgramExit) -> TurnReport:
     """Return the turn by its records."""
     records = parse_records(exited.stdout)
-    result = last_record(records, "result")
-    spoken = filter_type(records, "assistant")
-    replies = [one for one in spoken if not one.get("parent_tool_use_id")]
-    uses = [use for one in spoken for use in filter_type(objects_at(one, "message", "content"), "tool_use")]
+    result = records.last("result")
+    spoken = records.of("assistant")
+    replies = Records(one for one in spoken if not one.get("parent_tool_use_id"))
+    uses = Records(use for one in spoken for use in objects_at(one, "message", "content").of("tool_use"))
     # The replies so far add up to what a session used that did not come to its end.
     counts = [value_at(result, "usage")] if result else [value_at(reply, "message", "usage") for reply in replies]
     return replace(
         _read_end(result, replies, exited),
         said=_last_reply(result, replies),
-        model=first_text([one for one in filter_type(records, "system") if one.get("subtype") == "init"], "model"),
-        session=last_text(records, "session_id"),
+        model=Records(one for one in records.of("system") if one.get("subtype") == "init").first_text("model"),
+        session=records.last_text("session_id"),
         usage=sum_usage(counts, "input_tokens", "output_tokens", "cache_read_input_tokens"),
-        denied=describe_uses(objects_at(result, "permission_denials"), "tool_name", "tool_input"),
-        tools=describe_uses(uses, "name", "input"),
+        denied=objects_at(result, "permission_denials").describe_uses("tool_name", "tool_input"),
+        tools=uses.describe_uses("name", "input"),
     )
 
 
-def _read_end(result: Record, replies: list[Record], exited: ProgramExit) -> TurnReport:
+def _read_end(result: Record, replies: Records, exited: ProgramExit) -> TurnReport:
     if not result:
         return TurnReport() if replies else read_stderr(exited)
     if result.get("is_error") is False and text_at(result, "subtype") == "success":
@@ -61,12 +57,12 @@ def _read_end(result: Record, replies: list[Record], exited: ProgramExit) -> Tur
     return read_error(message, now=exited.ended)
 
 
-def _last_reply(result: Record, replies: list[Record]) -> str:
+def _last_reply(result: Record, replies: Records) -> str:
     """Return the last text without the error that the program put there in place of the agent's words."""
     if text := text_at(result, "result").strip():
         return text
     error = text_at(result, "error", "message")
-    parts = [filter_type(objects_at(reply, "message", "content"), "text") for reply in replies[::-1]]
+    parts = [objects_at(reply, "message", "content").of("text") for reply in replies[::-1]]
     texts = ("".join(text_at(part, "text") for part in some).strip().removesuffix(error).strip() for some in parts)
     return next(filter(None, texts), "")
 

@@ -6,7 +6,6 @@ exit code and standard error tell how it ended. Cached tokens are among its inpu
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -16,21 +15,16 @@ from aigon.agents.adapters._errors import read_error
 from aigon.agents.adapters._program import drop_free_cost, get_cost_status, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
+    Records,
     describe_use,
-    fail,
-    filter_type,
-    first_text,
     join_texts,
     list_at,
     parse_last_document,
     parse_records,
-    say,
     sum_usage,
     text_at,
-    use,
     value_at,
 )
-from aigon.model.activity import Activity
 from aigon.model.turns import Agent, ProgramExit, Turn, TurnReport, TurnRequest
 from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
@@ -52,16 +46,6 @@ def read_turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
     return _program.build_turn(agent, ask, exited, read_output(replace(exited, report=report)))
 
 
-def read_activity(record: Record) -> Iterator[Activity]:
-    """Yield what an entry of the session tells of the work. The use of a tool is told once it is over."""
-    if record.get("type") == "message" and record.get("role") == "assistant":
-        yield from say(join_texts(list_at(record, "content")))
-    elif record.get("type") == "effect":
-        yield from use(value_at(record, "detail", "toolName"), value_at(record, "detail", "input"))
-        if text_at(record, "state", "status") == "failed":
-            yield from fail(text_at(record, "state", "outputText"))
-
-
 def _read_export(folder: Path, exited: ProgramExit) -> bytes:
     """Return the export that this run left; empty if there is none. A link could lead anywhere."""
     file = folder / "export.json"
@@ -78,16 +62,16 @@ def _read_export(folder: Path, exited: ProgramExit) -> bytes:
 
 def read_output(exited: ProgramExit) -> TurnReport:
     """Return the turn by its export, and by its records."""
-    entries = list({text_at(one, "id") or repr(one): one for one in parse_records(exited.stdout)}.values())
-    messages = [one for one in filter_type(entries, "message") if one.get("role") == "assistant"]
+    entries = Records({text_at(one, "id") or repr(one): one for one in parse_records(exited.stdout)}.values())
+    messages = [one for one in entries.of("message") if one.get("role") == "assistant"]
     texts = [text for one in messages[::-1] if (text := join_texts(list_at(one, "content")))]
-    effects = filter_type(entries, "effect")
+    effects = entries.of("effect")
     export = parse_last_document(exited.report)
     report = _read_usage(export, exited.ended) if export.get("outcome") else _read_exit(exited, bool(messages))
     return replace(
         report,
         said=next(iter(texts), ""),
-        session=report.session or first_text(entries, "sessionId"),
+        session=report.session or entries.first_text("sessionId"),
         denied=tuple(
             _describe_effect(one) for one in effects if text_at(one, "state", "error", "code") == "tool_denied"
         ),
