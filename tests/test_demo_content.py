@@ -168,7 +168,7 @@ def test_the_demo_needs_neither_a_build_nor_a_type_checker() -> None:
 def test_the_feature_template_has_no_criteria_of_its_own() -> None:
     raw = (ROOT / "templates/specs/feature.md").read_bytes()
     spec = parse_spec(raw.replace(b"{{TITLE}}", b"Dark mode"))
-    assert (spec.title, spec.validation, spec.warnings) == ("Feature: Dark mode", None, ())
+    assert (spec.title, spec.validation, spec.warnings) == ("Dark mode", None, ())
     assert b"{{" not in raw.replace(b"{{TITLE}}", b"")
     with pytest.raises(AigonError, match="no acceptance criteria"):
         require_criteria(spec, "feature.md")

@@ -89,7 +89,7 @@ def _open_contest(main: Checkout, asked: EvaluationRequest) -> tuple[Contest, tu
     feature, spec = location.feature, location.parse()
     contestants = _list_contestants(main, feature)
     wanted = (*config.evaluation.expected_paths, *markdown.read_strings(spec.frontmatter, "paths"))
-    title = spec.title.removeprefix("Feature:").strip() or feature.slug
+    title = spec.title or feature.slug
     subject = ComparedFeature(feature.name_for_people, title, wanted)
     by_label = {each.label: each.records for each in contestants}
     return Contest(main, config, feature, spec, subject, by_label), contestants

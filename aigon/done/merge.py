@@ -190,7 +190,7 @@ def build_squash_message(landing: Landing) -> str:
 def _read_title(landing: Landing) -> str:
     """Return the title in the spec, or the slug if that cannot be read."""
     spec = _read_spec(landing)
-    return (spec.title.removeprefix("Feature:").strip() if spec else "") or landing.feature.slug
+    return (spec.title if spec else "") or landing.feature.slug
 
 
 def _read_spec(landing: Landing) -> Spec | None:

@@ -57,6 +57,15 @@ def find_decision(decisions: Iterable[HumanDecision], criterion: Criterion, cont
     return found
 
 
+def find_outdated_approval(decisions: Iterable[HumanDecision], criterion: Criterion) -> HumanDecision | None:
+    """Return a person's last word on this criterion if that was to approve of other code."""
+    last = None
+    for each in decisions:
+        if (each.criterion, each.text) == (criterion.number, criterion.text):
+            last = each
+    return last if last and last.decision == "approve" else None
+
+
 def decision_verdict(decision: HumanDecision) -> Verdict:
     """Return the verdict that a person's decision amounts to."""
     who = f"{decision.who} on {decision.at[:10]} ({decision.commit[:8]})"

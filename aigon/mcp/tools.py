@@ -25,7 +25,6 @@ from aigon.mcp.results import (
 )
 from aigon.mcp.rules import find_resumed, require_criteria, require_limit, require_movable
 from aigon.mcp.served import ServedProjects
-from aigon.spec.writing import PREFIX
 
 if TYPE_CHECKING:
     from aigon.api import FeatureInfo, Project, RunInfo, SpecInfo
@@ -221,7 +220,7 @@ class TaskTools:
         return results.Task(
             task_id=self.served.name_task(project, _name(feature)),
             project_id=project.id,
-            title=feature.title.removeprefix(PREFIX),
+            title=feature.title,
             status=STATUSES.get(feature.stage, "todo"),
             stage=feature.stage,
             path=feature.spec,

@@ -10,7 +10,7 @@ from aigon.checks.execution import CRITERION
 from aigon.checks.measurement import RUNS
 from aigon.job.job import Job
 from aigon.job.results import Result
-from aigon.journal.decisions import decision_verdict, find_decision
+from aigon.journal.decisions import HumanDecision, decision_verdict, find_decision, find_outdated_approval
 from aigon.model.checks import Check, Finding
 from aigon.model.criteria import COMMAND_KINDS, HIDDEN, Criterion, Verdict, VerdictStatus, find_bound_checks
 from aigon.spec.criteria import list_boxes
@@ -94,13 +94,19 @@ def judge_by_results(
             return decision_verdict(decision)
         if criterion.kind == "human" and criterion.text in human_ticks:
             return Verdict(number, "met", "approval", "ticked by a person before the run", "")
-        if criterion.kind == "human":
-            return Verdict(number, "unclear", "human", "", "a person decides: `aigon approve`")
-        if job.judge is None:
-            return Verdict(number, "unclear", "human", "", "no judge is configured: `aigon approve` decides")
+        if criterion.kind == "human" or job.judge is None:
+            return Verdict(number, "unclear", "human", "", _say_why_a_person(criterion, job.decisions))
         return Verdict(number, "unclear", "judge", "", "the judge has not been asked")
 
     return tuple(map(judge, job.spec.criteria))
+
+
+def _say_why_a_person(criterion: Criterion, decisions: Sequence[HumanDecision]) -> str:
+    if outdated := find_outdated_approval(decisions, criterion):
+        return f"approved at {outdated.commit[:8]}, and the code changed since: `aigon approve` decides"
+    if criterion.kind == "human":
+        return "a person decides: `aigon approve`"
+    return "no judge is configured: `aigon approve` decides"
 
 
 def judge_by_command(criteria: Sequence[Criterion], check: Check, result: Result) -> Verdict | None:

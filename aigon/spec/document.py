@@ -16,7 +16,7 @@ from aigon.errors import AigonError, usage
 from aigon.model.criteria import Criterion, Spec, SpecWarning
 from aigon.spec import criteria, markdown, settings
 from aigon.spec.annotation import Annotation
-from aigon.spec.features import LARGEST, TOO_MUCH
+from aigon.spec.features import LARGEST, TOO_MUCH, strip_prefix
 from aigon.spec.markdown import MarkdownPage, line_of, one_line
 from aigon.text.amounts import size_error
 from aigon.text.patterns import compile_re
@@ -59,7 +59,7 @@ def parse_spec(raw: bytes) -> Spec:
     found = tuple(item for item in items if isinstance(item, Criterion))
     return Spec(
         raw=raw,
-        title=one_line(next(headings, "")),
+        title=strip_prefix(one_line(next(headings, ""))),
         frontmatter=keys,
         settings=settings.parse_settings(page, keys, len(found)),
         criteria=found,

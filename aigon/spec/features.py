@@ -30,11 +30,18 @@ STAGES = {folder: stage for stage, folder in FOLDERS.items()}
 INBOX = f"{ROOT}/{FOLDERS['inbox']}/"
 """Where new specs come into being: nobody works on one there."""
 _NAME = compile_re(r"^feature-(?:(?P<id>\d+)-)?(?P<slug>.+)\.md$")
+PREFIX = "Feature: "
+"""What a title begins with in a spec, and nowhere else."""
 LONGEST_SLUG = 60
 LARGEST = MIB
 """Bytes of a spec: some 200,000 words. It goes into every prompt, and no model takes in half of that."""
 TOO_MUCH = "Keep what has to be true, and link to the rest; a file of another kind may stand under the spec's name"
 """What to do about a larger one."""
+
+
+def strip_prefix(title: str) -> str:
+    """Return a title without the word that titles of specs begin with."""
+    return title.removeprefix(PREFIX.strip()).strip()
 
 
 class Feature(Struct, frozen=True):

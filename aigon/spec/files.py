@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from aigon.errors import AigonError, usage
 from aigon.files import atomic
 from aigon.spec import features
-from aigon.spec.features import LARGEST, ROOT, TOO_MUCH, Feature, Stage, parse_feature_path
+from aigon.spec.features import LARGEST, ROOT, TOO_MUCH, Feature, Stage, parse_feature_path, strip_prefix
 from aigon.text.patterns import compile_re
 
 if TYPE_CHECKING:  # what parses specs and the configuration takes longer to import than a list of features to print
@@ -85,7 +85,7 @@ def read_spec_file(path: Path, name: str) -> "Spec":
 def read_title(raw: bytes) -> str:
     """Return the title of the spec in `raw`. Raises as `parse_spec` does, unless the first line is a plain heading."""
     if first := _FIRST_LINE.match(raw):
-        return first[1].decode("utf-8", "replace").strip()
+        return strip_prefix(first[1].decode("utf-8", "replace"))
     from aigon.spec.document import parse_spec
 
     return parse_spec(raw).title

@@ -10,12 +10,11 @@ from msgspec import Struct
 from aigon.errors import AigonError, usage
 from aigon.model.criteria import parse_promises
 from aigon.spec.document import parse_spec, require_size
+from aigon.spec.features import PREFIX, strip_prefix
 from aigon.spec.foreign import accept_proposals, disarm_annotations, list_decisions, list_proposals
 from aigon.spec.markdown import parse_page
 from aigon.text.patterns import compile_re
 
-PREFIX = "Feature: "
-"""What a title begins with in a spec, and nowhere else."""
 LONGEST_TITLE = 200
 _ENTRY = compile_re(r"[\"']?([\w-]+)[\"']?\s*:")
 _FRONT = compile_re(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)(.*)", re.DOTALL | re.MULTILINE)
@@ -43,7 +42,7 @@ def split_spec(raw: bytes) -> SpecParts:
         if token.type == "front_matter" and token.map:
             start = end = token.map[1]
         if token.type == "heading_open" and token.level == 0 and token.map:
-            title = " ".join(page.tokens[index + 1].content.split()).removeprefix(PREFIX)
+            title = strip_prefix(" ".join(page.tokens[index + 1].content.split()))
             start, end = token.map
             break
     return SpecParts("".join(lines[:start]), "".join(lines[start:end]), title, "".join(lines[end:]))

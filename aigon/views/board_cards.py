@@ -249,9 +249,7 @@ def _parse_spec(place: SpecLocation) -> tuple[Spec | None, str]:
 
 
 def _find_title(spec: Spec | None, feature: Feature) -> str:
-    # "Feature:", with which many titles begin, says nothing on a board.
-    title = fold(spec.title if spec else "")
-    return title.removeprefix("Feature:").strip() or feature.slug
+    return fold(spec.title if spec else "") or feature.slug
 
 
 def _describe_running(state: StateDict) -> RunningLoop:

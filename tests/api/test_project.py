@@ -49,7 +49,7 @@ def test_a_thread_validates_starts_follows_and_reports(home: Lab) -> None:
     project = open_project(home.root / ".aigon")
 
     assert [(each.id, each.title, each.stage) for each in in_a_thread(project.features)] == [
-        ("42", "Feature: Dark mode", "in-progress")
+        ("42", "Dark mode", "in-progress")
     ]
     assert in_a_thread(project.status)[0].run.status == "not_started"
     before = in_a_thread(lambda: project.validate("42", skip_validation=True))
@@ -156,5 +156,5 @@ def test_the_example_of_the_docs_runs(home: Lab) -> None:
     done = subprocess.run([sys.executable, "-c", example], cwd=home.root, env=home.env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0] == "42 Feature: Dark mode in-progress" and lines[1] == "run_started"
+    assert lines[0] == "42 Dark mode in-progress" and lines[1] == "run_started"
     assert lines[-3:-1] == ["run_finished", "met 1 of 1 criteria"] and "Dark mode" in lines[-1]

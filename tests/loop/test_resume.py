@@ -442,9 +442,11 @@ def test_a_decision_on_what_does_not_exist_is_refused_before_a_terminal_is_asked
 def test_an_approval_lapses_when_the_code_changes_afterwards(lab: Lab) -> None:
     waiting_for_a_person(lab)
     ok(lab.aigon("approve", "42", "2", "--yes"))
+    approved = lab.git("rev-parse", "--short=8", "HEAD").strip()
     lab.write("more.txt", "not seen by the one who approved\n")
     lab.commit("more")
-    ok(lab.aigon(*RESUME), 4)
+    ran = ok(lab.aigon(*RESUME), 4)
+    assert f"approved at {approved}, and the code changed since" in ran.out
     assert (lab.boxes(), turns(lab)) == ("x ", 1)
     ok(lab.aigon("approve", "42", "2", "--yes"))
     ok(lab.aigon(*RESUME))

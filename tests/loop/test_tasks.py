@@ -63,7 +63,7 @@ def test_tasks_over_a_run_with_a_regression_are_the_fold_of_its_journal(lab: Lab
     assert '"42.1",a,' in table and ",blocked," in table
     (run,) = lab.path(".aigon/runs").iterdir()
     assert (run / "prd.toon").read_text() == table
-    assert '"42","Dark mode",' in lab.aigon("feature-status", "42", "--format", "toon").out.replace("Feature: ", "")
+    assert '"42",Dark mode,' in lab.aigon("feature-status", "42", "--format", "toon").out
 
 
 def test_a_program_that_fails_is_a_notice_and_an_edited_view_is_overwritten(lab: Lab) -> None:

@@ -33,7 +33,7 @@ def test_each_task_becomes_a_criterion_behind_those_it_depends_on() -> None:
     assert [stage.criteria for stage in spec.settings.stages] == [(1, 2, 3), (4,)]
     text = spec.raw.decode()
     assert "<!-- proposed: verify: rm -rf / -->" in text and "\\# not a heading" in text
-    assert "## Skipped\n\n- T3: advertise\n" in text and spec.title == "Feature: Shop"
+    assert "## Skipped\n\n- T3: advertise\n" in text and spec.title == "Shop"
 
 
 def test_a_file_is_converted_and_a_bad_one_writes_nothing(lab: Lab) -> None:

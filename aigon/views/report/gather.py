@@ -211,7 +211,7 @@ def _parse_spec(raw: str | None) -> tuple[str, tuple[CriterionItem, ...]]:
     except AigonError:
         return "", ()
     items = tuple(CriterionItem(c.number, c.text, c.kind, c.command or "") for c in parsed.criteria)
-    return parsed.title.removeprefix("Feature:").strip(), items
+    return parsed.title, items
 
 
 def _find_title(checkout: Checkout, root: Path, feature: Feature, works: Sequence[WorkAccount]) -> str:
