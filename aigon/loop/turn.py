@@ -224,7 +224,10 @@ def remove_links(run_folder: Path, aside: Path, finished: int = -1) -> None:
     """
     for folder, folders, names in os.walk(run_folder):
         for name in (*folders, *names):
-            mode = os.lstat(f"{folder}/{name}").st_mode
+            try:
+                mode = os.lstat(f"{folder}/{name}").st_mode
+            except FileNotFoundError:  # the temporary file of a view, which an observer writes meanwhile
+                continue
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
                 move_aside(Path(folder, name), aside)
         folders[:] = [name for name in folders if not (name.isdecimal() and int(name) < finished)]

@@ -9,16 +9,18 @@ from pathlib import Path
 from msgspec import Struct
 
 from aigon.errors import environment, usage
-from aigon.git import objects
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.journal.events import RunFinished, RunStarted
 from aigon.journal.records import Records, read_intact_events
 from aigon.spec.features import LARGEST
 from aigon.text.amounts import format_size
+from aigon.text.patterns import compile_re
 
-TRAILERS = ("Aigon-Run", "Aigon-Feature")
-"""What every commit of aigon's own has that holds an agent's work."""
+_LOG = ("log", "-z", "--no-abbrev", "--no-renames",
+        "--format=%H %(trailers:key=Aigon-Run,valueonly)%(trailers:key=Aigon-Feature,valueonly)")  # fmt: skip
+"""Commits by name, and what every commit of aigon's own has that holds an agent's work."""
+_CHANGE = compile_re(r"\n?:\d+ \d+ [0-9a-f]+ ([0-9a-f]+) \w+")
 
 
 class TaskFile(Struct, frozen=True):
@@ -59,8 +61,8 @@ def list_committed_files(git: TrustedGit, commit: str, folders: Sequence[str]) -
             yield TaskFile(path, sha, _find_problem(mode.startswith("100"), int(size)))
 
 
-def list_files_on_disk(root: Path, folders: Sequence[str]) -> Iterator[tuple[TaskFile, int]]:
-    """Yield the Markdown files in the folders whether git tracks them or not, with a mark of their present content."""
+def list_files_on_disk(root: Path, folders: Sequence[str]) -> Iterator[TaskFile]:
+    """Yield the Markdown files in the folders whether git tracks them or not; a mark stands for their content."""
     for folder in folders:
         for place, _, names in os.walk(root / folder):
             for name in sorted(names):
@@ -70,7 +72,7 @@ def list_files_on_disk(root: Path, folders: Sequence[str]) -> Iterator[tuple[Tas
                         seen = path.lstat()
                         problem = _find_problem(stat.S_ISREG(seen.st_mode), seen.st_size)
                         mark = f"{seen.st_mtime_ns}-{seen.st_size}-{seen.st_ino}"
-                        yield TaskFile(path.relative_to(root).as_posix(), mark, problem), seen.st_mtime_ns
+                        yield TaskFile(path.relative_to(root).as_posix(), mark, problem)
 
 
 def _find_problem(is_file: bool, size: int) -> str:
@@ -79,26 +81,44 @@ def _find_problem(is_file: bool, size: int) -> str:
     return f"it has {format_size(size)}, a spec at most {format_size(LARGEST)}" if size > LARGEST else ""
 
 
-def read_task(git: TrustedGit, task: TaskFile) -> bytes:
-    """Return the content of a committed file."""
-    return objects.read_blobs(git, [task.sha])[task.sha]
+def find_agents_files(main: Checkout, home: Path, tasks: Sequence[TaskFile], folders: Sequence[str]) -> set[str]:
+    """Return the paths of those whose present content came with the work of an agent, merged by a person or not.
 
-
-def is_from_an_agent(main: Checkout, home: Path, path: str) -> bool:
-    """Return whether the last change of a file came with the work of an agent, merged by a person or not.
-
-    That is a commit of aigon's own, or one between the base of a run and its end.
+    That is a commit of aigon's own, or one between the base of a run and its end. git lists the commits of the folders
+    once for all tasks.
     """
-    trailers = "".join(f"%(trailers:key={name},valueonly)" for name in TRAILERS)
-    shown = main.ask("log", "-1", f"--format=%H%x00{trailers}", "HEAD", "--", f":(top,literal){path}") or ""
-    commit, _, marks = shown.partition("\0")
-    if marks.strip():
-        return True
-    return any(
-        main.is_ancestor(commit, end) and not main.is_ancestor(commit, base)
-        for base, end in _list_run_ranges(home)
-        if main.commit_of(end) and main.commit_of(base)
-    )
+    commits = _find_commits(main, tasks, folders)
+    left = {path for path, (_, is_marked) in commits.items() if not is_marked}
+    found = commits.keys() - left
+    for base, end in _list_run_ranges(home) if left else ():
+        between = set((main.ask("rev-list", f"{base}..{end}") or "").split())
+        found |= {path for path in left if commits[path][0] in between}
+    return found
+
+
+def _find_commits(main: Checkout, tasks: Sequence[TaskFile], folders: Sequence[str]) -> dict[str, tuple[str, bool]]:
+    """Return by path the last commit that brought a task's content, and whether aigon made it.
+
+    A merge is listed without its files: content that only a merge brought is asked for by itself.
+    """
+    wanted, found = {task.path: task.sha for task in tasks}, dict[str, tuple[str, bool]]()
+    fields = iter((main.ask(*_LOG, "--raw", "HEAD", "--", *folders) or "").split("\0"))
+    commit = "", False
+    for line in fields:
+        if change := _CHANGE.match(line):
+            path = next(fields, "")
+            if path not in found and wanted.get(path) == change[1]:
+                found[path] = commit
+        elif line.strip():
+            commit = _parse_commit(line)
+    for path in wanted.keys() - found.keys():
+        found[path] = _parse_commit((main.ask(*_LOG, "-1", "HEAD", "--", f":(top,literal){path}") or "").strip("\0"))
+    return found
+
+
+def _parse_commit(line: str) -> tuple[str, bool]:
+    name, _, marks = line.strip("\n").partition(" ")
+    return name, bool(marks.strip())
 
 
 def _list_run_ranges(home: Path) -> Iterator[tuple[str, str]]:

@@ -1,10 +1,12 @@
-"""The loops of a queue: one process per feature, started, heard and ended as those of an arena are."""
+"""The loops of a queue: a process per feature, started, heard and ended as those of an arena, and handed over."""
 
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, KeysView, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from msgspec.structs import replace
@@ -12,12 +14,19 @@ from msgspec.structs import replace
 from aigon.arena.command_line import build_command_line
 from aigon.arena.entrant import Entrant, list_entrants
 from aigon.arena.lane import RANKS, LaneEnd
-from aigon.errors import Exit
+from aigon.errors import AigonError, Exit
+from aigon.git.person import Checkout
+from aigon.job import bookkeeping
+from aigon.job.bookkeeping import Committing
 from aigon.job.options import Options
 from aigon.journal.events import Event
 from aigon.model.candidates import Candidate
 from aigon.process import children
+from aigon.process.run import capture_output
 from aigon.process.stop import POLL_SECONDS, Stop, StopReason
+from aigon.spec import files
+from aigon.spec.files import moved_to_stage
+from aigon.text.quoting import fold
 
 Hear = Callable[[str, Mapping[str, Any], Event | None], None]
 """Hears each event of a loop, by the feature."""
@@ -40,8 +49,10 @@ class LoopGroup:
     def __len__(self) -> int:
         return len(self._running)
 
-    def __contains__(self, feature: str) -> bool:
-        return feature in self._running
+    @property
+    def features(self) -> KeysView[str]:
+        """The features whose loops run now."""
+        return self._running.keys()
 
     @property
     def spent(self) -> float:
@@ -92,3 +103,46 @@ class LoopGroup:
 def combine_task_codes(codes: Sequence[int]) -> int:
     """Return the exit code of a queue: 0 if every task is proven, else the first in the documented order."""
     return next((int(code) for code in RANKS if code != Exit.MET and code in codes), int(Exit.MET))
+
+
+def get_stop_code(reason: str) -> Exit:
+    """Return the exit code of a queue that was asked to end."""
+    codes = {"SIGINT": Exit.INTERRUPTED, "SIGTERM": Exit.TERMINATED, "SIGHUP": Exit.TERMINATED}
+    return codes.get(reason, Exit.STOPPED)
+
+
+def hand_over(main: Checkout, candidate: Candidate, *, pr: bool, note: Callable[[str], None]) -> None:
+    """Move what is proven to evaluation, or open a pull request; a person merges it. Doing it twice changes nothing."""
+    try:
+        _move_to_evaluation(candidate, note)
+    except (AigonError, OSError) as error:
+        note(f"feature {candidate.feature} is proven, and stays in progress: {error}")
+    if pr:
+        words = ["feature-done", candidate.feature, candidate.label, "--pr"]
+        argv = [sys.executable, "-P", "-m", "aigon", *words]
+        code, out, errors = capture_output(argv, cwd=main.root, env=os.environ)
+        note(f"aigon {' '.join(words)}: {fold((out or errors).decode(errors='replace')) or f'exit code {code}'}")
+
+
+def _move_to_evaluation(candidate: Candidate, note: Callable[[str], None]) -> None:
+    """Move the spec of a proven feature on its branch to the stage in-evaluation, where a person looks at it."""
+    with Checkout.open(Path(candidate.path)) as checkout:
+        feature = files.locate_feature(checkout.root, candidate.feature)
+        if feature.stage != "in-progress":
+            return
+        with moved_to_stage(checkout.root, feature, "in-evaluation") as (moved, paths):
+            message = f"docs(feature-{moved.id}): evaluate"
+            bookkeeping.commit_as_asked(checkout, paths, message, Committing(note, verify=False))
+
+
+def link_steps(root: Path, logs: str, task: str, run: str) -> None:
+    """Link the steps of a run in the folder `logs`, by the name of its task file."""
+    folder = root / logs / PurePosixPath(task).stem
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        for step in sorted((root / ".aigon" / "runs" / run).glob("step_*.md")):
+            link = folder / step.name
+            if link.is_symlink():
+                link.unlink()
+            if not link.exists():
+                link.symlink_to(step)

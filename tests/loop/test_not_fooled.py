@@ -1,9 +1,12 @@
 """Ways into a false proof or into another feature's work. Each was seen to work once."""
 
+import os
 import signal
+from pathlib import Path
 
 import pytest
 
+from aigon.loop.turn import remove_links
 from tests.lab import DONE_WHEN, SPEC, Lab, finish, until
 
 LOOP = ("feature-implement", "42", "--loop")
@@ -159,6 +162,15 @@ def test_links_in_aigons_folder_stay_and_are_put_back_where_an_agent_bends_them(
     assert "your edits to .aigon/validation.sh, scripts/check.sh were put back" in ran.out
     assert "test -f" in lab.git("show", "HEAD:scripts/check.sh")
     lab.sound()
+
+
+def test_a_view_that_is_being_written_does_not_end_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its temporary file is listed, and has taken the view's place by the time that it is looked at."""
+    (tmp_path / "link").symlink_to("/etc")
+    listed: list[tuple[str, list[str], list[str]]] = [(str(tmp_path), [], ["step_01.md.7.tmp", "link"])]
+    monkeypatch.setattr(os, "walk", lambda _folder: listed)
+    remove_links(tmp_path, tmp_path / "aside")
+    assert not (tmp_path / "link").is_symlink()
 
 
 def test_what_an_agent_plants_in_the_run_folder_holds_up_no_later_turn(lab: Lab) -> None:

@@ -13,7 +13,7 @@ from aigon.journal.queue import QueueEntry, append_entry, list_steps, locate_que
 from aigon.journal.records import Records, list_candidates
 from aigon.model.candidates import Candidate
 from aigon.queue import intake
-from aigon.queue.folders import TaskFile, list_committed_files, read_task
+from aigon.queue.folders import TaskFile, list_committed_files
 from tests.lab import Lab
 from tests.queue.vaults import GREETER, make_vault, write_task
 
@@ -38,7 +38,7 @@ def take(main: Checkout) -> Candidate:
     home = ensure_home(main.common_dir)
     begun = read_queue(home).get(task.path) or QueueEntry("watch", task.path, "taken", "", task.sha)
     (agent,) = resolve_agents(main.root, ["mine"])
-    return intake.take_up(main, task, read_task(git, task), agent, begun, print)
+    return intake.take_up(main, task, git.run("cat-file", "blob", task.sha), agent, begun, print)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -87,6 +87,6 @@ def test_a_task_file_is_what_git_holds_of_it(lab: Lab) -> None:
     with Checkout.open(lab.root) as main:
         git = bookkeeping.open_own_git(main)
         tasks = {each.path: each for each in list_committed_files(git, str(main.head), ["Needs_Action"])}
-        assert read_task(git, tasks["Needs_Action/greeter.md"]) == committed
+        assert git.run("cat-file", "blob", tasks["Needs_Action/greeter.md"].sha) == committed
         assert tasks["Needs_Action/README.md"] == TaskFile("Needs_Action/README.md", lab.git("rev-parse",
                                                            "HEAD:Needs_Action/README.md"))  # fmt: skip

@@ -2,15 +2,18 @@
 
 import os
 import signal
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.errors import AigonError
 from aigon.git.person import Checkout
+from aigon.job import bookkeeping
 from aigon.process.stop import Stop
-from aigon.queue.folders import is_from_an_agent, resolve_folders
+from aigon.queue.folders import find_agents_files, list_committed_files, resolve_folders
 from aigon.queue.watch import Watcher, WatchOptions
 from tests.lab import Lab, finish, until
 from tests.loop.test_done_pr import GH, gh
@@ -135,8 +138,51 @@ def test_what_an_agent_wrote_is_no_task_even_once_it_is_merged(lab: Lab) -> None
     assert lab.aigon("feature-done", "42").code == 0
     with Checkout.open(lab.root) as main:
         home = next((lab.home / "state").glob("**/features")).parent
-        assert is_from_an_agent(main, home, "Needs_Action/evil.md")
-        assert not is_from_an_agent(main, home, "Needs_Action/good.md")
+        tasks = list(list_committed_files(bookkeeping.open_own_git(main), str(main.head), ["Needs_Action"]))
+        assert [task.path for task in tasks] == ["Needs_Action/evil.md", "Needs_Action/good.md"]
+        assert find_agents_files(main, home, tasks, ["Needs_Action"]) == {"Needs_Action/evil.md"}
+
+
+def test_what_only_a_merge_brought_is_found_and_odd_names_hide_nobody(lab: Lab) -> None:
+    make_vault(lab)
+    lab.write("Needs_Action/odd\n:100644 100644 x.md", "x\n")
+    lab.commit("by a person")
+    lab.git("checkout", "-qb", "side")
+    lab.write("Needs_Action/a.md", "side\n")
+    lab.commit("a side")
+    lab.git("checkout", "-q", "main")
+    lab.write("Needs_Action/a.md", "main\n")
+    lab.write("Needs_Action/b.md", "x\n")
+    lab.commit("work\n\nAigon-Run: 1")
+    lab.git("merge", "-q", "--no-commit", "-s", "ours", "side")
+    lab.write("Needs_Action/a.md", "both\n")
+    lab.commit("merge\n\nAigon-Run: 2")
+    with Checkout.open(lab.root) as main:
+        tasks = list(list_committed_files(bookkeeping.open_own_git(main), str(main.head), ["Needs_Action"]))
+        assert find_agents_files(main, lab.home, tasks, ["Needs_Action"]) == {"Needs_Action/a.md", "Needs_Action/b.md"}
+
+
+def test_a_thousand_task_files_take_as_many_processes_as_ten(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_vault(lab)
+    begun: list[object] = []
+
+    class Counted(subprocess.Popen[bytes]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            begun.append(arguments)
+            super().__init__(*arguments, **options)
+
+    def count(number: int) -> int:
+        for each in range(number):
+            lab.write(f"Needs_Action/{each:04}.md", f"# Task {each}\n\n- [ ] it is there <!-- verify: true -->\n")
+        lab.commit("tasks")
+        with Checkout.open(lab.root) as main:
+            look = Looks(lab, main, monkeypatch)
+            begun.clear()
+            look()
+        return len(begun)
+
+    monkeypatch.setattr(subprocess, "Popen", Counted)
+    assert count(10) == count(1_000) < 12
 
 
 def test_the_folder_of_a_watcher_is_relative_to_the_main_checkout(tmp_path: Path) -> None:
