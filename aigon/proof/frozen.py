@@ -4,15 +4,13 @@ A later run, or a resume, does not look for its checks in a tree that an agent h
 (a linter's section, a test folder) is still asked for.
 """
 
-import base64
 import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from msgspec import Struct, field, to_builtins
+from msgspec import MsgspecError, Struct, convert, field, to_builtins
 from msgspec.structs import replace
 
 from aigon.errors import environment
@@ -20,7 +18,7 @@ from aigon.files.atomic import make_lasting, write_atomic
 from aigon.files.checksums import damage_error, dump_with_sum, load_with_sum
 from aigon.job.world import Attendant
 from aigon.model.checks import Check, TestResult
-from aigon.observation.reads import Observation, read_observation
+from aigon.observation.reads import Observation
 from aigon.profiles.protection import Rule
 
 VERSION = 3
@@ -95,10 +93,10 @@ def load(file: Path) -> Frozen | None:
         if isinstance(version, int) and version > VERSION:
             what = "The record of what decides this feature is from a newer aigon"
             raise environment(what, where=str(file), hint="Update aigon; the record is left as it is")
-        return _decode(document)
+        return convert(document, Frozen)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, MsgspecError):
         raise damage_error("The record of what decides this feature", str(file)) from None
 
 
@@ -109,26 +107,10 @@ def copy_of(file: Path) -> Path:
 
 def save(file: Path, frozen: Frozen) -> None:
     """Write the record whole, twice: the copy first, so that it is never the older one."""
-    document: dict[str, Any] = {"schema_version": VERSION, **to_builtins(frozen)}
-    document["guarded"] = {
-        path: {"data": base64.b64encode(each.data).decode(), "mode": each.mode} for path, each in frozen.guarded.items()
-    }
     make_lasting(file.parent)
-    data = dump_with_sum(json.loads(json.dumps(document)))
+    data = dump_with_sum({"schema_version": VERSION, **to_builtins(frozen)})
     write_atomic(copy_of(file), data)
     write_atomic(file, data, lasting=True)
-
-
-def _decode(document: dict[str, Any]) -> Frozen:
-    def make_tuples(each: Mapping[str, Any]) -> dict[str, Any]:
-        return {key: tuple(value) if isinstance(value, list) else value for key, value in each.items()}
-
-    checks = tuple(Check(**make_tuples(each)) for each in document.pop("checks"))
-    tested = {name: Tested(**each) for name, each in document.pop("tested").items()}
-    guarded = {p: Guarded(base64.b64decode(g["data"]), g["mode"]) for p, g in document.pop("guarded").items()}
-    rules = tuple(Rule(**make_tuples(each)) for each in document.pop("rules", []))
-    observed = read_observation(document.pop("observed", None) or Observation().as_document())
-    return Frozen(**document, checks=checks, tested=tested, guarded=guarded, rules=rules, observed=observed)
 
 
 def inputs_of(*parts: object) -> str:

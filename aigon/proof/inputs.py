@@ -17,7 +17,8 @@ from aigon.git import objects
 from aigon.git.trusted import TrustedGit
 from aigon.observation.reads import Observation
 from aigon.profiles.protection import Protection, Rule
-from aigon.proof import macros, references
+from aigon.proof import macros
+from aigon.proof.analysis import references
 from aigon.proof.analysis.languages import extension, is_code
 from aigon.proof.findings import FILES, Changed, read_versions
 from aigon.proof.inline_tests import list_test_modules

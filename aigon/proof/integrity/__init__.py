@@ -14,11 +14,6 @@ from aigon.model.changes import Concern, Edits, hash_change
 RULES = Registry("aigon.rules", __name__, "integrity rule")
 
 
-def names() -> tuple[str, ...]:
-    """Return the names of all rules, sorted, as their concerns carry them."""
-    return tuple(sorted(RULES.load(name).RULE for name in RULES.names()))
-
-
 def concerns(edits: Edits) -> tuple[Concern, ...]:
     """Return what all rules see in a change: what needs a person first. Never raises."""
     found = [concern for name in RULES.names() for concern in _apply(name, edits)]

@@ -12,26 +12,16 @@ import re
 from collections.abc import Iterable, Iterator
 
 from aigon.model.changes import Concern, Edits
-from aigon.proof.analysis.languages import extension, is_code, words
+from aigon.proof.analysis.languages import extension, is_code
+from aigon.proof.analysis.patterns import find_pattern, list_words
 from aigon.proof.analysis.sightings import Sighting, find_new, report
 from aigon.proof.analysis.text import line_of
-from aigon.text.patterns import compile_re
 
 RULE = "attributes"
 _WHY = "It changes what people, git and archives see of the code. Leave attributes of source files as they were."
-_ATTRIBUTE = compile_re(
-    r"(?:^|\s)(-diff|!diff|-text|binary|export-ignore|export-subst|linguist-(?:generated|vendored)(?:=true)?"
-    r"|filter=\S+|diff=\S+|merge=\S+|working-tree-encoding=\S+)(?=\s|$)"
-)
-_OF_GIT = words(
-    "ada bash bibtex cpp csharp css dts elixir fortran fountain golang html java kotlin markdown matlab objc pascal"
-    " perl php python ruby rust scheme tex union text ours binary"
-)
-_LEFT_OUT = compile_re(r"^/?(\.[\w-]+|tests?|docs?|examples?|benchmarks?|\*?\.?(md|txt|dist|neon))(/|\.|$|\*)", re.I)
-_ORDINARY = compile_re(
-    r"(^|/)(vendor|third_party|node_modules|dist|build|generated|gen|__snapshots__|migrations)/|_pb2"
-    r"|\.pb\.|\.min\.|\.generated\."
-)
+_ATTRIBUTE, _ORDINARY = find_pattern(RULE, "attribute"), find_pattern(RULE, "ordinary")
+_OF_GIT = list_words(RULE, "of_git")
+_LEFT_OUT = find_pattern(RULE, "left_out", re.IGNORECASE)
 
 
 def look(edits: Edits) -> Iterator[Concern]:

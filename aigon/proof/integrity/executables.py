@@ -9,34 +9,17 @@ import re
 from collections.abc import Iterator
 
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
-from aigon.proof.analysis.languages import LONGEST, extension, is_code, list_product, words
+from aigon.proof.analysis.languages import LONGEST, extension, is_code, list_product
+from aigon.proof.analysis.patterns import find_pattern, list_words
 from aigon.proof.analysis.sightings import Sighting, find_new, report, report_file, sight
 from aigon.proof.analysis.text import without_comments
-from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
 
 RULE = "executables"
 _LONG, _ENDLESS = 5_000, 50_000
 """Characters of a line. Judgements: source that people wrote stays far below both."""
-_COMPILED = words("pyc pyo pyd so dylib dll node wasm class jar o a lib exe egg whl bin com msi apk dex elc beam")
-_LOADED = words("pyc pyo pyd so dylib dll node")
-_SHELL = (
-    r"\b(?:base64\s+(?:-d|-D|--decode)|xxd\s+-r|openssl\s+enc[^\n|]{0,60}-d)[^\n|]{0,80}"
-    r"\|\s*(?:\w+\s*\|\s*)?(?:sh|bash|zsh|python\d?|node)\b"
-)
-_UNPACKS = (
-    r"(?:b64decode|b32decode|b85decode|a85decode|unhexlify|fromhex|decompress|rot_?13|marshal\.loads|pickle\.loads"
-    r"|codecs\.decode|atob|Buffer\.from|fromCharCode|unescape|inflateSync|gunzipSync|base64_decode|gzinflate"
-    r"|Base64\.decode64)"
-)
-_RUNS = (
-    r"(?:\bexec|\beval|\bcompile|\bnew\s+Function|\bFunction|\bvm\.run\w*|\brunInThisContext"
-    r"|\bFunctionType|\bassert_?eval)"
-)
-_UNPACKED = compile_re(
-    rf"{_RUNS}\s*\([^\n]{{0,200}}?{_UNPACKS}\b"
-    rf"|{_UNPACKS}\s*\([^\n]{{0,200}}\)[^\n]{{0,80}}\|\s*(?:sh|bash|python\d?)\b|{_SHELL}"
-)
+_COMPILED, _LOADED = list_words(RULE, "compiled"), list_words(RULE, "loaded")
+_UNPACKED = find_pattern(RULE, "unpacked")
 _WHY = "Nobody can see what it does. Put source there that can be read, or build it where it is needed."
 
 

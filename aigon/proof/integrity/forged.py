@@ -9,25 +9,16 @@ import re
 from collections.abc import Iterator
 
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits, hash_change
+from aigon.proof.analysis.patterns import find_pattern
 from aigon.proof.analysis.sightings import report_file
 from aigon.spec.features import ROOT
-from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold
 
 RULE = "forged"
-_TRAILER = compile_re(r"^\s{0,8}(Aigon-[A-Za-z]{1,40})\s*:.*$", re.MULTILINE | re.IGNORECASE)
-_LOG = compile_re(
-    r"(^|/)feature-[^/]{1,200}-log\.md$|(^|/)loop-state[^/]{0,200}\.json$|(^|/)(journal|decisions)[^/]{0,80}\.jsonl$"
-)
-_SPEC = compile_re(r"(^|/)feature-(\d+-)?[^/]{1,200}\.md$")
-_RESULTS = compile_re(
-    r"^#+ (?:Iteration \d+|Iteration log|Validation Results|Acceptance Criteria Status)|\bAigon-\w+:"
-    r"|\bcriteria proven\b|\"(?:verdicts?|status|outcome)\"\s*:\s*\"?(?:met|Met|proven)"
-    r"|\"kind\"\s*:\s*\"(?:RunEnded|IterationFinished)",
-    re.MULTILINE,
-)
-_TICKED = compile_re(r"^[ \t]{0,20}[-*] \[[xX]\]", re.MULTILINE)
-_CRITERIA = compile_re(r"^#+ Acceptance Criteria", re.MULTILINE)
+_TRAILER = find_pattern(RULE, "trailer", re.MULTILINE | re.IGNORECASE)
+_LOG, _SPEC = find_pattern(RULE, "log"), find_pattern(RULE, "spec")
+_RESULTS = find_pattern(RULE, "results", re.MULTILINE)
+_TICKED, _CRITERIA = find_pattern(RULE, "ticked", re.MULTILINE), find_pattern(RULE, "criteria", re.MULTILINE)
 _WHY = "Only aigon says what was proven, from its own journal. Take it out."
 
 

@@ -5,7 +5,6 @@ it takes out of the repository, or every file of a language. Ordinary lines (bui
 none of these and are nothing. The clean room finds out in any case; this says why.
 """
 
-import ast
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
@@ -13,9 +12,9 @@ from functools import lru_cache
 
 from aigon.model.changes import Concern, Edit, Edits
 from aigon.proof.analysis.languages import is_javascript, is_python, list_product
-from aigon.proof.analysis.python import read_module
+from aigon.proof.analysis.patterns import find_pattern
+from aigon.proof.analysis.references import list_imports
 from aigon.proof.analysis.sightings import Sighting, find_new, report
-from aigon.proof.analysis.text import without_comments
 from aigon.text.patterns import compile_re
 
 RULE = "ignored-source"
@@ -23,8 +22,7 @@ _WHY = (
     "Code that git ignores is in no commit, so what was proven would not contain it. "
     "Take the line out, or give what it ignores another place."
 )
-_WHOLE = compile_re(r"\*+|(\*\*/)?\*\.(py|js|jsx|ts|tsx|go|rs|rb|java|kt|c|cc|cpp|h|cs|swift|php|scala)")
-_IMPORT = compile_re(r"(?:\bfrom|\brequire\(|\bimport\(?)\s*['\"](\.{1,2}/[^'\"\n]{1,300})['\"]")
+_WHOLE = find_pattern(RULE, "whole")
 _SUFFIXES = ("", ".js", ".ts", ".mjs", ".cjs", ".jsx", ".tsx", "/index.js", "/index.ts")
 _MOST = 3000
 _TOKENS = compile_re(r"\*\*/|/\*\*|\*+|\?|\[(?:\\.|[^\]\\]){1,60}\]|\\.|.", re.DOTALL)
@@ -90,25 +88,8 @@ def _list_needed(edits: Edits) -> Iterator[tuple[str, str]]:
 
 
 def _list_imports(edit: Edit, text: str) -> Iterator[str]:
-    folder = posixpath.dirname(edit.path)
-    if is_python(edit.path):
-        module = read_module(text)
-        for node in module.nodes if module else ():
-            for name in _list_modules(node, folder):
-                if name and not name.startswith(".."):
-                    yield from (f"{root}{name}{end}" for root in ("", "src/") for end in (".py", "/__init__.py"))
-    elif is_javascript(edit.path):
-        for match in _IMPORT.finditer(without_comments(text, edit.path)):
-            target = posixpath.normpath(posixpath.join(folder, match[1]))
-            yield from (target + suffix for suffix in _SUFFIXES)
-
-
-def _list_modules(node: ast.AST, folder: str) -> list[str]:
-    """Return the modules that a statement imports, as paths without suffix."""
-    if isinstance(node, ast.Import):
-        return [each.name.replace(".", "/") for each in node.names]
-    if not isinstance(node, ast.ImportFrom):
-        return []
-    above = posixpath.normpath(posixpath.join(folder, "../" * (node.level - 1))) if node.level else ""
-    start = posixpath.join(above.removeprefix("."), (node.module or "").replace(".", "/")).strip("/")
-    return [start, *(f"{start}/{each.name}".strip("/") for each in node.names)]
+    for name in list_imports(edit.path, text):
+        if is_python(edit.path):
+            yield from (f"{root}{name}{end}" for root in ("", "src/") for end in (".py", "/__init__.py"))
+        elif is_javascript(edit.path):
+            yield from (f"{name}{end}" for end in _SUFFIXES)

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from aigon.model.changes import Concern, Edit, Edits, hash_change
 from aigon.proof.analysis.languages import LONGEST, is_code
+from aigon.proof.analysis.patterns import find_pattern
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold
 
@@ -137,7 +138,7 @@ def _list_lines(text: str | None) -> list[str]:
 
 
 _MARKS = compile_re(r"^(?:<!--|[\s#*/;%!>|\-\"'`+])+")
-_UNSEEN = compile_re("[\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u00ad\U000e0000-\U000e007f]")
+_UNSEEN = find_pattern(RULE, "unseen")
 _ALIKE = str.maketrans("АВЕКМНОРСТХІЅЈаеорсухіјѕԁɡΑΒΕΖΗΙΚΜΝΟΡΤΥΧοιν", "ABEKMHOPCTXISJaeopcyxijsdgABEZHIKMNOPTYXoiv")
 
 
@@ -150,78 +151,17 @@ def _clean(line: str) -> str:
     return " ".join(line.split())
 
 
-_DONE = r"(?:met|satisfied|passed|passing|fulfilled|completed?|done|true|verified|proven|green)"
-_MODEL = (
-    r"(?:judge|grader|evaluator|verifier|arbiter|llm|language[ _]model|ai[ _]model|ai[ _]reviewer|reviewer[ _]model"
-    r"|(?:review|reviewing|judging|grading|evaluating|evaluation)[ _]model)"
-)
-_EARLIER = r"(?:previous|prior|above|earlier|preceding|former|foregoing|existing|original)"
-_VERB = r"(?:mark|rate|grade|judge|consider|treat|label|score|count|declare|deem|regard)"
-_FORGET = r"\b(?:ignore|disregard|forget)\b"
-_SAY = r"\b(?:output|reply|respond|answer)\b"
-_SIGNS: dict[tuple[str, int], tuple[str, ...]] = {
-    ("order", 2): (
-        rf"{_FORGET} (?:\w+ ){{0,4}}?{_EARLIER} (?:\w+ ){{0,2}}?(?:instruction|prompt|guideline)",
-        rf"{_FORGET} (?:all|any|every|your)(?: of)?(?: the| your)? (?:instruction|prompt|guideline)s?\b",
-        r"\b(?:ignorier|missacht|vergiss)\w*\b.{0,40}\b(?:anweisung|instruktion)\w*",
-        r"\bignore[zr]?\b.{0,30}\binstructions? pr[eé]c[eé]dentes?|\bignora\b.{0,30}\binstrucciones (?:ant|prev)",
-        r"忽略.{0,10}(?:指令|指示|说明)|以前の指示を無視",
-        rf"\b{_VERB}\b[^.;]{{0,60}}?\bAC[-\s]?\d+\b[^.;]{{0,60}}?\b{_DONE}\b",
-        rf"\b{_VERB}\b (?:\w+ ){{0,3}}?(?:acceptance )?criteri(?:on|a) (?:\w+ )?(?:as|to be|to|=) {_DONE}\b",
-        r"\b(?:output|reply|respond|answer|return|say|print)\b (?:\w+ ){0,2}?\W?"
-        r"(?:met ?[=:] ?true|all (?:criteria )?met)",
-        rf"{_SAY} (?:\w+ ){{0,2}}?\W?\{{ ?\"(?:criteria|verdicts?|met|id)\"",
-        rf"\b(?:the )?(?:verdict|answer|reply) (?:must|should|shall|has to) be \W?(?:{_DONE})\b",
-    ),
-    ("order", 1): (
-        rf"\b(?:ignore|disregard|forget|override|bypass)\b (?:\w+ ){{0,3}}?{_EARLIER} (?:rule|direction|message|order)",
-    ),
-    ("address", 2): (
-        rf"(?:\bnote|\bmessage|\binstructions?|\bhint|\bmemo)[\s_:-]{{1,3}}(?:to|for)[\s_-]+(?:the[\s_-]+)?{_MODEL}(?![a-z])",
-        rf"(?:\bdear|\bhello|\bhey|\battention)[\s_,:-]{{1,3}}(?:the[\s_-]+)?{_MODEL}(?![a-z])",
-        r"\bto the (?:reviewing|judging|grading|evaluating|verifying|scoring) (?:model|llm|ai|agent|assistant)\b",
-    ),
-    ("address", 1): (
-        r"\bif you are (?:an? |the )?(?:llm|ai|judge|language model|\w+ model)\b"
-        r"|\byou are (?:now )?(?:an? |the )?(?:judge|grader)\b",
-        r"(?:^|[.!?:*] |\s)(?:judge|grader|evaluator|verifier|llm) ?[:,] ",
-    ),
-    ("chat", 1): (
-        r"(?-i:(?:^|\s|[\"'])(?:SYSTEM|ASSISTANT|DEVELOPER|HUMAN)(?: [A-Z]+)? ?:(?= ?[A-Z]))",
-        r"<\|(?:im_start|im_end|system|endoftext|eot_id|start_header_id)\|>|\[/?INST\]|<</?SYS>>|\[SYSTEM\]",
-        r"</?system(?:[-_](?:reminder|prompt|message))?>|###? ?(?:System|Instruction) ?:",
-    ),
-    ("verdict", 1): (
-        r"['\"](?:met|satisfied|is_met|criteria_met|all_met)['\"] ?: ?(?:true|1\b)|\bmet ?= ?(?:true|yes)\b",
-        r"['\"](?:status|verdict|result|outcome)['\"] ?: ?['\"](?:met|satisfied)['\"]"
-        r"|\bverdict ?[:=] ?['\"]?(?:met|satisfied)\b",
-        r"\bAC[-\s]?\d+ ?(?::|=|->|→|-) ?(?:met\b|PASS(?:ED)?\b|satisfied\b|verified\b|✓|✅)",
-    ),
-    ("claim", 1): (
-        rf"\ball (?:of the |the |\d+ )?(?:acceptance )?criteria (?:\w+ ){{0,3}}?{_DONE}\b|all_criteria_(?:are_)?met",
-        rf"\bAC\d+ ?(?:-|to|–|through) ?(?:AC)?\d+ (?:\w+ ){{0,3}}?{_DONE}\b",
-    ),
-    ("authority", 1): (
-        r"\b(?:approved|verified|reviewed|signed off|confirmed)\b (?:\w+ ){0,3}?by (?:a |the |our )?(?:\w+ )?"
-        r"(?:human|team|maintainer|person)",
-        r"\bhuman (?:reviewer|maintainer|judge) (?:has )?(?:already )?(?:approved|confirmed)|\balready approved by\b",
-        r"\bthe (?:evaluation|review|judgement|judging|grading) (?:above |below )?(?:is|has been) (?:now )?"
-        r"(?:complete|over|finished)\b",
-        r"\bno (?:further|additional|more) (?:review|verification|checking|evaluation) (?:is )?"
-        r"(?:needed|required|necessary)\b",
-    ),
+_SIGNS = {
+    (kind, weight): find_pattern(RULE, f"{kind}-{weight}", re.IGNORECASE)
+    for weight, kinds in ((2, ("order", "address")), (1, ("order", "address", "chat", "verdict", "claim", "authority")))
+    for kind in kinds
 }
-_PATTERNS = [(*sign, compile_re(pattern, re.IGNORECASE)) for sign, patterns in _SIGNS.items() for pattern in patterns]
-_CLOSES = compile_re(
-    r"</((?:diff|evidence|data|criteri(?:a|on)|instructions?|spec|patch|untrusted|documents?|file_content|repository"
-    r"|prompt|tool_result|function_results|judge\w*|verdict|evaluation)(?:[-_:][\w-]{1,64})?)\s*>",
-    re.IGNORECASE,
-)
+_CLOSES = find_pattern(RULE, "closes", re.IGNORECASE)
 
 
 def _find_signs(prose: Prose, opened: str = "") -> Iterator[Sign]:
     """Yield all signs of a text. `opened` is other text in which a closing tag may have been opened."""
-    for kind, weight, pattern in _PATTERNS:
+    for (kind, weight), pattern in _SIGNS.items():
         if match := pattern.search(prose.words):
             yield Sign(kind, weight, prose.words[match.start() : match.end() + 60], match.start())
     for match in _CLOSES.finditer(prose.raw):

@@ -16,20 +16,19 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from aigon.files.resources import read_shipped
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
 from aigon.proof.analysis.languages import extension, is_javascript, is_python, is_script, list_parts, list_product
+from aigon.proof.analysis.patterns import expand, read_templates
 from aigon.proof.analysis.python import list_statements, read_module
-from aigon.proof.analysis.sightings import Sighting, find_new, report
+from aigon.proof.analysis.sightings import Sighting, find_new, report, report_file
 from aigon.proof.analysis.text import join_strings, line_of, without_comments
 from aigon.syntax import Source, parse
-from aigon.text.documents import parse_yaml
 from aigon.text.patterns import compile_re
+from aigon.text.quoting import fold
 
 RULE = "suspicions"
 Part = Literal["product", "tests", "any"]
 _LONGEST_LINE = 2000
-_FILE = "suspicions.yaml"
 _SOON = compile_re(r"\b(?:set(?:Timeout|Immediate|Interval)|nextTick|queueMicrotask|finally|then)$")
 
 
@@ -37,8 +36,8 @@ class Sign(Struct, frozen=True):
     """A pattern, and what code does that it is found in. Of several on one line the first counts.
 
     `languages` are `python`, `javascript` or extensions, none for every file; `beside` has to be found somewhere in
-    the file, and `path` in its path. Without `find` a new file of that path is one. `place` is where a line runs: on
-    `import`, also in a script; on import and in no `script`; in a `function`.
+    the file, and `path` in its path. Without `find` a new file of that path is one; if it is `touched`, any change of
+    it. `place` is where a line runs: on `import`, also in a script; on import and in no `script`; in a `function`.
     """
 
     says: str
@@ -49,6 +48,7 @@ class Sign(Struct, frozen=True):
     path: str = ""
     beside: str = ""
     part: Part = "product"
+    touched: bool = False
 
     def fits(self, path: str) -> bool:
         """Return whether a file can have it."""
@@ -76,18 +76,15 @@ class Suspicion(Struct, frozen=True):
 @cache
 def read_suspicions() -> tuple[Suspicion, ...]:
     """Return the rules that ship, with `%name%` replaced by what it stands for."""
-    document = parse_yaml(read_shipped("templates", _FILE), _FILE).fields(("names", "rules"))
+    document = read_templates("suspicions.yaml", "names", "rules")
     names = {name: node.text() for name, node in document["names"].pairs().items()}
-
-    def expand(pattern: str) -> str:
-        while found := re.search(r"%(\w+)%", pattern):
-            pattern = pattern.replace(found[0], names[found[1]])
-        return pattern
-
     rules = (node.build(Suspicion) for node in document["rules"].items())
     return tuple(
         replace(
-            rule, signs=tuple(replace(each, find=expand(each.find), beside=expand(each.beside)) for each in rule.signs)
+            rule,
+            signs=tuple(
+                replace(each, find=expand(each.find, names), beside=expand(each.beside, names)) for each in rule.signs
+            ),
         )
         for rule in rules
     )
@@ -104,9 +101,11 @@ def look(edits: Edits) -> Iterator[Concern]:
     for rule in read_suspicions():
         if rule.unless and any(re.search(rule.unless, text, re.MULTILINE) for text in base):
             continue
+        for sign, edit in ((sign, edit) for sign in rule.signs if sign.touched for edit in edits.files):
+            if sign.fits(edit.path):
+                yield report_file(rule.rule, sign.level, f"{fold(edit.path)} {sign.says}. {rule.why}", edit)
         for part, files in parts.items():
-            signs = tuple(sign for sign in rule.signs if sign.part == part)
-
+            signs = tuple(sign for sign in rule.signs if sign.part == part and not sign.touched)
             see = partial(_see, signs, first=not rule.together)
             found = find_new(files, see) if signs else ()
             wanted = len({sign.says for sign in signs}) if rule.together else 1

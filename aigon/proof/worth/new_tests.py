@@ -23,9 +23,8 @@ from aigon.model.checks import Check
 from aigon.proof.analysis.cases import list_cases
 from aigon.proof.frozen import Tested
 from aigon.proof.kept_tests import TestFiles, find_kept_tests
-from aigon.proof.worth import grammar, python
+from aigon.proof.worth.alter import Drawn, Way, alter
 from aigon.proof.worth.tree import Run, Texts, Tree
-from aigon.proof.worth.values import Drawn, Way
 from aigon.syntax import language_of
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
@@ -203,12 +202,7 @@ def alter_all(
     texts: Texts, drawn: Drawn, named: Collection[str] | None = None, *, inside: bool = False
 ) -> dict[str, str]:
     """Return the files that can be altered, as they are then."""
-    altered = {
-        path: python.alter(after, before, named, inside=inside, drawn=drawn)
-        if language_of(path) == "python"
-        else grammar.alter(path, after, before, named, drawn, inside=inside)
-        for path, (before, after) in texts.items()
-    }
+    altered = {path: alter(path, after, before, named, drawn, inside=inside) for path, (before, after) in texts.items()}
     return {path: text for path, text in altered.items() if text is not None}
 
 
@@ -246,7 +240,7 @@ def _read_name(test: str) -> str:
 def _read_product(tree: Tree, named: Collection[str]) -> Texts:
     """Return the texts of product files, which count as unchanged; if `named` has the names of some, only of these."""
     entries = [entry for entry in objects.list_entries(tree.git, tree.name).values() if entry.is_file]
-    code = [entry for entry in entries if tree.part(entry.path) == "product" and _can_alter(entry.path)]
+    code = [entry for entry in entries if tree.part(entry.path) == "product" and language_of(entry.path)]
     called = [entry for entry in code if _read_module(entry.path) in named]
     found = (called or code)[:MOST_FILES]
     blobs = objects.read_blobs(tree.git, [entry.sha for entry in found])
@@ -259,10 +253,6 @@ def _read_module(path: str) -> str:
     folder, _, name = path.rpartition("/")
     stem = name.partition(".")[0]
     return folder.rpartition("/")[2] if stem in ("__init__", "index", "mod") else stem
-
-
-def _can_alter(path: str) -> bool:
-    return language_of(path) is not None
 
 
 def _leave_out_others(tree: Tree, new: Collection[str], tested: Mapping[str, Tested]) -> str:

@@ -1,7 +1,6 @@
 """Changes for the integrity rules: what an agent edited, in as few words as a test needs."""
 
-from collections.abc import Iterator, Mapping
-from importlib import import_module
+from collections.abc import Mapping
 
 from aigon.model.changes import Concern, Edit, Edits, FilePart
 from aigon.proof import integrity
@@ -49,8 +48,3 @@ def seen(rule: str, *files: Edit, tests: Mapping[str, str] = BASE, messages: tup
 def levels(rule: str, *files: Edit, tests: Mapping[str, str] = BASE) -> set[str]:
     """The levels of what one rule says about a change."""
     return {each.level for each in seen(rule, *files, tests=tests)}
-
-
-def modules() -> Iterator[str]:
-    """The names of the rule modules."""
-    yield from (name for name in vars(integrity)["_modules"]() if import_module(f"{integrity.__name__}.{name}"))

@@ -1,4 +1,13 @@
-"""What package manifests say: dependencies, and programs that run when a package is installed or built."""
+"""What package manifests ask for: dependencies, and programs that run when a package is installed or built.
+
+Dependencies are a `note`, as features need libraries and upgrades are ordinary work. `review` if a tool that decides (a
+test runner, a linter, a type checker) is taken from a file, a folder or an address instead of its registry, or under
+another name, and if the registry itself changes: then what is called pytest need not be pytest.
+
+Scripts are a `review`: features hardly ever need one, they run on other people's machines and in the proof, and can
+change anything that is installed with them. Setting up git hooks with husky and its like is ordinary and a `note`, as
+are build hooks that only work out a version.
+"""
 
 import json
 import posixpath
@@ -7,44 +16,70 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from aigon.text.patterns import compile_re
+from aigon.model.changes import Concern, Edits
+from aigon.proof.analysis.patterns import find_pattern, list_words
+from aigon.proof.analysis.sightings import report_file
+from aigon.text.quoting import code_span, fold
 
+RULE = "manifests"
+DEPENDENCIES, SCRIPTS = "dependencies", "install-scripts"
 Wants = dict[str, str]
 """By name: what is wanted of it, as written."""
 
+_TOOLS = find_pattern(DEPENDENCIES, "tool", re.IGNORECASE)
+_ELSEWHERE, _REGISTRY = find_pattern(DEPENDENCIES, "elsewhere"), find_pattern(DEPENDENCIES, "registry")
+_ORDINARY = find_pattern(SCRIPTS, "ordinary")
+_LISTS, _RUNS = find_pattern(RULE, "lists"), find_pattern(RULE, "runs")
+_END_OF_NAME = find_pattern(RULE, "end_of_name")
+_AT_INSTALL = list_words(RULE, "at_install")
 _NODE = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies", "overrides", "resolutions")
-_AT_INSTALL = [
-    "preinstall",
-    "install",
-    "postinstall",
-    "prepare",
-    "preprepare",
-    "postprepare",
-    "prepublish",
-    "dependencies",
-]
 _BUILD_HOOKS = (("hatch", "build", "hooks"), ("setuptools", "cmdclass"), ("poetry", "build"))
-_LOCKS = compile_re(
-    r"(^|/)(package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|yarn\.lock|bun\.lockb?|deno\.lock"
-    r"|uv\.lock|poetry\.lock|pdm\.lock|Pipfile\.lock|pylock\.toml|Cargo\.lock|go\.sum|Gemfile\.lock|composer\.lock"
-    r"|packages\.lock\.json|Package\.resolved|mix\.lock|flake\.lock|pubspec\.lock|gradle\.lockfile|Podfile\.lock)$"
-)
-_LISTS = compile_re(
-    r"(^|/)(requirements[\w.-]*\.(txt|in)|constraints[\w.-]*\.txt|Pipfile|environment\.ya?ml"
-    r"|setup\.cfg|setup\.py|go\.mod|Gemfile|[\w.-]+\.gemspec|composer\.json|pom\.xml|build\.gradle(\.kts)?"
-    r"|pubspec\.yaml|mix\.exs|Package\.swift|[\w.-]+\.csproj|Directory\.Packages\.props|deno\.jsonc?|\.npmrc"
-    r"|\.yarnrc(\.yml)?|pip\.conf|uv\.toml)$|(^|/)requirements/[^/]+\.txt$"
-)
-_RUNS = compile_re(r"[^\n]*\b(?:cmdclass|subprocess|os\.system|os\.popen|urllib|urlopen|exec|eval|__import__)\b[^\n]*")
-_END_OF_NAME = compile_re(r"[\s=<>~!@;\[]")
+_WHY = "That runs before any check. Let the code do its work when it is used, or let a person look at this."
 
 
-def is_lock(path: str) -> bool:
-    """Whether a tool writes it to pin what was resolved."""
-    return _LOCKS.search(path) is not None
+def look(edits: Edits) -> Iterator[Concern]:
+    """Report what manifests ask for and did not."""
+    yield from _find_dependencies(edits)
+    yield from _find_scripts(edits)
 
 
-def read_dependencies(path: str, text: str | None) -> Wants:
+def _find_dependencies(edits: Edits) -> Iterator[Concern]:
+    """Report each manifest that asks for something else."""
+    for edit in edits.files:
+        before, after = _read_dependencies(edit.path, edit.before), _read_dependencies(edit.path, edit.after)
+        if before == after:
+            continue
+        new = [name for name in after if after[name] != before.get(name)]
+        gone = [name for name in before if name not in after]
+        strange = [after[name] for name in new if _is_strange(name, after[name])]
+        parts = [f"wants {', '.join(new[:12])}"] if new else []
+        parts += [f"no longer wants {', '.join(gone[:12])}"] if gone else []
+        why = "See that the feature needs it and that it is what its name says."
+        if strange:
+            why = f"What decides would come from elsewhere: {fold(', '.join(strange), 200)}. Take it from the registry."
+        what = fold(f"{fold(edit.path)} {' and '.join(parts)}.", 500)
+        yield report_file(DEPENDENCIES, "review" if strange else "note", f"{what} {why}", edit)
+
+
+def _find_scripts(edits: Edits) -> Iterator[Concern]:
+    """Report each manifest that brings or changes one."""
+    for edit in edits.files:
+        before, after = _read_scripts(edit.path, edit.before), _read_scripts(edit.path, edit.after)
+        if new := {name: command for name, command in after.items() if command != before.get(name)}:
+            is_ordinary = all(map(_ORDINARY.fullmatch, new.values()))
+            shown = ", ".join(f"{fold(name, 60)}: {code_span(command, 80)}" for name, command in list(new.items())[:5])
+            what = f"{fold(edit.path)} runs something when the package is installed or built: {shown}. {_WHY}"
+            yield report_file(SCRIPTS, "note" if is_ordinary else "review", what, edit)
+
+
+def _is_strange(name: str, wanted: str) -> bool:
+    if _REGISTRY.search(wanted):
+        return True
+    local = posixpath.basename(wanted).startswith("fake") or _ELSEWHERE.search(wanted) is not None
+    return local and _TOOLS.match(name.removeprefix("./")) is not None
+
+
+def _read_dependencies(path: str, text: str | None) -> Wants:
     """Return what a manifest asks for; of one that is not understood, its lines."""
     name = posixpath.basename(path)
     if not text:
@@ -63,7 +98,7 @@ def read_dependencies(path: str, text: str | None) -> Wants:
     return {_END_OF_NAME.split(line, maxsplit=1)[0]: line for line in entries}
 
 
-def read_scripts(path: str, text: str | None) -> Wants:
+def _read_scripts(path: str, text: str | None) -> Wants:
     """Return what runs when the package is installed or built, by name."""
     name = posixpath.basename(path)
     if not text:

@@ -3,20 +3,21 @@
 import ast
 import posixpath
 import re
-import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 
 from msgspec import Struct
 
+from aigon.proof.analysis.languages import is_python
+from aigon.proof.analysis.python import parse_python
 from aigon.syntax import language_of, parse
 from aigon.text.patterns import compile_re
 
 _LONGEST = 500_000
 """Characters of a source that are read."""
 _IMPORTING = compile_re(
-    r"(?m)(?:\b(?:import|require\w*|include\w*|from|use|using|source|load)\b|#\s*include)[^\n;]*?[\"'<(]\s*[\"'<]?([\w@./+-]+)"
-    r"|^\s*(?:pub\s+)?mod\s+(\w+)\s*;|^\s*(?:\.|source)\s+[\"']?([\w./${}-]+)"
+    r"(?m)(?:\b(?:import|require\w*|include\w*|from|use|using|source|load)\b|#\s*include)[^\n;]{0,1000}?[\"'<(]\s*[\"'<]?([\w@./+-]+)"
+    r"|^[ \t]*(?:pub\s+)?mod\s+(\w+)\s*;|^[ \t]*(?:\.|source)[ \t]+[\"']?([\w./${}-]+)"
 )
 """What other languages than Python import: the quoted word after one of these, a module of Rust, a file of a shell."""
 _ASSERTS = compile_re(r"(?i)\bassert\w*|\bexpect\s*\(|\bAssertionError\b|\b(?:t|self)\.(?:fail|error)\w*\(")
@@ -32,7 +33,7 @@ def imports(path: str, text: str, target: str) -> bool:
     """Return whether the source `text` at `path` imports the file `target`."""
     stem = _name_module(target)
     may_name = stem.rpartition("/")[2] in text or _is_index(target)  # `import x from '.'` names no file
-    return may_name and any(name == stem or stem.endswith(f"/{name}") for name in _list_imports(path, text) if name)
+    return may_name and any(name == stem or stem.endswith(f"/{name}") for name in list_imports(path, text) if name)
 
 
 def compares(text: str, target: str) -> bool:
@@ -187,17 +188,11 @@ def _is_module(module: str, target: str) -> bool:
 @lru_cache(maxsize=256)
 def _parse(path: str, text: str) -> ast.Module | None:
     """Return the tree of a Python source; None for another, and for one that cannot be read."""
-    if not path.endswith((".py", ".pyi", ".pyw")) or len(text) > _LONGEST:
-        return None
-    try:
-        with warnings.catch_warnings(action="ignore"):
-            return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+    return parse_python(text, _LONGEST) if is_python(path) else None
 
 
 @lru_cache(maxsize=4096)
-def _list_imports(path: str, text: str) -> tuple[str, ...]:
+def list_imports(path: str, text: str) -> tuple[str, ...]:
     """Return what a source imports, as paths without suffix."""
     tree = _parse(path, text)
     if tree:

@@ -1,0 +1,41 @@
+"""What integrity rules look for: patterns and words by rule, in `templates/integrity.yaml`."""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+
+from aigon.files.resources import read_shipped
+from aigon.text.documents import DocumentNode, parse_yaml
+from aigon.text.patterns import compile_re
+
+
+@cache
+def read_templates(file: str, *sections: str) -> Mapping[str, DocumentNode]:
+    """Return the sections of a document that ships with aigon."""
+    return parse_yaml(read_shipped("templates", file), file).fields(sections)
+
+
+@cache
+def _read_rule(rule: str) -> Mapping[str, DocumentNode]:
+    return parse_yaml(read_shipped("templates", "integrity.yaml"), "integrity.yaml").pairs()[rule].pairs()
+
+
+def expand(pattern: str, names: Mapping[str, str]) -> str:
+    """Return a pattern with `%name%` replaced by what it stands for."""
+    while found := re.search(r"%(\w+)%", pattern):
+        pattern = pattern.replace(found[0], names[found[1]])
+    return pattern
+
+
+def list_words(rule: str, name: str) -> frozenset[str]:
+    """Return the words that a rule knows by a name."""
+    return frozenset(_read_rule(rule)[name].text().split())
+
+
+def find_pattern(rule: str, name: str, flags: int = 0) -> re.Pattern[str]:
+    """Return the pattern that a rule calls so; of a list, what any of its patterns matches. Names are expanded."""
+    entries = _read_rule(rule)
+    texts = {key: node.text() for key, node in entries.items() if isinstance(node.value, str)}
+    listed = entries[name]
+    written = [listed.text()] if name in texts else [each.text() for each in listed.items()]
+    return compile_re(expand("|".join(written), texts), flags)
