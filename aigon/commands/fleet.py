@@ -1,6 +1,7 @@
 """`aigon fleet`: many features and agents on many machines."""
 
 import sys
+from contextlib import closing
 
 import click
 
@@ -41,25 +42,28 @@ def run(
     from aigon.errors import usage
     from aigon.files.home import STOP_FILES, ensure_home
     from aigon.fleet.cluster import open_cluster, require_dask
-    from aigon.fleet.fleet import run_fleet
-    from aigon.fleet.plan import plan_fleet
+    from aigon.fleet.fleet import require_workers, run_fleet
+    from aigon.fleet.plan import check_request, take_up
     from aigon.process.stop import Stop
     from aigon.run.implement import say
-    from aigon.views.terminal.fleet import FleetLines
+    from aigon.views.terminal.fleet import FleetLines, FleetLive
 
     if scheduler and local:
         raise usage("A fleet has one scheduler", where="--scheduler, --local", hint="Leave one of them out")
     require_dask()
     with open_main() as main:
-        plan = plan_fleet(main, features, agents, max_cost, say)
-        lines = FleetLines(sys.stdout, sys.stderr, list(plan.orders), as_json=as_json)
+        request = check_request(main, features, agents, max_cost)
+        is_live = sys.stdout.isatty() and not as_json
+        view = FleetLive(sys.stdout) if is_live else FleetLines(sys.stdout, sys.stderr, as_json=as_json)
         with open_cluster(scheduler or "", local or 1) as client:
+            require_workers(client, request.kinds.values(), view.hear)
+            plan = take_up(main, request, say)
             files = [main.root / name for name in STOP_FILES]
             stop = Stop(files, announce=lambda _: say("each cell finishes its iteration, then the fleet ends"))
-            with stop.handling():
-                ended = run_fleet(client, plan, ensure_home(main.common_dir), stop, lines.hear)
-            stop.close()
-        lines.finish(ended)
+            view.begin(plan.orders)
+            with closing(view), closing(stop), stop.handling():
+                ended = run_fleet(client, plan, ensure_home(main.common_dir), stop, view.hear)
+        view.finish(ended)
     return ended.exit_code
 
 
@@ -110,10 +114,11 @@ def stop(as_json: bool) -> int:
     """
     from aigon.files.home import ensure_home
     from aigon.fleet.cluster import open_cluster
-    from aigon.fleet.fleet import read_note, stop_fleet
+    from aigon.fleet.fleet import stop_fleet
+    from aigon.fleet.note import require_running
 
     with here() as checkout:
-        note = read_note(ensure_home(checkout.common_dir))
+        note = require_running(ensure_home(checkout.common_dir))
     with open_cluster(note.address, 0) as client:
         stop_fleet(client, note)
     text = "Asked: each cell finishes its iteration, then ends. Go on: aigon fleet run, with the same words"

@@ -5,7 +5,6 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from aigon.arena.command_line import build_command_line
 from aigon.arena.entrant import Entrant, list_entrants
 from aigon.errors import AigonError, Exit, environment
 from aigon.files.home import ensure_home, state_home
-from aigon.files.locks import hold_lock
+from aigon.files.locks import is_locked
 from aigon.fleet.lease import HOLD, Lease, LostLeaseError
 from aigon.fleet.order import CellOrder, CellSummary
 from aigon.git.person import LOCAL_VARIABLES, NO_HOOKS, Checkout
@@ -26,6 +25,7 @@ from aigon.journal.events import Event, IterationFinished
 from aigon.journal.records import candidate_records, find_candidates
 from aigon.process import children
 from aigon.process import run as process
+from aigon.process.running import loop_lock
 from aigon.process.stop import POLL_SECONDS
 from aigon.records.exchange import RecordRef, locate_ref, open_remote, plan_push, take_record
 from aigon.records.install import RUNS
@@ -54,57 +54,72 @@ def work_on_cell(order: CellOrder, owner: str, observer: CellObserver) -> CellSu
             summary = _Cell(main, order, owner, observer).run()
     except LostLeaseError as error:
         summary = CellSummary("lost", int(Exit.STOPPED), str(error))
-    except (AigonError, OSError) as error:
-        code = error.code if isinstance(error, AigonError) else Exit.ENVIRONMENT
-        hint = f": {error.hint}" if isinstance(error, AigonError) and error.hint else ""
-        summary = CellSummary("refused", int(code), f"{error}{hint}"[:2000])
+    except PushError as error:
+        status = "away" if error.trouble == "away" else "refused"
+        summary = CellSummary(status, int(error.code), f"{error}: {error.hint}"[:2000])
+    except AigonError as error:
+        summary = CellSummary("unfit", int(error.code), f"{error}: {error.hint}"[:2000])
+    except (OSError, MemoryError) as error:
+        summary = CellSummary("unfit", int(Exit.ENVIRONMENT), f"{type(error).__name__}: {error}"[:2000])
     return replace(summary, worker=owner, seconds=time.monotonic() - began)
 
 
 def provide_clone(order: CellOrder) -> Path:
     """Return this machine's clone of the repository, at the cell's base or further on. Raises AigonError (exit 7)."""
+    from filelock import FileLock
+
     folder = state_home() / "fleet" / hashlib.sha256(order.url.encode()).hexdigest()[:16]
     clone = folder / "repository"
     folder.mkdir(parents=True, exist_ok=True)
-    env = {name: value for name, value in os.environ.items() if name not in LOCAL_VARIABLES}
-    while True:
-        with suppress(AigonError), hold_lock(folder / "clone.lock", "The clone of a fleet"):
-            if not (clone / ".git").exists():
-                argv = ("git", "clone", "-q", "--no-checkout", "--", order.url, str(clone))
-                code, _, err = process.capture_output(argv, cwd=folder, env={**env, "GIT_TERMINAL_PROMPT": "0"})
-                if code:
-                    return _refuse_clone(order, err)
-            with Checkout.open(clone) as main:
-                if not main.commit_of(order.base):
-                    main.git(*NO_HOOKS, "fetch", "-q", "--no-tags", "origin", "+refs/heads/*:refs/remotes/origin/*")
-                is_here = (main.root / ".git" / "index").exists() and main.is_ancestor(order.base, "HEAD")
-                if not is_here:
-                    main.git(*NO_HOOKS, "checkout", "-q", "--force", "--detach", order.base)
-            return clone
-        time.sleep(POLL_SECONDS)
+    if not _has_base(clone, order.base):
+        with FileLock(folder / "clone.lock"):
+            _bring_base(clone, order)
+    return clone
 
 
-def _refuse_clone(order: CellOrder, err: bytes) -> Path:
-    raise environment("git clone failed", where=order.url, hint=err.decode(errors="replace").strip())
+def _has_base(clone: Path, base: str) -> bool:
+    if not (clone / ".git" / "index").exists():
+        return False
+    with Checkout.open(clone) as main:
+        return main.is_ancestor(base, "HEAD")
+
+
+def _bring_base(clone: Path, order: CellOrder) -> None:
+    """Clone the repository if it is not here, and check out the cell's base unless the clone is further on."""
+    if not (clone / ".git").exists():
+        env = {name: value for name, value in os.environ.items() if name not in LOCAL_VARIABLES}
+        argv = ("git", "clone", "-q", "--no-checkout", "--", order.url, str(clone))
+        code, _, err = process.capture_output(argv, cwd=clone.parent, env={**env, "GIT_TERMINAL_PROMPT": "0"})
+        if code:
+            said = err.decode(errors="replace").strip()
+            raise environment("git clone failed", where=order.url, hint=said)
+    if not _has_base(clone, order.base):
+        with Checkout.open(clone) as main:
+            if not main.commit_of(order.base):
+                main.git(*NO_HOOKS, "fetch", "-q", "--no-tags", "origin", "+refs/heads/*:refs/remotes/origin/*")
+            main.git(*NO_HOOKS, "checkout", "-q", "--force", "--detach", order.base)
 
 
 class _Cell:
     """A cell while this worker works on it. `known` is what the remote has of it, by ref."""
 
     def __init__(self, main: Checkout, order: CellOrder, owner: str, observer: CellObserver) -> None:
-        self._main, self._order, self._observer = main, order, observer
+        self._main, self._order, self._owner, self._observer = main, order, owner, observer
         self._home = ensure_home(main.common_dir)
         self._remote: Remote = open_remote(main, order.name)
+        self._remote.patience = order.lease
         self._ref = locate_ref(order.prefix, "records", order.name)
         lease = locate_ref(order.prefix, "leases", order.name)
         self._lease = Lease(self._remote, lease, order.name, owner, order.lease)
         self._known: dict[str, str] = {}
-        self._is_due, self._retry_at = False, 0.0
+        self._has_news, self._is_due, self._retry_at = False, False, 0.0
         self._pause = min(RETRY, order.lease / 20)
 
     def run(self) -> CellSummary:
-        if done := self._lease.acquire(self._observer.is_stopped, time.sleep):
-            return done
+        if is_locked(loop_lock(self._home, self._order.feature, self._order.label)):
+            return CellSummary("held", said="its loop on this machine has not ended yet")
+        if answer := self._lease.acquire(self._order.stale):
+            return answer
         with self._lease.keep():
             self._take()
         entrant = self._start()
@@ -145,11 +160,12 @@ class _Cell:
         before = entrant.lane
         has_ended = entrant.take(ready, self._hear)
         if entrant.lane != before:
-            self._observer.tell(_summarise(entrant, "running"))
+            self._observer.tell(replace(_summarise(entrant, "running"), worker=self._owner))
         return has_ended
 
     def _hear(self, _document: Mapping[str, Any], event: Event | None) -> None:
-        self._is_due = self._is_due or isinstance(event, IterationFinished)
+        if isinstance(event, IterationFinished):
+            self._has_news, self._is_due = True, self._is_due or event.number > 0  # the base goes with a renewal
 
     def _attend(self, entrant: Entrant) -> None:
         """Push an iteration, or renew the lease; ask the loop to end if a person wants that."""
@@ -170,12 +186,12 @@ class _Cell:
     def _push(self, ended: CellSummary | None = None) -> None:
         """Push branch, record and lease as one; without a new iteration the lease alone."""
         changes = {}
-        if self._is_due or ended:
+        if self._has_news or ended:
             record = gather_record(self._records, self._candidate, self._main.root / RUNS)
             changes = plan_push(self._remote, record, self._ref, self._known, look=False)
         self._lease.push(changes, ended)
         self._known |= {ref: new for ref, (_, new) in changes.items()}
-        self._is_due = False
+        self._has_news = self._is_due = False
 
     def _finish(self, entrant: Entrant) -> CellSummary:
         """Push what the run came to and give the lease back, as often as it takes while the lease lasts."""

@@ -119,9 +119,9 @@ def serve_worker(address: str, slots: int | None) -> None:
 
 
 def list_workers(client: "Client") -> dict[str, Mapping[str, float]]:
-    """Return the resources of the workers that are there, by name."""
+    """Return the resources of the workers that are there, by address."""
     workers = client.scheduler_info(n_workers=-1)["workers"]
-    return {f"{each['name']} at {each['host']}": each["resources"] for each in workers.values()}
+    return {address: each["resources"] for address, each in workers.items()}
 
 
 def name_stop(fleet: str) -> str:
@@ -135,8 +135,8 @@ def run_task(order: dict[str, Any]) -> dict[str, Any]:
     cell, worker = convert(order, CellOrder), get_worker()
     stop = Event(name_stop(cell.fleet), client=get_client())
     observer = CellObserver(partial(_tell, worker, cell), _Asked(stop).is_stopped)
-    answer: dict[str, Any] = to_builtins(work_on_cell(cell, f"{worker.name}-{name_owner()}", observer))
-    return answer
+    answer = to_builtins(work_on_cell(cell, f"{worker.name}-{name_owner()}", observer))
+    return {**answer, "address": worker.address}
 
 
 def _tell(worker: Any, cell: CellOrder, summary: CellSummary) -> None:

@@ -1,19 +1,19 @@
 """Run all cells of a fleet: as many at a time as workers have places, under one limit, until each has ended."""
 
-import json
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, convert, to_builtins
 from msgspec.structs import replace
 
+from aigon import __version__
 from aigon.arena.lane import combine_exit_codes
-from aigon.errors import AigonError, Exit, environment
-from aigon.files.atomic import write_atomic
+from aigon.errors import Exit, environment
 from aigon.fleet.cluster import SLOTS, TOPIC, list_workers, name_stop, run_task
+from aigon.fleet.note import FleetNote, write_note
 from aigon.fleet.order import CellOrder, CellSummary, format_label
 from aigon.fleet.plan import FleetPlan
 from aigon.process.stop import Stop
@@ -21,18 +21,15 @@ from aigon.process.stop import Stop
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-NOTE = "fleet.json"
-"""In the home of a repository: how to reach the fleet that runs."""
 JOIN = 30.0
 """Seconds in which at least one worker has to be there."""
+AGAIN = ("held", "lost", "away", "unfit")
+"""What a cell may come to that is tried again."""
+TRIES = 3
+"""Machines that a cell is given to before it counts as refused."""
+PAUSE, LOOK = 5.0, 0.5
+"""Seconds until a cell is tried again, less for a short lease, and between two looks at what has ended."""
 Hear = Callable[[str, CellSummary], object]
-
-
-class FleetNote(Struct, frozen=True):
-    """The fleet that runs: its name, and the address of its scheduler."""
-
-    id: str
-    address: str
 
 
 class FleetEnd(Struct, frozen=True):
@@ -47,42 +44,70 @@ class FleetEnd(Struct, frozen=True):
 def run_fleet(client: "Client", plan: FleetPlan, home: Path, stop: Stop, hear: Hear) -> FleetEnd:
     """Run the cells of `plan` on the workers of `client`. `hear` is told of each step of a cell.
 
-    Raises AigonError (exit 7) if no worker can do a cell, or the scheduler is gone.
+    Raises AigonError (exit 7) if the scheduler is gone.
     """
     from distributed.client import FuturesCancelledError
     from distributed.comm.core import CommClosedError
 
-    note, address = home / NOTE, find_address(client)
-    write_atomic(note, json.dumps(to_builtins(FleetNote(plan.id, address))).encode() + b"\n")
+    fleet, address = _Fleet(client, plan, home, stop, hear), find_address(client)
     try:
-        return _Fleet(client, plan, stop, hear).run()
+        return fleet.run()
     except (CommClosedError, ConnectionError, FuturesCancelledError) as error:
         what = "The scheduler is gone; nothing that was pushed is lost"
         raise environment(what, where=address, hint="Start it, and run the same command again") from error
     finally:
-        note.unlink(missing_ok=True)
+        write_note(home, plan.id, "", fleet.cells)
+
+
+def require_workers(client: "Client", kinds: Collection[str], hear: Hear) -> None:
+    """Wait for a worker, and name those that get no cell. Raises AigonError (exit 7) for agents that none has."""
+    deadline = time.monotonic() + JOIN
+    while not (workers := list_workers(client)) and time.monotonic() < deadline:
+        time.sleep(LOOK)
+    for name, summary in judge_workers(kinds, workers, find_address(client)).items():
+        hear(name, summary)
+
+
+def judge_workers(
+    kinds: Collection[str], workers: Mapping[str, Mapping[str, float]], address: str
+) -> dict[str, CellSummary]:
+    """Return the workers that get no cell, by name. Raises AigonError (exit 7) for agents that none has."""
+    labels = {kind: format_label(__version__, kind) for kind in kinds}
+    if lacking := [kind for kind, label in labels.items() if not any(label in has for has in workers.values())]:
+        listed = "; ".join(f"{name}: {', '.join(has)}" for name, has in workers.items()) or "there is no worker"
+        what = f"No worker can run {', '.join(lacking)} with aigon {__version__}"
+        hint = f"aigon fleet worker {address}   # where it can; aigon doctor says what a machine lacks"
+        raise environment(what, where=listed, hint=hint)
+    return {
+        name: CellSummary("refused", said=f"this worker has {', '.join(has)}: it gets no cell")
+        for name, has in workers.items()
+        if not {*labels.values()} & {*has}
+    }
 
 
 class _Fleet:
     """The cells that wait, that workers have, and that have ended."""
 
-    def __init__(self, client: "Client", plan: FleetPlan, stop: Stop, hear: Hear) -> None:
+    def __init__(self, client: "Client", plan: FleetPlan, home: Path, stop: Stop, hear: Hear) -> None:
         from distributed import Event
 
-        self._client, self._plan, self._stop, self._hear = client, plan, stop, hear
-        self._address = find_address(client)
+        self._client, self._plan, self._home, self._stop, self._tell = client, plan, home, stop, hear
+        self.cells: dict[str, CellSummary] = {}
+        self._noted = 0.0
         self._asked = Event(name_stop(plan.id), client=client)
         done = {name: note.summary for name, note in plan.notes.items() if note.summary.status == "met"}
         self._ended: dict[str, CellSummary] = done
         self._waiting = deque(name for name in plan.orders if name not in done)
         self._running: dict[str, Future[Any]] = {}
         self._set_aside: dict[str, float] = {}
+        self._held: dict[str, tuple[str, float]] = {}
+        self._due: dict[str, float] = {}
+        self._unfit: dict[str, set[str]] = {}
 
     def run(self) -> FleetEnd:
+        write_note(self._home, self._plan.id, find_address(self._client), {})
         for name, summary in self._ended.items():
             self._hear(name, summary)
-        if self._waiting:
-            self._require_workers()
         self._client.subscribe_topic(TOPIC, self._take_event)
         while self._waiting or self._running:
             if self._stop.asked and not self._asked.is_set():
@@ -93,21 +118,13 @@ class _Fleet:
             self._collect()
         return self._finish()
 
-    def _require_workers(self) -> None:
-        """Wait for a worker, and refuse agents that none has and workers that have another aigon."""
-        deadline = time.monotonic() + JOIN
-        while not (workers := list_workers(self._client)) and time.monotonic() < deadline:
-            time.sleep(0.2)
-        needed = {order.kind: order for order in self._plan.orders.values()}
-        lacking = [kind for kind, each in needed.items() if not any(_label(each) in has for has in workers.values())]
-        if lacking or not workers:
-            listed = "; ".join(f"{name}: {', '.join(has)}" for name, has in workers.items()) or "there is no worker"
-            what = f"No worker can run {', '.join(lacking)} with aigon {next(iter(needed.values())).aigon}"
-            hint = f"aigon fleet worker {self._address}   # where it can; aigon doctor says what a machine lacks"
-            raise environment(what, where=listed, hint=hint)
-        for name, has in workers.items():
-            if not any(_label(each) in has for each in needed.values()):
-                self._hear(name, CellSummary("refused", said=f"this worker has {', '.join(has)}: it gets no cell"))
+    def _hear(self, name: str, summary: CellSummary) -> None:
+        """Tell where a cell is, and write it down for pages, once a second."""
+        self.cells[name] = summary
+        self._tell(name, summary)
+        if time.monotonic() - self._noted >= 1:
+            self._noted = time.monotonic()
+            write_note(self._home, self._plan.id, find_address(self._client), dict(self.cells))
 
     def _take_event(self, event: Any) -> None:
         document = dict(event[1]) if isinstance(event, tuple | list) else dict(event)
@@ -118,18 +135,28 @@ class _Fleet:
 
     def _submit(self) -> None:
         """Give cells to workers that have a place; none waits in the scheduler, where a kill would count against it."""
-        places = int(sum(has.get(SLOTS, 0) for has in list_workers(self._client).values()))
-        while self._waiting and len(self._running) < places:
-            name = self._waiting.popleft()
+        now = time.monotonic()
+        due = [name for name in self._waiting if self._due.get(name, now) <= now]
+        workers = list_workers(self._client) if due else {}
+        if (cluster := self._client.cluster) and due and len(workers) < len(cluster.worker_spec):
+            cluster.scale(len(cluster.worker_spec))  # Dask forgets a worker that takes long to start again
+        places = int(sum(has.get(SLOTS, 0) for has in workers.values()))
+        for name in due[: max(0, places - len(self._running))]:
+            self._waiting.remove(name)
             money = self._share()
             if money <= 0:
                 self._ended[name] = CellSummary("not_started", int(Exit.SPENT), "the fleet's money is spent")
                 continue
-            order = replace(self._plan.orders[name], fleet=self._plan.id, money=money + self._spent(name))
+            commit, since = self._held.get(name, ("", now))
+            order = self._plan.orders[name]
+            stale = commit if now - since >= order.lease else ""
+            order = replace(order, fleet=self._plan.id, money=money + self._spent(name), stale=stale)
             self._set_aside[name] = order.money
+            fit = [address for address in workers if address not in self._unfit.get(name, ())]
             self._running[name] = self._client.submit(
-                run_task, to_builtins(order), resources={SLOTS: 1, _label(order): 1}, pure=False
-            )
+                run_task, to_builtins(order), resources={SLOTS: 1, _label(order): 1}, pure=False,
+                workers=fit, allow_other_workers=True,
+            )  # fmt: skip
 
     def _spent(self, name: str) -> float:
         """Return what is known that a cell spent, in this fleet or an earlier one."""
@@ -147,9 +174,10 @@ class _Fleet:
         from distributed import wait
 
         if not self._running:
+            time.sleep(LOOK)
             return
         try:
-            done = wait(list(self._running.values()), timeout=0.5, return_when="FIRST_COMPLETED").done
+            done = wait(list(self._running.values()), timeout=LOOK, return_when="FIRST_COMPLETED").done
         except NotYet:
             return
         for name, future in list(self._running.items()):
@@ -159,7 +187,7 @@ class _Fleet:
 
     def _end(self, name: str, future: "Future[Any]") -> None:
         if future.status == "finished":
-            summary = convert(future.result(), CellSummary)
+            summary = self._judge(name, future.result())
         elif future.status in ("cancelled", "lost"):
             raise ConnectionError("the scheduler forgot a cell")
         else:
@@ -168,8 +196,28 @@ class _Fleet:
             )
         self._ended[name] = summary
         self._hear(name, summary)
-        if summary.status == "lost" and not self._asked.is_set():
-            self._waiting.append(name)
+        if summary.status in AGAIN and not self._asked.is_set():
+            self._put_off(name, summary)
+
+    def _judge(self, name: str, answer: dict[str, Any]) -> CellSummary:
+        """Return what a cell came to; where a machine was unfit, it is for another one, as long as there is one."""
+        summary = convert(answer, CellSummary)
+        if summary.status != "unfit":
+            return summary
+        unfit = self._unfit.setdefault(name, set())
+        unfit.add(answer["address"])
+        able = {
+            address for address, has in list_workers(self._client).items() if _label(self._plan.orders[name]) in has
+        }
+        return summary if able - unfit and len(unfit) < TRIES else replace(summary, status="refused")
+
+    def _put_off(self, name: str, summary: CellSummary) -> None:
+        """Let a cell wait: one that is held until this very lease has been there for longer than a lease lasts."""
+        now, lease = time.monotonic(), self._plan.orders[name].lease
+        if summary.lease and self._held.get(name, ("", 0.0))[0] != summary.lease:
+            self._held[name] = (summary.lease, now)
+        self._due[name] = self._held[name][1] + lease if summary.lease else now + min(PAUSE, lease / 20)
+        self._waiting.append(name)
 
     def _leave_out(self, why: str, code: Exit) -> None:
         for name in self._waiting:
@@ -192,15 +240,6 @@ def find_address(client: "Client") -> str:
 
 def _label(order: CellOrder) -> str:
     return format_label(order.aigon, order.kind)
-
-
-def read_note(home: Path) -> FleetNote:
-    """Return how to reach the fleet that runs. Raises AigonError (exit 7) if none was started here."""
-    try:
-        return convert(json.loads((home / NOTE).read_bytes()), FleetNote)
-    except (OSError, ValueError, AigonError):
-        raise environment("No fleet was started in this repository", where=str(home / NOTE),
-                          hint="aigon fleet run 42 43 --agents claude --max-cost 20") from None  # fmt: skip
 
 
 def stop_fleet(client: "Client", note: FleetNote) -> None:

@@ -9,7 +9,7 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from msgspec import Struct, field, json
@@ -68,36 +68,23 @@ class Lease:
     def __init__(self, remote: Remote, ref: str, cell: str, owner: str, seconds: float) -> None:
         self._remote, self._ref, self._cell, self._owner, self._seconds = remote, ref, cell, owner, seconds
         self._commit, self._note = NOTHING, LeaseNote(cell, owner, 0, "")
-        self._unknown: list[str] = []
         self._until = 0.0
 
-    def acquire(self, is_cancelled: Callable[[], bool], wait: Callable[[float], object]) -> CellSummary | None:
-        """Wait until the lease is free or stale, and take it; None once it is held, or else what a proven cell came to.
+    def acquire(self, stale: str = "") -> CellSummary | None:
+        """Take the lease if it is free, or still the commit `stale`; None once it is held, or else why it is not.
 
-        Raises LostLeaseError if it `is_cancelled` meanwhile, PushError (exit 7) if the remote refuses.
+        Raises LostLeaseError if somebody else was faster, PushError (exit 7) if the remote is away or refuses.
         """
-        seen, since = NOTHING, 0.0
-        while not is_cancelled():
-            try:
-                commit = self._remote.list_refs(self._ref).get(self._ref, NOTHING)
-                if commit and commit != seen:
-                    self._remote.fetch([self._ref])
-                    seen, since = commit, time.monotonic()
-                    self._note = read_notes(self._remote, {self._ref: commit})[self._ref]
-                if self._note.state == "ended" and self._note.summary.status == "met":
-                    return self._note.summary
-                is_stale = time.monotonic() - since >= self._seconds
-                if not commit or self._note.state == "ended" or is_stale:
-                    self._commit = commit
-                    self._push({}, self._next(epoch=self._note.epoch + 1))
-                    return None
-            except LostLeaseError:
-                pass  # somebody else was faster
-            except PushError as error:
-                if error.trouble in ("refused", "no atomic"):
-                    raise
-            wait(self._seconds * RENEW / 2)
-        raise LostLeaseError(f"The lease of {self._cell} was not taken")
+        if commit := self._remote.list_refs(self._ref).get(self._ref, NOTHING):
+            self._remote.fetch([self._ref])
+            self._note = read_notes(self._remote, {self._ref: commit})[self._ref]
+            if self._note.state == "held" and commit != stale:
+                return CellSummary("held", said=f"{self._note.owner} works on it", lease=commit)
+            if self._note.summary.status == "met":
+                return self._note.summary
+        self._commit = commit
+        self._push({}, self._next(epoch=self._note.epoch + 1))
+        return None
 
     def _next(self, *, epoch: int, state: str = "held", summary: CellSummary | None = None) -> LeaseNote:
         summary = summary or CellSummary()

@@ -9,6 +9,7 @@ class CellOrder(Struct, frozen=True):
     """One cell: a feature and an agent. `url` is the remote without credentials, `base` the commit it begins at.
 
     `kind` is the agent's type, `money` what the run may cost over all, in US dollars, `lease` the seconds of a lease.
+    `stale` is the lease commit that the fleet has seen for that long: a worker takes over if it is still there.
     """
 
     aigon: str
@@ -21,6 +22,7 @@ class CellOrder(Struct, frozen=True):
     base: str
     lease: float
     money: float = 0.0
+    stale: str = ""
 
     @property
     def label(self) -> str:
@@ -32,7 +34,9 @@ class CellOrder(Struct, frozen=True):
 
 
 class CellSummary(Struct, frozen=True):
-    """What a cell came to: `status` of its run, `lost` if somebody else works on it now, `refused` if it did not begin.
+    """What a cell came to: `status` of its run, or `refused` if it did not begin. The others are to be tried again:
+    `held` by whoever made the commit `lease`, `lost` to somebody else meanwhile, the remote is `away`, or the machine
+    is `unfit`.
 
     `spend` is that of its run over all machines.
     """
@@ -47,6 +51,7 @@ class CellSummary(Struct, frozen=True):
     commit: str = ""
     worker: str = ""
     seconds: float = 0.0
+    lease: str = ""
 
 
 def format_label(version: str, kind: str) -> str:

@@ -15,16 +15,18 @@ from aigon.files.home import ensure_home
 from aigon.fleet.lease import LeaseNote, name_owner, read_notes
 from aigon.fleet.order import CellOrder
 from aigon.git.person import Checkout
-from aigon.git.remote import RefChange, Remote, probe_remote
+from aigon.git.remote import PushError, RefChange, Remote, probe_remote
 from aigon.job.options import Options, get_limit
+from aigon.job.seat import list_known_candidates
 from aigon.journal.records import candidate_records
 from aigon.model.candidates import Candidate
 from aigon.model.diagnosis import MachineFact
 from aigon.records.exchange import locate_ref, open_remote, plan_push, read_prefix
 from aigon.records.install import RUNS
 from aigon.records.portable import format_name, gather_record
-from aigon.run.feature_stages import require_feature
-from aigon.worktrees.setup import set_up_feature
+from aigon.spec.features import Feature
+from aigon.spec.files import locate_feature
+from aigon.worktrees.setup import put_back, require_startable, set_up_feature
 
 REMOTE = "fleet"
 """What the git directory for all that a fleet says to the remote is named after."""
@@ -41,10 +43,20 @@ class FleetPlan(Struct, frozen=True):
     notes: Mapping[str, LeaseNote]
 
 
-def plan_fleet(
-    main: Checkout, features: Sequence[str], agents: Sequence[str], max_cost: float | None, say: Callable[[str], None]
-) -> FleetPlan:
-    """Take up the features, and push branch and record of each cell that the remote has not.
+class FleetRequest(Struct, frozen=True):
+    """What a person asks of a fleet, which is possible as far as can be seen from here. `kinds` are of the agents."""
+
+    features: tuple[str, ...]
+    kinds: Mapping[str, str]
+    limit: float
+    lease: float
+    url: str
+
+
+def check_request(
+    main: Checkout, features: Sequence[str], agents: Sequence[str], max_cost: float | None
+) -> FleetRequest:
+    """Look at a request, and try the remote; nothing is changed.
 
     Raises AigonError: exit 2 for unknown features or agents, no limit on cost, or no remote that others can reach; exit
     7 if the remote is away or cannot do what leases need.
@@ -60,23 +72,40 @@ def plan_fleet(
         raise usage("No agent is named", where="--agents", hint="aigon fleet run ... --agents claude,codex")
     requested = {each.name: each.agent for each in resolve_agents(main.root, names)}
     kinds = {name: find_agent(main.root, config, agent, read).adapter for name, agent in requested.items()}
-    for each in features:
-        require_feature(main, each, write=True)
-    remote, prefix = open_remote(main, REMOTE), read_prefix(main)
+    wanted = tuple(dict.fromkeys(features))
+    for each in wanted:
+        require_startable(main, each)
+    remote = open_remote(main, REMOTE)
     url = _require_shared(remote)
     probe(main, remote)
-    lease = float(config.fleet.lease)
-    home, orders, cells = ensure_home(main.common_dir), dict[str, CellOrder](), list[Candidate]()
-    for feature in dict.fromkeys(features):
-        for cell in set_up_feature(main, feature, names, say, elsewhere=True):
-            name, origin = format_name(cell.feature, cell.label), candidate_records(home, cell).origin()
-            assert origin is not None, "it was just written"
-            orders[name] = CellOrder(
-                __version__, "", url, prefix, name, cell.agent, kinds[cell.agent], origin.commit, lease
-            )
-            cells.append(cell)
-    _publish(main, remote, cells, prefix)
-    return FleetPlan(name_owner(), limit, orders, read_leases(remote, prefix, orders))
+    return FleetRequest(wanted, kinds, limit, float(config.fleet.lease), url)
+
+
+def take_up(main: Checkout, request: FleetRequest, say: Callable[[str], None]) -> FleetPlan:
+    """Take up the features, and push branch and record of each cell that the remote has not.
+
+    Raises AigonError (exit 2 or 7); a feature of which the remote has nothing is put back then.
+    """
+    remote, prefix, home = open_remote(main, REMOTE), read_prefix(main), ensure_home(main.common_dir)
+    orders, cells, begun = dict[str, CellOrder](), list[Candidate](), list[Feature]()
+    try:
+        for feature in request.features:
+            if not list_known_candidates(main, feature):
+                begun.append(locate_feature(main.root, feature))
+            for cell in set_up_feature(main, feature, [*request.kinds], say, elsewhere=True):
+                name, origin = format_name(cell.feature, cell.label), candidate_records(home, cell).origin()
+                assert origin is not None, "it was just written"
+                orders[name] = CellOrder(__version__, "", request.url, prefix, name, cell.agent,
+                                         request.kinds[cell.agent], origin.commit, request.lease)  # fmt: skip
+                cells.append(cell)
+        _publish(main, remote, cells, prefix)
+    except AigonError as error:
+        if not (isinstance(error, PushError) and error.trouble == "away"):  # what was pushed may be there
+            there = remote.list_refs(locate_ref(prefix, "records", "*"))
+            taken = {ref.rpartition("/")[2].rpartition("--")[0] for ref in there}
+            put_back(main, [each for each in begun if each.id not in taken], say)
+        raise
+    return FleetPlan(name_owner(), request.limit, orders, read_leases(remote, prefix, orders))
 
 
 def probe(main: Checkout, remote: Remote) -> None:

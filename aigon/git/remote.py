@@ -57,12 +57,16 @@ def find_remote(checkout: Checkout) -> str:
 
 
 class Remote:
-    """The remote of a checkout. `directory` is a git directory for nobody else; objects are those of the checkout."""
+    """The remote of a checkout. `directory` is a git directory for nobody else; objects are those of the checkout.
+
+    One that does not answer for `patience` seconds counts as away.
+    """
 
     def __init__(self, checkout: Checkout, directory: Path) -> None:
         """Read what the person configured. Raises AigonError: exit 2 without a remote, 7 for the repository."""
         name = find_remote(checkout)
         self.url, self.root = checkout.git("remote", "get-url", name), checkout.root
+        self.patience: float | None = None
         self.git = TrustedGit(checkout, directory)
         known = parse_config(checkout.git("config", "--local", "--list", "-z"))
         wanted = {key: value for key, value in known if key.lower().startswith(_SETTINGS)}
@@ -80,7 +84,8 @@ class Remote:
             self.git.run("update-ref", "refs/here", head)
 
     def _ask(self, *arguments: str) -> tuple[int, str, str]:
-        code, out, err = process.capture_output((self.git.program, *arguments), cwd=self.root, env=self._env)
+        argv = (self.git.program, *arguments)
+        code, out, err = process.capture_output(argv, cwd=self.root, env=self._env, seconds=self.patience)
         return code, out.decode(errors="replace"), err.decode(errors="replace").strip()
 
     def list_refs(self, *patterns: str) -> dict[str, str]:

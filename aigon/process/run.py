@@ -272,8 +272,11 @@ def capture_output(
     stdin: bytes | None = None,
     restore_signals: bool = False,
     enter: Enter | None = None,
+    seconds: float | None = None,
 ) -> tuple[int, bytes, bytes]:
-    """Return exit code, standard output and standard error of a short, trusted program (git): no deadline, no log.
+    """Return exit code, standard output and standard error of a short, trusted program (git): no log.
+
+    After so many `seconds`, it is killed with what it started.
 
     It gets its own session, so that Ctrl+C in the terminal does not hit it half-way. It inherits that SIGXFSZ (a file
     may not grow any more) is ignored, unless it may start hooks: git that is killed by this signal leaves its locks.
@@ -287,7 +290,12 @@ def capture_output(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    out, err = process.communicate(stdin)
+    try:
+        out, err = process.communicate(stdin, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        signal_group(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        err += b"It did not answer within %d seconds" % (seconds or 0)
     return process.returncode, out, err
 
 

@@ -62,7 +62,8 @@ def build_views(feed: Feed) -> dict[str, list[CardView]]:
 def _build_view(feed: Feed, card: Card) -> CardView:
     name = card.feature.name_for_people
     lanes = [feed.find_lane(name, loop.label) for loop in card.working]
-    status, reason = _find_status(card)
+    lanes += [lane for lane in feed.list_lanes(name) if lane.cell and lane.running]
+    status, reason = ("running", "") if any(lane and lane.cell for lane in lanes) else _find_status(card)
     if status == "needs_human" and name not in [case.feature for case in feed.list_cases()]:
         status, reason = "decided", "All is decided. Resume it to go on"
     moves = dict(MOVES.get(card.feature.stage, {}))

@@ -136,7 +136,7 @@ class Feed:
         lanes = [lane for (name, _), lane in list(self._lanes.items()) if name == feature]
         for lane in lanes:
             self._update(lane)
-        return [lane for lane in lanes if lane.started or lane.problem]
+        return [lane for lane in lanes if lane.started or lane.problem or lane.cell]
 
     def find_lane(self, feature: str, label: str) -> Lane | None:
         """Return the newest run under a label, as it is now."""

@@ -12,6 +12,8 @@ from msgspec.structs import replace
 from aigon.api.runs import is_running
 from aigon.api.watch import tail_run
 from aigon.errors import AigonError, explained
+from aigon.fleet.note import read_note
+from aigon.fleet.order import CellSummary
 from aigon.journal.account import count_changed_lines
 from aigon.journal.events import (
     CheckFinished,
@@ -30,8 +32,9 @@ from aigon.model.criteria import Promise
 from aigon.model.failures import has_failed
 from aigon.model.outcomes import get_status
 from aigon.model.turns import CostStatus
+from aigon.records.portable import format_name
 from aigon.text.quoting import clip, fold
-from aigon.views.terminal.lines import criterion_number
+from aigon.views.terminal.lines import IterationCount, criterion_number
 from aigon.views.terminal.scene import Scene
 
 STEPS = 8
@@ -82,7 +85,8 @@ class IterationRow(Struct, frozen=True):
 class Lane(Struct):
     """The newest run of a feature under one label; "" is the solo branch. `problem` says why it cannot be read.
 
-    `changes` counts what was taken in. `answers` are the findings on the commands of criteria, by number.
+    `changes` counts what was taken in. `answers` are the findings on the commands of criteria, by number. `cell` is
+    what a fleet knows of a run elsewhere.
     """
 
     feature: str
@@ -99,6 +103,7 @@ class Lane(Struct):
     touched: dict[str, None] = field(default_factory=dict)
     rows: dict[int, IterationRow] = field(default_factory=dict)
     last: IterationFinished | None = None
+    cell: CellSummary | None = None
     _items: Iterator[Event | Step | bytes | None] | None = None
     _read: tuple[int, int, int] = _GONE
     _asked: float = 0.0
@@ -112,6 +117,8 @@ class Lane(Struct):
     @property
     def status(self) -> str:
         """`running`, `broken_off`, `not_started`, or how the run ended."""
+        if self.cell and not self.started:
+            return self.cell.status if self.running or self.cell.status != "running" else "broken_off"
         if self.running or not self.started:
             return "running" if self.running else "not_started"
         return get_status(self.scene.end.outcome) if self.scene.end else "broken_off"
@@ -131,6 +138,8 @@ class Lane(Struct):
     def update(self, root: Path, home: Path) -> bool:
         """Take in what has come, from the journal's beginning if it is another one or went on; whether anything has."""
         now = _identify(self.records.journal)
+        if now == _GONE and not self.started:
+            return self._take_cell(home)
         if self._items is None and now == self._read and not self.running:
             return False
         before = self.changes, self.running, self.problem
@@ -147,6 +156,22 @@ class Lane(Struct):
         if now == _GONE and self.started:
             self.problem = "The journal of this run is gone from aigon's state directory."
         return before != (self.changes, self.running, self.problem)
+
+    def _take_cell(self, home: Path) -> bool:
+        """Take in what a fleet says of a run whose record was not fetched; whether that is new."""
+        note = read_note(home)
+        cell = note.cells.get(format_name(self.feature, self.label))
+        is_running = cell is not None and cell.status == "running" and note.is_running
+        if cell is None or (cell, is_running) == (self.cell, self.running):
+            return False
+        self.cell, self.running, self.changes = cell, is_running, self.changes + 1
+        self.scene = replace(
+            self.scene, place=IterationCount(cell.iterations), total=cell.total, earlier_met=cell.met, spend=cell.spend,
+            phase=f"at work on {cell.worker}", phase_began=self.scene.phase_began or time.time(),
+            began=self.scene.began or time.time(),
+        )  # fmt: skip
+        self.problem = "" if cell.status in ("running", "met") else cell.said
+        return True
 
     def _begin(self, root: Path) -> None:
         fresh = Lane(self.feature, self.label, self.records, self.changes + 1)

@@ -1,9 +1,10 @@
 """Set a feature up for agents in worktrees of their own: one base for all of them, a branch and a worktree each."""
 
 import os
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from msgspec.structs import replace
 
@@ -18,10 +19,10 @@ from aigon.job import bookkeeping, branch
 from aigon.job.bookkeeping import Committing
 from aigon.job.seat import checkout_lock, hold_set_up_lock, list_known_candidates
 from aigon.job.spec_locations import find_feature_to_begin
-from aigon.journal.records import Origin, candidate_records, list_candidates, locate_records
+from aigon.journal.records import Origin, candidate_records, find_candidates, list_candidates, locate_records
 from aigon.model.candidates import Candidate, RequestedAgent, find_candidate, format_branch_name
 from aigon.spec import files
-from aigon.spec.features import ROOT, Feature
+from aigon.spec.features import ROOT, Feature, Stage
 from aigon.spec.files import moved_to_stage
 from aigon.worktrees.worktree import choose_free_slot, provide_worktree
 
@@ -66,6 +67,27 @@ def set_up_feature(
                     locate_records(home, candidate.feature, candidate.label).set_origin(origin)
                 made.append(provide(main, home, candidate, config, say))
         return tuple(made)
+
+
+def require_startable(main: Checkout, wanted: str) -> None:
+    """Raise AigonError (exit 2 or 7) if the feature cannot be worked on in worktrees."""
+    known = list_known_candidates(main, wanted)
+    _refuse_closed(main, known[0].feature if known else wanted)
+    if not known:
+        _find_feature(main, wanted)
+
+
+def put_back(main: Checkout, features: Sequence[Feature], say: Say) -> None:
+    """Undo the set-up of features on which nobody began to work: `features` are as they were before."""
+    home = ensure_home(main.common_dir)
+    with hold_set_up_lock(home, say), checkout_lock(home, main.root):
+        for before in features:
+            feature = files.locate_feature(main.root, before.id or before.slug)
+            for each in find_candidates(home, feature.id):
+                shutil.rmtree(candidate_records(home, each).folder)
+            with moved_to_stage(main.root, feature, cast("Stage", before.stage)) as (_, paths):
+                message = f"docs(feature-{feature.name_for_people}): put back {feature.slug}"
+                bookkeeping.commit_as_asked(main, paths, message, Committing(say)) if paths else None
 
 
 def _refuse_closed(main: Checkout, wanted: str) -> None:

@@ -48,29 +48,29 @@ def two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Two]:
         yield Two(lab, held)
 
 
-def take(lease: Lease) -> CellSummary | None:
-    return lease.acquire(lambda: False, time.sleep)
-
-
 def test_a_stale_lease_is_taken_over_and_its_old_holder_publishes_nothing(two: Two) -> None:
     old, new = two.lease(two.first, "old"), two.lease(two.second, "new")
-    assert take(old) is None
+    assert old.acquire() is None
     head = git(two.remote, "rev-parse", "main")
     old.push({"refs/heads/work": ("", head)})
-    assert take(new) is None  # waits until nobody has renewed it for so long
+    held = new.acquire()
+    assert held
+    assert (held.status, held.lease, held.said) == ("held", two.tip, "old works on it")
+    assert new.acquire(head) is not None  # another commit was seen for long: nobody takes over
+    assert new.acquire(held.lease) is None
     assert new.epoch == 2
     with pytest.raises(LostLeaseError, match="Somebody else works on 42--cc"):
         old.push({"refs/heads/work": (head, "")})
     assert list_refs(two.remote, "refs/heads/work") == {"work": head}
     new.push({}, CellSummary("met"))
-    assert take(two.lease(two.first, "third")) == CellSummary("met")
+    assert two.lease(two.first, "third").acquire() == CellSummary("met")
     assert find_faults(two.remote, two.tip) == []
     assert [each["epoch"] for each in read_chain(two.remote, two.tip)] == [1, 1, 2, 2]
 
 
 def test_a_lease_is_renewed_while_its_holder_sets_up(two: Two) -> None:
     lease = two.lease(two.first, "slow")
-    take(lease)
+    lease.acquire()
     with lease.keep():
         while len(read_chain(two.remote, two.tip)) < 4:
             time.sleep(0.05)
@@ -80,7 +80,7 @@ def test_a_lease_is_renewed_while_its_holder_sets_up(two: Two) -> None:
 
 def test_a_holder_whose_time_is_over_does_not_even_try(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
     lease = two.lease(two.first, "late")
-    take(lease)
+    lease.acquire()
     before = two.tip
     monkeypatch.setattr("aigon.fleet.lease.read_clock", lambda: SECONDS)
     with pytest.raises(LostLeaseError, match="ran out"):
@@ -90,7 +90,7 @@ def test_a_holder_whose_time_is_over_does_not_even_try(two: Two, monkeypatch: py
 
 def test_an_acknowledgement_that_was_lost_is_read_back(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
     lease, push = two.lease(two.first, "mine", 60), two.first.push
-    take(lease)
+    lease.acquire()
 
     def lose(changes: object) -> None:
         push(changes)  # type: ignore[arg-type]
@@ -106,7 +106,7 @@ def test_an_acknowledgement_that_was_lost_is_read_back(two: Two, monkeypatch: py
 
 def test_a_remote_that_is_away_for_a_while_changes_nothing(two: Two) -> None:
     lease = two.lease(two.first, "mine", 60)
-    take(lease)
+    lease.acquire()
     two.remote.rename(two.remote.with_name("away"))
     with pytest.raises(PushError) as error:
         lease.push({})
@@ -118,7 +118,7 @@ def test_a_remote_that_is_away_for_a_while_changes_nothing(two: Two) -> None:
 
 def test_a_branch_that_somebody_moved_ends_the_work_on_its_cell(two: Two) -> None:
     lease = two.lease(two.first, "mine", 60)
-    take(lease)
+    lease.acquire()
     head = git(two.remote, "rev-parse", "main")
     other = git(two.remote, "-c", "user.name=x", "-c", "user.email=x@x", "commit-tree", "-m", "other", "main^{tree}")
     git(two.remote, "update-ref", "refs/heads/work", other)

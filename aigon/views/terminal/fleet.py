@@ -1,29 +1,38 @@
-"""A fleet in the terminal: a line per step of a cell, and a table of all at the end."""
+"""A fleet in the terminal: a lane per cell, or a line per step of a cell, and a table of all at the end."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TextIO
+import time
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, TextIO
 
 from msgspec import to_builtins
+from msgspec.structs import replace
 
+from aigon.arena.lane import LaneEnd
 from aigon.files.pipe import write_line
-from aigon.fleet.fleet import FleetEnd
+from aigon.fleet.fleet import AGAIN, FleetEnd
 from aigon.fleet.order import CellSummary
 from aigon.journal.codec import SCHEMA_VERSION, dump_compact
 from aigon.journal.spending import format_spend
 from aigon.model.outcomes import describe_status
-from aigon.text.amounts import format_dollars, format_duration
+from aigon.text.amounts import format_count, format_dollars, format_duration
 from aigon.text.quoting import fold
-from aigon.views.terminal.lines import stamp_line
+from aigon.views.terminal.lines import IterationCount, stamp_line
 
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from aigon.views.terminal.frame import Page
+
+AGAIN_HINT = "Ctrl+C: each cell finishes its iteration. The same command again goes on."
 HEAD = ("cell", "outcome", "criteria", "iterations", "cost", "time", "worker")
 
 
 class FleetLines:
     """Writes to `stream`: lines for people, or with `as_json` a document each, and then the table to `words`."""
 
-    def __init__(self, stream: TextIO, words: TextIO, cells: Sequence[str], *, as_json: bool) -> None:
+    def __init__(self, stream: TextIO, words: TextIO, *, as_json: bool) -> None:
         self._stream, self._words, self._as_json = stream, words if as_json else stream, as_json
-        self._width, self._last = max(map(len, cells), default=0), dict[str, str]()
+        self._last = dict[str, str]()
 
     def hear(self, name: str, summary: CellSummary) -> None:
         """Write where a cell is, if that is not what was written last."""
@@ -36,19 +45,83 @@ class FleetLines:
         text += f": {fold(summary.said)}" if summary.said and summary.status != "met" else ""
         if self._last.get(name) != text:
             self._last[name] = text
-            write_line(self._stream, stamp_line(text, f"{fold(name):<{self._width}}  "))
+            write_line(self._stream, stamp_line(text, f"{fold(name)}  "))
+
+    def begin(self, cells: Collection[str]) -> None:
+        """Write nothing: each cell says when it begins."""
+
+    def close(self) -> None:
+        """Leave the streams open: they are the caller's."""
 
     def finish(self, ended: FleetEnd) -> None:
         """Write the table, and as JSON the end."""
         if self._as_json:
             document = {"schema_version": SCHEMA_VERSION, "event": "fleet_finished", **to_builtins(ended)}
             write_line(self._stream, dump_compact(document))
-        rows = {name: (each, each.worker) for name, each in ended.cells.items()}
-        tally = f"{ended.proven} of {len(ended.cells)} proven, {format_dollars(ended.usd)} known to be spent"
-        features = dict.fromkeys(name.rpartition("--")[0] for name in ended.cells)
-        fetch = "".join(f"\nNext: aigon records fetch {feature}" for feature in list(features)[:1])
-        for line in ("", *render_cells(rows), "", f"{tally}{fetch}"):
-            write_line(self._words, line)
+        _write_table(self._words, ended)
+
+
+class FleetLive:
+    """Draws a lane per cell on a terminal, and writes the table below when all have ended."""
+
+    def __init__(self, stream: TextIO) -> None:
+        from aigon.views.terminal.live import Screen
+        from aigon.views.terminal.scene import ArenaScene
+
+        self._scene = ArenaScene("Fleet", began=time.monotonic(), hint=AGAIN_HINT)
+        self._stream, self._screen = stream, Screen(stream, self._draw)
+
+    def begin(self, cells: Collection[str]) -> None:
+        """Take the terminal, once nothing is asked or said any more."""
+        from aigon.views.terminal.scene import Scene
+
+        plan = format_count(len(cells), "cell")
+        self._scene = replace(self._scene, plan=plan, lanes={name: Scene(name) for name in cells})
+        self._screen.take()
+
+    def hear(self, name: str, summary: CellSummary) -> None:
+        """Show where a cell is; what concerns no cell is a notice."""
+        lane, now = self._scene.lanes.get(name), time.monotonic()
+        if lane is None or summary.status in AGAIN:
+            self._scene = self._scene.add_notice(name, f"{describe_status(summary.status)}: {fold(summary.said)}")
+        if lane is None:
+            return
+        lane = replace(
+            lane, place=IterationCount(summary.iterations), total=summary.total, earlier_met=summary.met,
+            spend=summary.spend, since=lane.since or now,
+        )  # fmt: skip
+        if summary.status in AGAIN:
+            lane = replace(lane, since=None)
+        elif summary.status == "running":
+            phase = f"at work on {fold(summary.worker)}"
+            lane = replace(lane, phase=phase, phase_began=lane.phase_began if lane.phase == phase else now)
+        else:
+            words = summary.said or describe_status(summary.status)
+            lane = replace(lane, closed=LaneEnd(name, "", "", summary.status, summary.exit_code, words,
+                                                seconds=summary.seconds))  # fmt: skip
+        self._scene = replace(self._scene, lanes={**self._scene.lanes, name: lane})
+
+    def finish(self, ended: FleetEnd) -> None:
+        """Give the terminal back and write the table."""
+        self.close()
+        _write_table(self._stream, ended)
+
+    def close(self) -> None:
+        self._screen.close()
+
+    def _draw(self, page: "Page", last: bool) -> "Group":
+        from aigon.views.terminal.frame import draw_arena, draw_arena_end
+
+        return (draw_arena_end if last else draw_arena)(self._scene, page, time.monotonic())
+
+
+def _write_table(stream: TextIO, ended: FleetEnd) -> None:
+    rows = {name: (each, each.worker) for name, each in ended.cells.items()}
+    tally = f"{ended.proven} of {len(ended.cells)} proven, {format_dollars(ended.usd)} known to be spent"
+    features = dict.fromkeys(name.rpartition("--")[0] for name in ended.cells)
+    fetch = "".join(f"\nNext: aigon records fetch {feature}" for feature in list(features)[:1])
+    for line in ("", *render_cells(rows), "", f"{tally}{fetch}"):
+        write_line(stream, line)
 
 
 def render_cells(cells: Mapping[str, tuple[CellSummary | None, str]]) -> Iterator[str]:

@@ -31,7 +31,6 @@ _TITLE_WIDTH = 24
 _LABEL_WIDTH = 20
 _QUIET_SECONDS = 20.0
 """Seconds without a sign of life of an agent after which the view says for how long."""
-_HINT = "Ctrl+C: each finishes its iteration. Twice: all stop now. --resume continues."
 _HEAD = ("agent", "iteration", "passed", "failed", "time", "cost")
 _NARROW = 76
 """Columns below which time and cost of each lane are left out: what it does now says more."""
@@ -101,7 +100,7 @@ def draw_run_end(scene: Scene, page: Page, now: float) -> Group:
 
 def draw_arena(arena: ArenaScene, page: Page, now: float) -> Group:
     """Draw an arena at the monotonic second `now`, on at most as many lines as the page has."""
-    head = [*_draw_arena_header(arena, now), *_wrap(_HINT, "dim", page)]
+    head = [*_draw_arena_header(arena, now), *_wrap(arena.hint, "dim", page)]
     room = page.height - SPARE
     texts = [
         (f"{f'{fold(label, _LABEL_WIDTH)}: ' if label in arena.lanes else ''}{fold(text)}", "warning")

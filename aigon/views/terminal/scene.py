@@ -111,6 +111,7 @@ class ArenaScene(Struct, frozen=True):
     began: float = 0.0
     lanes: Mapping[str, Scene] = field(default_factory=dict)
     notices: tuple[tuple[str, str], ...] = ()
+    hint: str = "Ctrl+C: each finishes its iteration. Twice: all stop now. --resume continues."
 
     @property
     def spend(self) -> Spend:

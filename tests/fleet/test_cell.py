@@ -1,0 +1,164 @@
+"""The work on one cell while something goes wrong, which its agent brings about: what is on the remote afterwards."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from aigon import __version__
+from aigon.errors import AigonError
+from aigon.fleet.cell import CellObserver, work_on_cell
+from aigon.fleet.fleet import judge_workers
+from aigon.fleet.order import CellOrder, CellSummary, format_label
+from aigon.fleet.plan import check_request, take_up
+from aigon.git.person import Checkout
+from tests.fleet.chain import find_faults, git, list_refs, read_chain
+from tests.lab import Lab
+
+BACKLOG = "docs/specs/features/02-backlog/feature-42-thing.md"
+BRANCH = "refs/heads/feature-42-mine-thing"
+WORK = "echo $AIGON_ITERATION >> done.txt"
+REFUSE = """printf '#!/bin/sh\\necho quota exceeded; exit 1\\n' > {remote}/hooks/pre-receive
+chmod +x {remote}/hooks/pre-receive"""
+LEAVE = "mv {remote} {remote}.away"
+OTHER = 'other=$(git -C {remote} -c user.name=x -c user.email=x@x commit-tree -m other "$(git rev-parse HEAD^{{tree}})"'
+MOVE = f"{OTHER} -p HEAD); git -C {{remote}} update-ref {BRANCH} $other"
+TAKE = f"{OTHER}); git -C {{remote}} update-ref refs/aigon/leases/42--mine $other"
+
+
+class Fleet:
+    """A repository with a bare remote and a feature, as one who asks for a fleet and as its only worker."""
+
+    def __init__(self, lab: Lab, main: Checkout) -> None:
+        self.lab, self.main = lab, main
+        self.remote = lab.root.parent / "remote.git"
+
+    def plan(self, agent: str = WORK, *, lease: float = 60) -> CellOrder:
+        self.lab.agent(agent.format(remote=self.remote))
+        self.lab.config(guards={"allowUnknownCost": True}, fleet={"lease": lease})
+        self.lab.commit("agent")
+        request = check_request(self.main, ["42"], ["mine"], 5)
+        (order,) = take_up(self.main, request, lambda _: None).orders.values()
+        return replace(order, money=5)
+
+    def work(self, order: CellOrder, owner: str = "one") -> CellSummary:
+        return work_on_cell(order, owner, CellObserver(lambda _: None, lambda: False))
+
+    @property
+    def lease(self) -> str:
+        return list_refs(self.remote, "refs/aigon/leases")["42--mine"]
+
+    def hook(self, name: str, script: str) -> None:
+        (self.remote / "hooks" / name).write_text(f"#!/bin/sh\n{script}\n")
+        (self.remote / "hooks" / name).chmod(0o755)
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
+    lab = Lab(tmp_path).init()
+    lab.spec("done <!-- verify: test -f done.txt -->", name=BACKLOG)
+    lab.commit("feature")
+    lab.git("clone", "-q", "--bare", str(lab.root), str(tmp_path / "remote.git"))
+    lab.git("remote", "add", "origin", str(tmp_path / "remote.git"))
+    lab.git("config", "--global", "user.name", "Ada")
+    lab.git("config", "--global", "user.email", "ada@example.invalid")
+    for name in os.environ:
+        monkeypatch.delenv(name)
+    for name, value in lab.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(lab.root)
+    with Checkout.open(lab.root) as main:
+        yield Fleet(lab, main)
+
+
+def test_a_remote_that_refuses_branches_leaves_features_where_they_were(fleet: Fleet) -> None:
+    fleet.hook("update", "case $1 in refs/heads/feature-*) echo branches are closed; exit 1;; esac")
+    with pytest.raises(AigonError, match="The remote refused the push") as error:
+        fleet.plan()
+    assert "branches are closed" in error.value.hint
+    assert (fleet.lab.root / BACKLOG).exists()
+    assert fleet.main.changed() == []
+    assert list_refs(fleet.remote, "refs/heads/feature-*") == {}
+    fleet.hook("update", "exit 0")
+    assert fleet.plan().name == "42--mine"
+
+
+def test_a_worker_with_another_version_of_aigon_is_refused_by_name(fleet: Fleet) -> None:
+    order = replace(fleet.plan(), aigon="0.0.1")
+    summary = fleet.work(order, "big")
+    assert summary.status == "unfit"
+    assert "and the fleet 0.0.1" in summary.said
+    workers = {"tcp://old:1": {"agents": 1.0, format_label("0.0.1", "command"): 1.0}}
+    with pytest.raises(AigonError, match="No worker can run command with aigon") as error:
+        judge_workers(["command"], workers, "tcp://big:8786")
+    assert error.value.where == "tcp://old:1: agents, aigon 0.0.1 command"
+    workers["tcp://new:1"] = {"agents": 1.0, format_label(__version__, "command"): 1.0}
+    assert list(judge_workers(["command"], workers, "tcp://big:8786")) == ["tcp://old:1"]
+    with pytest.raises(AigonError, match="No worker can run claude with"):
+        judge_workers(["command", "claude"], workers, "tcp://big:8786")
+
+
+def test_a_clone_that_fails_says_why_and_is_for_another_machine(fleet: Fleet) -> None:
+    order = replace(fleet.plan(), url=str(fleet.remote) + ".gone")
+    summary = fleet.work(order)
+    assert (summary.status, summary.exit_code) == ("unfit", 7)
+    assert "does not exist" in summary.said
+
+
+def test_a_full_disk_of_one_machine_leaves_the_cell_to_another(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fill(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    order = fleet.plan()
+    with monkeypatch.context() as patched:
+        patched.setattr("aigon.fleet.cell.gather_record", fill)
+        assert "No space left" in fleet.work(order).said
+    held = fleet.work(order, "two")
+    assert held.status == "held"
+    assert fleet.work(replace(order, stale=held.lease), "two").status == "met"
+    assert find_faults(fleet.remote, fleet.lease) == []
+
+
+@pytest.mark.slow
+def test_a_remote_that_is_away_for_a_while_gets_all_of_it_later(fleet: Fleet) -> None:
+    away, looks = fleet.remote.with_name("remote.git.away"), []
+
+    def bring_back() -> bool:
+        looks.append(away.exists())
+        if looks[-1] and sum(looks) == 4:
+            away.rename(fleet.remote)
+        return False
+
+    order = fleet.plan(f"{WORK}; {LEAVE}")
+    summary = work_on_cell(order, "one", CellObserver(lambda _: None, bring_back))
+    assert (summary.status, summary.said[:20]) == ("met", "Every criterion is p")
+    assert any(looks)
+    assert find_faults(fleet.remote, fleet.lease) == []
+
+
+@pytest.mark.slow
+def test_a_remote_that_hangs_ends_the_loop_and_another_goes_on(fleet: Fleet) -> None:
+    order = fleet.plan(f"{WORK}; printf '#!/bin/sh\\nsleep 100\\n' > {{remote}}/hooks/pre-receive; "
+                       "chmod +x {remote}/hooks/pre-receive", lease=4)  # fmt: skip
+    assert fleet.work(order).status == "lost"
+    assert {each["state"] for each in read_chain(fleet.remote, fleet.lease)} == {"held"}
+
+
+@pytest.mark.slow
+def test_a_remote_that_refuses_in_mid_run_is_told_with_its_words(fleet: Fleet) -> None:
+    summary = fleet.work(fleet.plan(f"{WORK}; {REFUSE}"))
+    assert (summary.status, summary.exit_code) == ("refused", 7)
+    assert "quota exceeded" in summary.said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", [MOVE, TAKE])
+def test_who_is_pushed_past_or_loses_the_lease_publishes_nothing(fleet: Fleet, change: str) -> None:
+    order = fleet.plan(f"{WORK}; {change}")
+    before = git(fleet.remote, "rev-parse", BRANCH)
+    assert fleet.work(order).status == "lost"
+    after = git(fleet.remote, "rev-parse", BRANCH)
+    said = git(fleet.remote, "log", "-1", "--format=%s", BRANCH)
+    assert after == before if change is TAKE else said == "other"
