@@ -3,16 +3,22 @@
 Written anew by: AIGON_UPDATE_SCHEMAS=1 pytest tests/config/test_schemas.py
 """
 
+import inspect
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
 
+import msgspec
 import yaml
+from msgspec import NODEFAULT, UNSET, UnsetType
+from msgspec.structs import FieldInfo
 
 from aigon.config.models import Config
+from aigon.config.sections import Form, Section, list_fields
 
 Schema = dict[str, Any]
 ROOT = Path(__file__).parents[1]
@@ -55,6 +61,8 @@ def render_page() -> str:
     places = dict(list_places(generated()))
     parts = [_ABOUT]
     for section in load_sections():
+        if "page" in section:
+            continue
         about = f"{section['about']}\n\n" if "about" in section else ""
         rows = "".join(
             f"| `{key}` | {explained.get('default') or _default_of(places[key])} | {explained['text']} |\n"
@@ -89,11 +97,65 @@ def _default_of(key: Schema) -> str:
 
 def generated() -> Schema:
     """What ships as config.schema.json."""
-    schema = Config.model_json_schema(by_alias=True)
-    _explain(schema, schema.get("$defs", {}), list_explanations(), "")
+    definitions: dict[str, Schema] = {}
+    schema = {**_describe_section(Config, definitions), "$defs": definitions}
+    _explain(schema, definitions, list_explanations(), "")
     _words_for_durations(schema)
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Configuration of aigon"}
     return {**head, "description": "`.aigon/config.json` and a person's own `config.json`.", **_less(schema)}
+
+
+def _describe_section(kind: type[Section], definitions: dict[str, Schema]) -> Schema:
+    keys = list_fields(kind).items()
+    required = {"required": names} if (names := [key for key, each in keys if each.required]) else {}
+    properties = {key: {**_describe(each.type, definitions), **_describe_default(each)} for key, each in keys}
+    about = inspect.cleandoc(kind.__doc__ or "")
+    return {
+        "type": "object", "description": about, "properties": properties, **required, "additionalProperties": False
+    }  # fmt: skip
+
+
+def _describe_default(each: FieldInfo) -> Schema:
+    value = each.default if each.default_factory is NODEFAULT else each.default_factory()
+    return {} if value in (NODEFAULT, UNSET, [], {}) or isinstance(value, Section) else {"default": value}
+
+
+def _describe(wanted: Any, definitions: dict[str, Schema]) -> Schema:
+    """Return the schema of a type as people write it."""
+    origin, inside = get_origin(wanted), get_args(wanted)
+    if form := next((each for each in getattr(wanted, "__metadata__", ()) if isinstance(each, Form)), None):
+        long = [inside[0]] if any(issubclass(one, Section) for one in _list_classes(inside[0])) else []
+        words = [each for each in _list_options(inside[0]) if get_origin(each) is Literal]
+        return _describe_union([*long, *_list_options(form.written), *words], definitions)
+    if isinstance(wanted, type) and issubclass(wanted, Section):
+        if wanted.__name__ not in definitions:
+            definitions[wanted.__name__] = {}
+            definitions[wanted.__name__] = _describe_section(wanted, definitions)
+        return {"$ref": f"#/$defs/{wanted.__name__}"}
+    if origin in (Union, UnionType):
+        return _describe_union(inside, definitions)
+    if origin is dict:
+        names = {"propertyNames": {"enum": list(get_args(inside[0]))}} if get_origin(inside[0]) is Literal else {}
+        return {"type": "object", "additionalProperties": _describe(inside[1], definitions), **names}
+    if origin is list:
+        return {"type": "array", "items": _describe(inside[0], definitions)}
+    return {"enum": list(inside), "type": "string"} if origin is Literal else msgspec.json.schema(wanted)
+
+
+def _describe_union(options: Iterable[Any], definitions: dict[str, Schema]) -> Schema:
+    found = [_describe(each, definitions) for each in options if each not in (UnsetType, list[Any])]
+    flat = [one for each in found for one in each.get("anyOf", [each])]
+    return {"anyOf": flat} if len(flat) > 1 else flat[0]
+
+
+def _list_options(wanted: Any) -> tuple[Any, ...]:
+    return get_args(wanted) if get_origin(wanted) in (Union, UnionType) else (wanted,)
+
+
+def _list_classes(wanted: Any) -> list[type]:
+    """Return the classes within a type."""
+    inside = [found for each in get_args(wanted) for found in _list_classes(each)]
+    return inside or ([wanted] if isinstance(wanted, type) else [])
 
 
 def _less(schema: Schema) -> Schema:
@@ -114,8 +176,8 @@ def _explain(schema: Schema, definitions: Mapping[str, Schema], page: Mapping[st
     """Give every property a title and a description: the model's own, the page's, or that of what it holds."""
     for key, each in schema.get("properties", {}).items():
         place = f"{at}{key}"
-        below = [what for _, what in _within(each, definitions)]
-        said = page.get(place) or each.get("description") or next((d.get("description", "") for d in below), "")
+        below = [what.get("description", "") for _, what in _within(each, definitions)]
+        said = page.get(place) or page.get(place.removeprefix("paths.NAME.")) or next(iter(below), "")
         each.update(title=_title(key), **({"description": said} if said else {}))
         if isinstance(each.get("default"), dict):
             each.pop("default")  # of an object: its keys say theirs

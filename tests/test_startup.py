@@ -80,6 +80,15 @@ def test_the_board_needs_no_git_library_no_configuration_and_no_model(tmp_path: 
     assert count_own(full) <= 200, full
 
 
+def test_the_configuration_is_read_without_pydantic(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    (tmp_path / ".aigon").mkdir()
+    (tmp_path / ".aigon" / "config.json").write_text('{"guards": {"stall": 5}, "judge": {"timeout": "90s"}}')
+    added = beyond_python(tmp_path, "config")
+    assert "aigon.config.models" in added
+    assert {"anthropic", "git", "pydantic", "httpx"}.isdisjoint(name.partition(".")[0] for name in added)
+
+
 def test_the_library_lists_features_without_a_markdown_parser(tmp_path: Path) -> None:
     """Together with its import it takes 6 times as long as an interpreter that does nothing."""
     (tmp_path / ".git").mkdir()

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from aigon.checks import parsers
 from aigon.checks.project import ProjectOnDisk
 from aigon.config.models import Config
+from aigon.config.sections import write_value
 from aigon.errors import AigonError, environment, usage
 from aigon.files.resources import read_profiles
 from aigon.job.options import Options
@@ -82,7 +83,7 @@ def resolve_checks(
     )
     resolution = _add_endpoint_checks(resolution, here, config)
     if config.checks:
-        changes = {name: check.model_dump(by_alias=True, exclude_unset=True) for name, check in config.checks.items()}
+        changes = {name: write_value(check) for name, check in config.checks.items()}
         resolution = apply_overrides(resolution, changes, here.project, CONFIG)
     script = _find_script(root, config, parts[0].profile, options)
     is_replaced = script is not None and config.validation.mode == "replace"

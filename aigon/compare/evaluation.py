@@ -83,8 +83,8 @@ def _open_contest(main: Checkout, asked: EvaluationRequest) -> tuple[Contest, tu
     config = load_configuration(open_work_tree(main.root))
     if asked.judge is not None:
         judge = config.judge or JudgeConfig()
-        judge = judge.model_copy(update={"backend": choose_judge(judge, asked.judge)})
-        config = config.model_copy(update={"judge": judge})
+        judge = judge.update(backend=choose_judge(judge, asked.judge))
+        config = config.update(judge=judge)
     location = locate_spec(main.root, main.common_dir, asked.feature)
     feature, spec = location.feature, location.parse()
     contestants = _list_contestants(main, feature)

@@ -134,7 +134,7 @@ def _find_drafter(checkout: Checkout, agent: str, title: str) -> tuple[JudgeSett
     config, env = load_configuration(open_work_tree(checkout.root)), dict(os.environ)
     own = config.judge or JudgeConfig()
     if agent:
-        config = config.model_copy(update={"judge": own.model_copy(update={"agent": agent})})
+        config = config.update(judge=own.update(agent=agent))
     chosen = "agent" if agent else choose_judge(own, os.environ.get("AIGON_JUDGE"))
     with open_main_checkout(checkout) as (main, _):
         settings = None if chosen == "none" else find_judge(config, chosen, (), env, main.root)

@@ -1,7 +1,8 @@
 """The configuration: what it may say, how it is read, and its JSON Schemas.
 
-models                the sections of config.json, checked by pydantic
-loading               read, merge and check the two files; errors in words
+models                the sections of config.json
+sections              read by the types of their fields; errors in words
+loading               read, merge and check the two files
 values                single values under dotted keys, redacted
 endpoints             the key `endpoints`
 endpoint_references   `${name}` and `$.path` in requests and answers

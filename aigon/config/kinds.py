@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from aigon.config.models import KindConfig
+from aigon.config.sections import read_section, write_value
 from aigon.files.resources import read_shipped
 from aigon.text.documents import parse_yaml
 
@@ -12,6 +13,6 @@ def load_kinds(own: Mapping[str, KindConfig]) -> dict[str, KindConfig]:
     document = parse_yaml(read_shipped("templates", "kinds.yaml"), "kinds.yaml")
     shipped = {name: node.pairs() for name, node in document.pairs().items()}
     known = {name: {key: node.value for key, node in keys.items()} for name, keys in shipped.items()}
-    changed = {name: kind.model_dump(by_alias=True, exclude_unset=True) for name, kind in own.items()}
+    changed = {name: write_value(kind) for name, kind in own.items()}
     names = {**known, **changed}
-    return {name: KindConfig.model_validate({**known.get(name, {}), **changed.get(name, {})}) for name in names}
+    return {name: read_section(KindConfig, {**known.get(name, {}), **changed.get(name, {})}) for name in names}

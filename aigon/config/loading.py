@@ -1,21 +1,17 @@
 """The configuration of one invocation: read from the project's and the person's file, merged and checked."""
 
-import difflib
 import json
 import os
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pydantic import ValidationError
-
 from aigon.config.models import Config
+from aigon.config.sections import read_section
 from aigon.errors import AigonError, usage
 from aigon.files import atomic
 from aigon.text.amounts import MIB, size_error
-from aigon.text.quoting import clip
 
 ReadFile = Callable[[str], bytes | None]
 """Reads a file of the project by its path; None if it does not exist."""
@@ -26,8 +22,6 @@ MAX_CONFIG_BYTES = MIB
 """A thousand requests of endpoints, the most that are allowed, take half of it."""
 MAX_FILE_BYTES = 16 * MIB
 """The limit for any file of a project that is read whole; most readers have a lower one."""
-MAX_SHOWN_CHARS = 200
-"""Characters of a bad value that a message shows."""
 _JSON_ERRORS = {
     "Expecting ',' delimiter": "a comma is missing before this",
     "Expecting ':' delimiter": "a colon is missing after the key",
@@ -93,9 +87,9 @@ def parse_configuration(sources: Sequence[tuple[str, bytes]]) -> Config:
     merged: dict[str, Any] = {}
     for name, content in sources:
         document = _parse_document(name, content)
-        _validate(name, document)
+        read_section(Config, document, name)
         merged = _merge(merged, document)
-    return _validate(" + ".join(name for name, _ in sources), merged)
+    return read_section(Config, merged, " + ".join(name for name, _ in sources))
 
 
 def _parse_document(name: str, content: bytes) -> dict[str, Any]:
@@ -151,51 +145,3 @@ def _merge(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
     """Return `high` over `low`: objects key by key, everything else whole."""
     both = {k: _merge(low[k], v) for k, v in high.items() if isinstance(v, dict) and isinstance(low.get(k), dict)}
     return {**low, **high, **both}
-
-
-def _validate(name: str, document: Mapping[str, Any]) -> Config:
-    try:
-        return Config.model_validate(document)
-    except ValidationError as error:
-        raise _describe_validation_error(name, error.errors()[0], document) from None
-
-
-def _describe_validation_error(name: str, error: Any, document: Mapping[str, Any]) -> AigonError:
-    # pydantic's location also has words for the types that it tried; only real keys and positions are kept.
-    keys: list[str] = []
-    value: Any = document
-    for part in error["loc"]:
-        if (isinstance(value, dict) and part in value) or (isinstance(value, list) and isinstance(part, int)):
-            keys.append(str(part))
-            value = value[part]
-    key = ".".join(keys)
-    if error["type"] == "extra_forbidden":
-        known = _list_known_keys(keys[:-1])
-        near = difflib.get_close_matches(keys[-1], known, n=1, cutoff=0.5)
-        hint = f"Did you mean '{near[0]}'?" if near else f"Known here: {', '.join(known)}"
-        return usage(f"Unknown configuration key '{key}'", where=name, hint=hint)
-    if error["type"] == "missing":
-        return usage(f"'{key}' needs the key '{error['loc'][-1]}'", where=name, hint="Add it, or remove the section")
-    said = re.sub(r"an object or instance of \w+|a valid dictionary.*", "an object", error["msg"])
-    said = said.removeprefix("Value error, ")
-    hint = f"It is {clip(json.dumps(value, default=str), MAX_SHOWN_CHARS)}"
-    return usage(f"Bad value for '{key}': {said}", where=name, hint=hint)
-
-
-def _list_known_keys(path: Sequence[str]) -> list[str]:
-    """Return the keys of the section at `path`."""
-    schema: dict[str, Any] = Config.model_json_schema(by_alias=True)
-    definitions = schema.get("$defs", {})
-    for part in path:
-        inside = schema.get("properties", {}).get(part) or schema.get("additionalProperties") or schema.get("items")
-        schema = _resolve_schema(inside or {}, definitions)
-    return sorted(schema.get("properties", {}))
-
-
-def _resolve_schema(schema: Any, definitions: Mapping[str, Any]) -> dict[str, Any]:
-    for option in schema.get("anyOf", [schema]):
-        if "items" in option:
-            return dict(option)
-        if "$ref" in option:
-            return dict(definitions[option["$ref"].rsplit("/", 1)[-1]])
-    return dict(schema)

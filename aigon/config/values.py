@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
-from pydantic import BaseModel
 
+from aigon.config.sections import KeyPath, Section, list_fields, write_value
 from aigon.secrets import redaction
 from aigon.text.patterns import compile_re
 
-KeyPath = tuple[str, ...]
 REDACTED = "[redacted]"
 _SECRET_HEADERS = ("AUTHORIZATION", "PROXY_AUTHORIZATION", "COOKIE", "SET_COOKIE")
 _OPTION = compile_re(r"--?([A-Za-z][\w-]*)")
@@ -29,14 +28,14 @@ class ConfigValue(Struct, frozen=True):
     free: bool = False
 
 
-def list_values(section: BaseModel, at: KeyPath = ()) -> Iterator[ConfigValue]:
-    """Yield every value in the order of the model. Lists and empty objects are values themselves."""
-    for name, field in type(section).model_fields.items():
-        yield from _list_below(getattr(section, name), (*at, field.alias or name), free=False)
+def list_values(section: Section, at: KeyPath = ()) -> Iterator[ConfigValue]:
+    """Yield every value in the order of the fields. Lists and empty objects are values themselves."""
+    for key, field in list_fields(type(section)).items():
+        yield from _list_below(getattr(section, field.name), (*at, key), free=False)
 
 
 def _list_below(value: object, at: KeyPath, *, free: bool) -> Iterator[ConfigValue]:
-    if isinstance(value, BaseModel):
+    if isinstance(value, Section):
         yield from list_values(value, at)
     elif isinstance(value, Mapping) and value:
         for key, each in value.items():
@@ -46,17 +45,15 @@ def _list_below(value: object, at: KeyPath, *, free: bool) -> Iterator[ConfigVal
 
 
 def convert_to_json(value: object) -> object:
-    """Return a value as JSON has it; of an object in a list only what was set."""
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    """Return a value as it is shown: of an object in a list only what was set, a whole number without its `.0`."""
     if isinstance(value, list | tuple):
         return [convert_to_json(each) for each in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return int(value) if isinstance(value, float) and value.is_integer() else write_value(value)
 
 
-def is_set(section: BaseModel, keys: KeyPath) -> bool:
+def is_set(section: Section, keys: KeyPath) -> bool:
     """Return whether a configuration sets the value under `keys`."""
-    value: object = section.model_dump(by_alias=True, exclude_unset=True)
+    value: object = write_value(section)
     for key in keys:
         if not isinstance(value, Mapping) or key not in value:
             return False

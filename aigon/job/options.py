@@ -155,7 +155,7 @@ def resolve_waits(config: "Config", options: Options) -> Waits:
 
 def resolve_turn_timeout(config: "Config", options: Options, by_profile: float | None = None) -> float:
     """Return the seconds for one agent turn: by flag, by configuration, `by_profile`, else the default."""
-    chosen = options.iteration_timeout is not None or "iteration_timeout" in config.guards.model_fields_set
+    chosen = options.iteration_timeout is not None or "iteration_timeout" in config.guards.given
     return by_profile if by_profile and not chosen else float(get_limit(config, options, "iteration_timeout"))
 
 

@@ -80,7 +80,7 @@ def build_settings(
         cwd=str(root.absolute()),
         env=env,
     )
-    chosen = own.model if "model" in own.model_fields_set else ""
+    chosen = own.model if "model" in own.given else ""
     if name == "command":
         # It has a model only if one was configured: the default is another judge's.
         command = (own.command,) if isinstance(own.command, str) else tuple(own.command)

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
-from pydantic.alias_generators import to_camel
 
 from aigon.checks.execution import render_command
 from aigon.checks.project_checks import DEFAULT_SCRIPT, ProjectChecks, resolve_checks
@@ -17,7 +16,8 @@ from aigon.config.loading import (
     read_user_configuration,
 )
 from aigon.config.models import Config, JudgeConfig
-from aigon.config.values import ConfigValue, KeyPath, convert_to_json, format_key, is_set, list_values, redact_value
+from aigon.config.sections import KeyPath, rename_key
+from aigon.config.values import ConfigValue, convert_to_json, format_key, is_set, list_values, redact_value
 from aigon.files.home import state_home
 from aigon.files.resources import read_profiles
 from aigon.job.options import LIMITS, Options, resolve_limits
@@ -30,7 +30,7 @@ OPTIONS: Mapping[str, KeyPath] = {
     "judge": ("judge", "backend"),
     "sandbox": ("sandbox", "mode"),
     "model": ("model",),
-    **{name: (section, to_camel(key)) for name, (section, key) in LIMITS.items()},
+    **{name: (section, rename_key(key)) for name, (section, key) in LIMITS.items()},
 }
 """The options of `feature-implement` that a variable may stand for, by the key that they go before.
 
@@ -101,7 +101,7 @@ def values(root: Path, env: Mapping[str, str], given: Mapping[str, Given]) -> tu
     options = Options("", **{name: each.value for name, each in given.items()})  # type: ignore[arg-type]
     resolve_limits(config, options)  # an impossible limit is refused here as it is by a run
     resolved = resolve_checks(root, config, None, options, env)
-    plain = resolve_checks(root, config.model_copy(update={"checks": {}}), None, options, env)
+    plain = resolve_checks(root, config.update(checks={}), None, options, env)
     by_profile = {check.name: check for check in plain.checks}
     listed = [*_list_settings(sources, resolved)]
     if model := sources.given.get(("model",)):
@@ -121,7 +121,7 @@ def _list_settings(sources: Sources, resolved: ProjectChecks) -> Iterator[Value]
     """Yield the keys of the configuration in its own order, without those of `checks`."""
     config = sources.merged
     if ("judge", "backend") in sources.given and config.judge is None:
-        config = config.model_copy(update={"judge": JudgeConfig()})
+        config = config.update(judge=JudgeConfig())
     file = sources.find_profile_file(resolved.profile)
     for leaf in list_values(config):
         key, is_default = format_key(leaf.keys), sources.find_origin(leaf.keys) == DEFAULT

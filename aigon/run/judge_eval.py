@@ -78,9 +78,9 @@ def _find_measured_judge(start: Path, asked: JudgeEvalRequest) -> JudgeSettings:
         root = start
     config = load_configuration(open_work_tree(root))
     changes = {key: value for key, value in (("model", asked.model), ("mode", asked.mode)) if value}
-    own = (config.judge or JudgeConfig()).model_copy(update=changes)
+    own = (config.judge or JudgeConfig()).update(**changes)
     chosen = choose_judge(own, asked.judge)
-    config = config.model_copy(update={"judge": own})
+    config = config.update(judge=own)
     judge = None if chosen == "none" else find_judge(config, chosen, (), dict(os.environ), root)
     if judge is None:
         hint = "Name one: --judge anthropic, agent or command. If one cannot be asked, the error says what it needs"

@@ -6,6 +6,7 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from aigon.config.sections import write_value
 from aigon.errors import AigonError, environment
 from aigon.files.home import own_git_directory
 from aigon.git.person import Checkout
@@ -126,7 +127,7 @@ def freeze_job(opened: OpenedRun, job: Job) -> tuple[Job, Frozen]:
 def _hash_inputs(opened: OpenedRun) -> str:
     """Return a name for what a person chose that decides which checks there are."""
     keys = {"profile", "ralph", "profiles", "validation", "checks", "env", "paths", "endpoints"}
-    chosen = opened.prepared.config.model_dump(mode="json", include=keys)
+    chosen = {key: value for key, value in write_value(opened.prepared.config).items() if key in keys}
     options = opened.options
     return frozen.inputs_of(chosen, options.profile, options.validation_script, opened.prepared.spec.validation)
 

@@ -160,10 +160,10 @@ def _load_configuration(root: Path, main: Path, options: Options, read: ReadFile
     config = load_configuration(read)
     if main != root:  # agents that were configured since the worktree was made; what it knows stays as it is
         more = load_configuration(open_work_tree(main)).agents
-        config = config.model_copy(update={"agents": {**more, **config.agents}})
+        config = config.update(agents={**more, **config.agents})
     resumed = {"model": options.judge_model, "agent": options.judge_agent}
     if kept := {name: value for name, value in resumed.items() if value is not None}:
-        config = config.model_copy(update={"judge": (config.judge or JudgeConfig()).model_copy(update=kept)})
+        config = config.update(judge=(config.judge or JudgeConfig()).update(**kept))
     return config
 
 

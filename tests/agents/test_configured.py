@@ -6,6 +6,7 @@ import pytest
 
 from aigon.agents.configured import find_agent
 from aigon.config.models import Config
+from aigon.config.sections import read_section
 from aigon.errors import AigonError
 
 NOTHING = Config()
@@ -16,10 +17,10 @@ def of(*files: str) -> dict[str, bytes]:
 
 
 def test_what_is_configured_for_a_kind_holds_under_its_short_name_too(tmp_path: Path) -> None:
-    config = Config.model_validate({"agents": {"claude": {"adapter": "claude", "model": "opus"}}})
+    config = read_section(Config, {"agents": {"claude": {"adapter": "claude", "model": "opus"}}})
     agent = find_agent(tmp_path, config, "cc", of().get)
     assert (agent.name, agent.model) == ("claude", "opus")
-    other = Config.model_validate({"agents": {"claude": {"adapter": "command", "command": ["./x"]}}})
+    other = read_section(Config, {"agents": {"claude": {"adapter": "command", "command": ["./x"]}}})
     assert find_agent(tmp_path, other, "cc", of().get).command == ()
 
 

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from aigon.config.grants import Mechanism
 from aigon.config.models import Config
+from aigon.config.sections import read_section
 from aigon.errors import AigonError
 from aigon.git.person import Checkout
 from aigon.isolation import check_sandbox
@@ -44,7 +45,7 @@ def usable(request: pytest.FixtureRequest, tmp_path: Path) -> None:
 @contextmanager
 def confined(lab: Lab, **sandbox: object) -> Iterator[tuple[World, CheckSandbox]]:
     """A world whose checks are in the sandbox."""
-    config = Config.model_validate({"sandbox": sandbox})
+    config = read_section(Config, {"sandbox": sandbox})
     with world_of(lab, lab.env) as world, Checkout.open(lab.root) as checkout:
         box = make_check_sandbox(checkout, lab.root, config, PLAN, lab.env, lab.home / "state", "one")
         assert box

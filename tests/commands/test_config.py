@@ -10,7 +10,8 @@ import pytest
 from aigon.cli import VERBS
 from aigon.commands.root import root
 from aigon.config.models import Config
-from aigon.config.values import KeyPath, format_key, is_set, list_values, redact_value
+from aigon.config.sections import KeyPath, read_section
+from aigon.config.values import format_key, is_set, list_values, redact_value
 from aigon.run.config_origin import OPTIONS
 from tests.lab import Lab
 
@@ -76,7 +77,7 @@ def test_the_keys_are_those_of_the_model_in_its_order(lab: Lab) -> None:
     lab.config(agents={"mine": {"command": ["x"]}}, profiles={"my.own": {"validationScript": None}})
     found = [key for key in values(lab) if not key.startswith(("checks.", "stateHome"))]
     assert 'profiles."my.own".validationScript' in found and "agents.mine.adapter" in found
-    model = Config.model_validate(json.loads(lab.read(PROJECT)))
+    model = read_section(Config, json.loads(lab.read(PROJECT)))
     assert found == [format_key(leaf.keys) for leaf in list_values(model) if leaf.keys[0] not in ("$schema", "checks")]
 
 
@@ -124,7 +125,7 @@ def test_every_variable_that_an_option_may_come_from_has_a_key() -> None:
         if option.envvar
     }
     assert {name for name, _ in options} == set(OPTIONS)
-    known = {leaf.keys for leaf in list_values(Config.model_validate({"judge": {}}))}
+    known = {leaf.keys for leaf in list_values(read_section(Config, {"judge": {}}))}
     assert {keys for name, keys in OPTIONS.items() if keys not in known} == {("model",)}
 
 
@@ -191,7 +192,7 @@ def test_the_names_that_are_let_through_and_protected_keys_are_no_secrets() -> N
 
 
 def test_what_is_set_is_known_through_every_layer() -> None:
-    config = Config.model_validate({"proof": "in-place", "agents": {"m": {"env": {"A": "b"}}}, "guards": {"stall": 4}})
+    config = read_section(Config, {"proof": "in-place", "agents": {"m": {"env": {"A": "b"}}}, "guards": {"stall": 4}})
     there: list[KeyPath] = [("proof", "mode"), ("agents", "m", "env", "A"), ("guards", "stall")]
     for keys in there:
         assert is_set(config, keys)

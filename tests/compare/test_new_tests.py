@@ -10,6 +10,7 @@ from aigon.compare.bench import compile_bytecode
 from aigon.compare.new_tests import find_new_tests
 from aigon.compare.rules.facts import NewTests
 from aigon.config.models import Config
+from aigon.config.sections import read_section
 from aigon.model.checks import Check
 from aigon.process.stop import Stop
 from tests.compare.comparing import PYTEST, Rivals, rivals
@@ -108,7 +109,7 @@ def test_without_a_check_of_tests_a_record_or_a_clean_room_it_says_so(lab: Lab) 
     side = rivals(lab, replace(PYTEST, name="lint", role="lint"))
     side.add("cc", {"app.py": TWO, "tests/test_importing.py": IMPORTING})
     assert "no check" in found(side).why
-    side.config = Config.model_validate({"proof": "in-place"})
+    side.config = read_section(Config, {"proof": "in-place"})
     assert "in-place" in found(side).why
     side.records["cc"].frozen.unlink()
     assert "Nothing is recorded" in found(side).why

@@ -12,6 +12,7 @@ import pytest
 from aigon.compare.pairwise import compare_pair
 from aigon.compare.rules.facts import Preference
 from aigon.config.models import Config
+from aigon.config.sections import read_section
 from aigon.model.candidates import Candidate
 from tests.compare.bench import spec_of
 from tests.compare.comparing import Rivals, rivals
@@ -57,7 +58,7 @@ def by_program(side: Rivals, mode: str, **more: object) -> tuple[Preference, lis
     """What a program prefers, and what it was asked."""
     log = side.lab.home / "asked"
     judge = {"backend": "command", "command": [sys.executable, PROGRAM, mode, str(log)], **more}
-    side.config = Config.model_validate({"judge": judge})
+    side.config = read_section(Config, {"judge": judge})
     found = preferred(side)
     return found, [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
@@ -137,7 +138,7 @@ def _nameless(sent: str) -> None:
 @pytest.mark.slow
 def test_a_model_over_the_api_is_asked_the_same_way(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     side = sides(lab)
-    side.config = Config.model_validate({"judge": {"backend": "anthropic", "model": "a-judge", "timeout": 10}})
+    side.config = read_section(Config, {"judge": {"backend": "anthropic", "model": "a-judge", "timeout": 10}})
 
     def judge(request: Request) -> Reply:
         shared, task = (part["text"] for part in request.body["messages"][0]["content"])
@@ -165,7 +166,7 @@ def test_an_agent_of_a_subscription_is_asked_the_same_way_and_sees_no_name_eithe
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     side = sides(lab)
-    side.config = Config.model_validate({"judge": {"backend": "agent", "agent": "claude", "model": "a-judge"}})
+    side.config = read_section(Config, {"judge": {"backend": "agent", "agent": "claude", "model": "a-judge"}})
     reply = {"change": "CHOICE", "path": "app.py", "line": 6, "text": "return 2", "reason": "it is 2"}
     record = {"type": "result", "is_error": False, "terminal_reason": "completed", "total_cost_usd": 0.01}
     told = json.dumps({**record, "result": json.dumps({"reasons": [reply], "preference": "CHOICE"})})
@@ -180,7 +181,7 @@ def test_an_agent_of_a_subscription_is_asked_the_same_way_and_sees_no_name_eithe
 def test_without_a_judge_nothing_is_known_and_nothing_was_spent(lab: Lab) -> None:
     side = sides(lab)
     assert preferred(side).reasons == ("no judge is configured",)
-    side.config = Config.model_validate({"judge": {"backend": "command", "command": ["./nowhere.sh"]}})
+    side.config = read_section(Config, {"judge": {"backend": "command", "command": ["./nowhere.sh"]}})
     found = preferred(side)
     assert (found.result, found.cost) == ("unknown", 0.0) and "nowhere.sh" in found.reasons[0]
 

@@ -141,7 +141,7 @@ def test_an_unknown_key_that_is_near_nothing_is_named_with_those_that_are_known(
         ({"agents": {"mine": {"command": ["x", 5]}}}, "agents.mine.command", '["x", 5]'),
         ({"env": {"pass": "TOKEN"}}, "env.pass", '"TOKEN"'),
         ({"ladder": [{"model": 5}]}, "ladder.0.model", "5"),
-        ({"checks": {"tests": "make"}}, "checks.tests': Input should be an object", '"make"'),
+        ({"checks": {"tests": "make"}}, "checks.tests': has to be an object", '"make"'),
     ],
 )
 def test_a_bad_value_is_named_with_its_key_and_shown(document: Any, key: str, value: str) -> None:

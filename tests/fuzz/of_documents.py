@@ -15,6 +15,7 @@ from aigon.checks.project import ProjectOnDisk
 from aigon.config import price_tables
 from aigon.config.loading import parse_configuration
 from aigon.config.models import Config
+from aigon.config.sections import read_section, write_value
 from aigon.errors import AigonError
 from aigon.files.resources import read_profiles
 from aigon.model import agent_types
@@ -120,7 +121,7 @@ def protection(data: bytes) -> None:
 def overridden(data: bytes) -> None:
     """The key `checks` of a configuration, on a profile."""
     config = parse_configuration([(".aigon/config.json", data)])
-    checks = {name: each.model_dump(exclude_unset=True) for name, each in config.checks.items()}
+    checks = {name: write_value(each) for name, each in config.checks.items()}
     with tempfile.TemporaryDirectory() as folder:
         project = ProjectOnDisk(Path(folder), {})
         found = profile.resolve_profile(profile.load_profiles(_shipped(), {})["generic"], project)
@@ -200,7 +201,7 @@ def _plans() -> Sequence[bytes]:
     from aigon.checks.endpoints.plan import EndpointPlan, pack_plan
     from aigon.config.endpoints import Endpoints
 
-    config = Endpoints.model_validate({"command": "x", "requests": ["GET /"]})
+    config = read_section(Endpoints, {"command": "x", "requests": ["GET /"]})
     return (
         pack_plan(EndpointPlan(config=config, names=["a"])).encode(),
         pack_plan(EndpointPlan(config=config)).encode(),

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from aigon.agents.adapters import find_adapter
 from aigon.config.loading import parse_configuration
 from aigon.config.models import Config, HookConfig, HookPoint
+from aigon.config.sections import read_section
 from aigon.errors import AigonError, environment
 from aigon.git.person import Checkout
 from aigon.hooks.hook import (
@@ -408,7 +409,7 @@ def test_a_hook_reaches_what_a_check_reaches_and_says_what_to_grant(lab: Lab) ->
     (lab.home / "key").write_text("secret")
     allowed = {"before_loop": [str(lab.home / "key")]}
     with Checkout.open(lab.root) as checkout:
-        config = Config.model_validate({"sandbox": {"allow": allowed}})
+        config = read_section(Config, {"sandbox": {"allow": allowed}})
         box = make_check_sandbox(checkout, lab.root, config, ProofPlan(), lab.env, lab.home / "state", "one")
     bench = Bench(lab.root)
     stage = bench.stage(box=box)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NoReturn
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from aigon.config.endpoint_references import (
     PathStep,
@@ -17,7 +17,7 @@ from aigon.config.endpoint_references import (
     parse_source,
     resolve_path,
 )
-from aigon.config.endpoints import Expect, get_named_value
+from aigon.config.endpoints import Expect
 from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
 
@@ -95,7 +95,7 @@ def find_flaws(expect: Expect, answer: HttpAnswer, values: SavedValues, check_sc
     return [
         *_check_status(expect.status, answer),
         *_check_headers(expect.headers, answer, values),
-        *_check_json(get_named_value(expect, "json"), answer, values, check_schema),
+        *_check_json(expect.json_, answer, values, check_schema),
         *_check_text(expect.text, answer, values),
     ]
 
@@ -126,17 +126,17 @@ def _check_headers(wanted: Mapping[str, str | bool], answer: HttpAnswer, values:
 
 
 def _check_json(
-    expected: tuple[object, ...], answer: HttpAnswer, values: SavedValues, check_schema: SchemaCheck | None
+    expected: object, answer: HttpAnswer, values: SavedValues, check_schema: SchemaCheck | None
 ) -> Iterator[str]:
-    if not expected and not check_schema:
+    if expected is UNSET and not check_schema:
         return
     try:
         got = answer.json()
     except ValueError as error:
         yield str(error)
         return
-    for wanted in expected:
-        yield from islice(find_differences(fill_references(wanted, values), got), _MOST_DIFFERENCES)
+    if expected is not UNSET:
+        yield from islice(find_differences(fill_references(expected, values), got), _MOST_DIFFERENCES)
     if check_schema:
         yield from check_schema(got)
 

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import httpx2
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from aigon.checks.endpoints.answer import LARGEST_BODY, HttpAnswer
 from aigon.config.endpoint_references import (
@@ -18,7 +18,7 @@ from aigon.config.endpoint_references import (
     format_value,
     parse_reference,
 )
-from aigon.config.endpoints import Request, get_named_value
+from aigon.config.endpoints import Request
 from aigon.text.patterns import compile_re
 
 _DEFAULTS = {"accept": "*/*", "accept-encoding": "identity", "user-agent": "aigon"}
@@ -58,8 +58,8 @@ def prepare_request(request: Request, values: SavedValues) -> PreparedRequest:
 
 def _encode_body(request: Request, values: SavedValues) -> tuple[bytes, str]:
     """Return the bytes of a body and their content type."""
-    if json_ := get_named_value(request, "json"):
-        text, kind = json.dumps(fill_references(json_[0], values), ensure_ascii=False), "application/json"
+    if request.json_ is not UNSET:
+        text, kind = json.dumps(fill_references(request.json_, values), ensure_ascii=False), "application/json"
     elif request.form is not None:
         text, kind = _encode_pairs(request.form, values), "application/x-www-form-urlencoded"
     elif request.text is not None:

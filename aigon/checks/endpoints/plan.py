@@ -4,8 +4,7 @@ import base64
 import json
 import zlib
 
-from msgspec import Struct, field, to_builtins
-from pydantic import BaseModel, ConfigDict
+from msgspec import Struct, convert, field, to_builtins
 
 from aigon.config.endpoints import Endpoints
 from aigon.model.checks import TestResult
@@ -16,26 +15,24 @@ LARGEST_PLAN = 120_000
 """Characters of that variable: Linux takes 128 KiB for one (MAX_ARG_STRLEN)."""
 
 
-class EndpointPlan(BaseModel):
+class EndpointPlan(Struct, frozen=True):
     """`names` are those of the requests, `schemas` the documents that their answers have to fit, by their number.
 
     `documents` are texts of files by path, and schemas of the configuration itself by `#` and a number; `openapi` is
     the name of one. `programs` are folders, relative to the server's, that are searched before PATH.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
     config: Endpoints
-    names: list[str] = []
-    schemas: dict[int, str] = {}
+    names: list[str] = field(default_factory=list)
+    schemas: dict[int, str] = field(default_factory=dict)
     openapi: str = ""
-    documents: dict[str, str] = {}
-    programs: list[str] = []
+    documents: dict[str, str] = field(default_factory=dict)
+    programs: list[str] = field(default_factory=list)
 
 
 def pack_plan(plan: EndpointPlan) -> str:
     """Return the plan as one word without braces, in which nobody fills in anything."""
-    document = json.dumps(plan.model_dump(by_alias=True, exclude_unset=True), separators=(",", ":")).encode()
+    document = json.dumps(to_builtins(plan), separators=(",", ":")).encode()
     return base64.b64encode(zlib.compress(document, 9)).decode()
 
 
@@ -45,7 +42,7 @@ def unpack_plan(word: str) -> EndpointPlan:
         document = zlib.decompress(base64.b64decode(word, validate=True))
     except zlib.error as error:
         raise ValueError(f"not a plan: {error}") from error
-    return EndpointPlan.model_validate(json.loads(document))
+    return convert(json.loads(document), EndpointPlan, str_keys=True)
 
 
 MARK = "endpoints"

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Any, Literal
 
+from msgspec import Struct, ValidationError, convert, field
 from msgspec.structs import replace
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from aigon.checks.parsers.documents import Row, as_line, as_row, as_rows, as_string, find_json, load_json, load_row
 from aigon.checks.parsers.output import decode, is_silent, parse_number, read_text
@@ -30,33 +30,28 @@ _MESSAGE_END = 100
 _TYPES = {"list": list, "object": dict, "any": object}
 
 
-def _compile(value: object) -> object:
+def _compile(_kind: type, value: Any) -> "re.Pattern[str]":
     try:
-        return re.compile(value, re.M) if isinstance(value, str) else value
-    except re.error as error:
+        return re.compile(value, re.M)
+    except (re.error, TypeError) as error:
         raise ValueError(f"no regular expression: {error}") from None
 
 
-Regexp = Annotated[re.Pattern[str], BeforeValidator(_compile)]
 Level = Literal["error", "warning", "none"]
 
 
-class _Data(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
-
-
-class LinePattern(_Data):
+class LinePattern(Struct, frozen=True, forbid_unknown_fields=True):
     """Lines that name a problem, by the groups `file`, `line`, `message`, `rule` and `severity`.
 
     Alternatives of a group end in a digit (`file2`). A match without a message names the file of those that follow.
     """
 
-    regexp: Regexp
+    regexp: re.Pattern[str]
     message: str = "{message}"
     rule: str = ""
 
 
-class JsonForm(_Data):
+class JsonForm(Struct, frozen=True, forbid_unknown_fields=True):
     """Where problems are in a JSON document: paths from each row, or from the rows and the document around it."""
 
     kind: Literal["object", "list", "lines"]
@@ -70,7 +65,7 @@ class JsonForm(_Data):
     severity: str = ""
     total: str = ""
     nothing_if_zero: str = ""
-    severities: dict[str, Level] = Field(default_factory=dict)
+    severities: dict[str, Level] = field(default_factory=dict)
 
     def find_rows(self, found: object) -> list[tuple[Row, ...]] | None:
         """Return each row with what is around it, innermost first; None if the document is not of this form."""
@@ -104,7 +99,7 @@ class JsonForm(_Data):
                 yield make_problem(message, file.removeprefix("./"), as_line(line), rule, severity)
 
 
-class Matcher(_Data):
+class Matcher(Struct, frozen=True, forbid_unknown_fields=True):
     """A tool's formats: JSON documents, or the patterns of its text.
 
     `recognise` is what only this tool prints, `total` its own number of problems; if it is `strict`, patterns count
@@ -118,11 +113,11 @@ class Matcher(_Data):
     patterns: tuple[LinePattern, ...] = ()
     fallback: tuple[LinePattern, ...] = ()
     accidents: tuple[LinePattern, ...] = ()
-    rule: Regexp | None = None
-    reword: dict[str, str] = Field(default_factory=dict)
-    severities: dict[str, Level] = Field(default_factory=dict)
-    recognise: Regexp | None = None
-    total: Regexp | None = None
+    rule: re.Pattern[str] | None = None
+    reword: dict[str, str] = field(default_factory=dict)
+    severities: dict[str, Level] = field(default_factory=dict)
+    recognise: re.Pattern[str] | None = None
+    total: re.Pattern[str] | None = None
     strict: bool = False
     distinct: bool = False
     silent_if_clean: bool = True
@@ -240,8 +235,6 @@ def read_matcher(path: Path) -> Matcher:
     It is read once, before the first turn: what an agent writes into the file takes no part in the run.
     """
     try:
-        return Matcher.model_validate(parse_yaml(read_document(path), str(path)).value)
+        return convert(parse_yaml(read_document(path), str(path)).value, Matcher, dec_hook=_compile)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise usage(f"{place}: {first['msg']}", where=str(path), hint="docs/parsers.md lists the keys") from None
+        raise usage(str(error), where=str(path), hint="docs/parsers.md lists the keys") from None

@@ -11,6 +11,7 @@ import pytest
 from aigon.checks.endpoints.check import endpoint_check
 from aigon.checks.project import ProjectOnDisk
 from aigon.config.endpoints import Endpoints
+from aigon.config.sections import read_section
 from aigon.model.checks import Check, Finding
 from tests.compare.bench import ran, world_of
 from tests.lab import Lab
@@ -31,7 +32,7 @@ def checked(lab: Lab) -> Checked:
     shutil.copy(APP, lab.path("app.py"))
 
     def make(*words: str, folder: str = ".", **config: Any) -> Check:
-        given = Endpoints.model_validate({"command": served(*words), **config})
+        given = read_section(Endpoints, {"command": served(*words), **config})
         return endpoint_check(given, lab.root, folder, ProjectOnDisk(lab.root / folder, lab.env))
 
     return make

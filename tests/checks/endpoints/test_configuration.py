@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
 from aigon.checks.endpoints.check import endpoint_check
 from aigon.checks.endpoints.plan import LARGEST_PLAN, VARIABLE, unpack_plan
@@ -15,6 +14,7 @@ from aigon.checks.execution import render_command
 from aigon.checks.project import ProjectOnDisk
 from aigon.config.endpoints import Endpoints, Expect, Ready, Request
 from aigon.config.loading import parse_configuration
+from aigon.config.sections import list_fields, read_section
 from aigon.errors import AigonError
 from tests.checks.endpoints.conftest import Checked
 from tests.lab import Lab
@@ -175,7 +175,7 @@ def test_a_program_that_is_missing_is_said_like_any_missing_tool(checked: Checke
 
 def test_without_schemathesis_a_document_is_not_passed_over(lab: Lab) -> None:
     lab.write("o.json", '{"openapi": "3.1.0"}')
-    config = Endpoints.model_validate({"command": [sys.executable], "openapi": "o.json"})
+    config = read_section(Endpoints, {"command": [sys.executable], "openapi": "o.json"})
     nowhere = ProjectOnDisk(lab.root, {"PATH": str(lab.root)})
     check = endpoint_check(config, lab.root, ".", nowhere)
     assert (check.missing, "pip install schemathesis" in check.hint) == ("schemathesis", True)
@@ -200,6 +200,6 @@ def test_every_example_of_the_page_is_valid_and_every_key_is_explained() -> None
     for example in examples:
         assert parse_configuration([(FILE, example.encode())]).endpoints
     named = set(re.findall(r"(?m)^\| `([a-z.]+)` \|", page))
-    kinds: list[tuple[str, type[BaseModel]]] = [("", Endpoints), ("", Request), ("ready.", Ready), ("expect.", Expect)]
-    keys = {f"{at}{field.alias or name}" for at, kind in kinds for name, field in kind.model_fields.items()}
+    kinds = [("", Endpoints), ("", Request), ("ready.", Ready), ("expect.", Expect)]
+    keys = {at + key for at, kind in kinds for key in list_fields(kind)}
     assert keys - named == {"requests", "openapi"}

@@ -16,6 +16,7 @@ from aigon.checks.endpoints.server import find_last_words
 from aigon.config import endpoint_references
 from aigon.config.endpoint_references import UnsavedValue
 from aigon.config.endpoints import Endpoints
+from aigon.config.sections import read_section
 
 JSON: Any = some.recursive(
     some.none() | some.booleans() | some.integers() | some.floats(allow_nan=False) | some.text(),
@@ -31,7 +32,7 @@ def test_a_plan_arrives_as_it_was_sent_in_a_word_that_nobody_fills_anything_into
     expect = {"status": [201, "3xx"], "headers": {"etag": True}, "json": value, "schema": {"const": value}}
     one = {"name": text, "path": "/{report}", "query": {"q": text}, "json": value, "cookies": False, "expect": expect}
     server = {"command": ["x", text], "env": {"A": "{port}"}, "port": port}
-    config = Endpoints.model_validate({**server, "requests": [one, "POST /b"], "openapi": "o.yaml"})
+    config = read_section(Endpoints, {**server, "requests": [one, "POST /b"], "openapi": "o.yaml"})
     plan = EndpointPlan(
         config=config, names=[text, "b"], schemas={0: "#0"}, openapi="o.yaml", documents={"#0": text}, programs=["bin"]
     )
@@ -40,7 +41,7 @@ def test_a_plan_arrives_as_it_was_sent_in_a_word_that_nobody_fills_anything_into
     assert not set(word) & set("{} \n")
 
 
-PLAN = pack_plan(EndpointPlan(config=Endpoints.model_validate({"command": "x", "requests": ["/"]})))
+PLAN = pack_plan(EndpointPlan(config=read_section(Endpoints, {"command": "x", "requests": ["/"]})))
 
 
 @pytest.mark.parametrize("word", ["", "x", "e30=", "%%%", PLAN[:-8]])
