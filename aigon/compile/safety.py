@@ -25,8 +25,6 @@ _SETTING = compile_re(r"-|\w*=|\d+[smhd]?$")
 _PYTHON = compile_re(r"python[\d.]*")
 _INSTALLED = compile_re(r"(?:\./)?(?:node_modules/\.bin|\.?venv/bin)/")
 _HELP = compile_re(r"--help|-h|--version|-V")
-_IMPORT_ONLY = compile_re(r"import \{ [\w$]+(?:, [\w$]+)* \} from '\./[\w./-]+'")
-"""JavaScript that does nothing but name what a module has to export."""
 _HARMLESS_STATEMENTS = (ast.Import, ast.ImportFrom, ast.Assert, ast.Expr, ast.Pass)
 _CAMEL = compile_re(r"(?<=[a-z0-9])(?=[A-Z])")
 Words = frozenset[str]
@@ -156,8 +154,6 @@ def _simple_only_looks(
         return len(arguments) == 1 and not arguments[0].startswith(("/", "~", "-")) and ".." not in arguments[0]
     if _PYTHON.fullmatch(name) and arguments[:1] == ("-c",) and len(arguments) == 2:
         return _code_only_looks(arguments[1], own)
-    if name == "node" and len(arguments) == 3 and arguments[:2] == ("--input-type=module", "-e"):
-        return _IMPORT_ONLY.fullmatch(arguments[2]) is not None
     if name in rules.runners or (arguments and arguments[0] in rules.reading_subcommands.get(name, ())):
         return _INSTALLED.sub("", words[0]) == name and _has_harmless_options(name, arguments)
     return False

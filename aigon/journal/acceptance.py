@@ -51,9 +51,8 @@ class AcceptanceTest(Struct, frozen=True):
             return said
         if not self.is_green:
             return f"{said}; a throwaway implementation does not turn it green"
-        noticed = (
-            f", and notices {sum(self.mutants.values())} of {len(self.mutants)} mutants of it" if self.mutants else ""
-        )
+        noticed = f", and notices {sum(self.mutants.values())} of {len(self.mutants)} mutants of it"
+        noticed = noticed if self.mutants else ", of which no mutant could be made"
         return f"{said}; green with a throwaway implementation{noticed}"
 
 

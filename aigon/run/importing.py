@@ -18,7 +18,7 @@ from aigon.run.feature_stages import make_feature, write_features
 from aigon.spec.composing import compose_spec
 from aigon.spec.features import LARGEST, TOO_MUCH, Feature, slugify
 from aigon.spec.foreign import list_proposals
-from aigon.spec.importers import GENERIC, Importer, github, load_importers
+from aigon.spec.importers import GENERIC, Importer, find_specs, github, load_importers
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
 
@@ -169,7 +169,7 @@ def _group_files(paths: Sequence[str], wanted: str) -> list[tuple[Importer, tupl
     found: list[tuple[Importer, tuple[str, ...]]] = []
     for name, importer in load_importers().items():
         if not (found and name == GENERIC):
-            found += [(importer, group) for group in importer.find(paths) if not wanted or wanted in group]
+            found += [(importer, group) for group in find_specs(importer, paths) if not wanted or wanted in group]
     return found
 
 

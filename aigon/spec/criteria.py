@@ -13,7 +13,7 @@ from aigon.model.checks import Role
 from aigon.model.criteria import Criterion, SpecWarning
 from aigon.spec import annotation
 from aigon.spec.annotation import Annotation, HtmlComment
-from aigon.spec.markdown import MarkdownPage, line_of, one_line, parse_page, raise_together
+from aigon.spec.markdown import MarkdownPage, line_inside, line_of, one_line, parse_page, raise_together
 from aigon.text.amounts import format_count
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
@@ -96,7 +96,7 @@ def _parse_item(page: MarkdownPage, parts: Sequence[Token], block: str | None, n
     box = page.box(parts[0])
     line = page.line_at(box)
     text = one_line(annotation.strip_trailing_comments(parts[0].content)[3:])
-    comments = [(comment, _find_line(part, comment)) for part in parts for comment in _list_ending(part)]
+    comments = [(comment, line_inside(part, comment.start)) for part in parts for comment in _list_ending(part)]
     annotations = [each for comment, at in comments if (each := annotation.parse_annotation(comment, at, block))]
     if len(annotations) > 1:
         raise usage("An item has two annotations", where=f"line {line}", hint="Keep one, or make it two items")
@@ -115,18 +115,14 @@ def _list_ending(part: Token) -> list[HtmlComment]:
     return [each for each in annotation.find_comments(part.content) if each.start >= text or not each.closed]
 
 
-def _find_line(token: Token, comment: HtmlComment) -> int:
-    return line_of(token) + token.content.count("\n", 0, comment.start)
-
-
 def _find_oddities(token: Token, *, is_item: bool) -> Iterator[SpecWarning]:
     ended = {comment.start for comment in _list_ending(token)} if is_item else set()
     for comment in annotation.find_comments(token.content):
         if comment.meant_as_annotation and comment.start not in ended:
             message = "An annotation counts only at the end of an item with a box"
-            yield SpecWarning(_find_line(token, comment), message)
+            yield SpecWarning(line_inside(token, comment.start), message)
         if comment.lacks_colon:
-            yield SpecWarning(_find_line(token, comment), "A comment without a colon is no annotation")
+            yield SpecWarning(line_inside(token, comment.start), "A comment without a colon is no annotation")
     for offset, text in enumerate(token.content.split("\n") if token.type == "inline" else ()):
         if _LOST_BOX.match(text) or (offset == 0 and not is_item and ODD_BOX.match(text)):
             message = "Ignored: not a checkbox item. Write `- [ ] text` (unindent it if it follows a paragraph)."

@@ -19,7 +19,7 @@ from aigon.model.criteria import Spec
 from aigon.spec.annotation import HtmlComment, find_comments, parse_annotation, strip_trailing_comments
 from aigon.spec.criteria import BOX, parse_items
 from aigon.spec.document import SHELLS, list_validation_blocks, parse_spec, read_language
-from aigon.spec.markdown import MarkdownPage, line_of, one_line, parse_page
+from aigon.spec.markdown import MarkdownPage, line_inside, line_of, one_line, parse_page
 from aigon.text.patterns import compile_re
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _list_edits(page: MarkdownPage) -> Iterator[_Edit]:
     for token, comment in _list_comments(page):
         if _decides(comment):
             opening = _read_opening(token, comment)
-            yield _Edit(_find_line(token, comment), opening, f"<!-- {PROPOSED}:{opening[4:]}")
+            yield _Edit(line_inside(token, comment.start), opening, f"<!-- {PROPOSED}:{opening[4:]}")
     for block in list_validation_blocks(page):
         if read_language(block) in SHELLS:
             yield _Edit(line_of(block), block.markup, f"{block.markup}{PROPOSED} ")
@@ -94,10 +94,6 @@ def _list_comments(page: MarkdownPage) -> Iterator[tuple[Token, HtmlComment]]:
     for token in page.tokens:
         if token.type in ("inline", "html_block"):
             yield from ((token, comment) for comment in find_comments(token.content))
-
-
-def _find_line(token: Token, comment: HtmlComment) -> int:
-    return line_of(token) + token.content.count("\n", 0, comment.start)
 
 
 def _read_opening(token: Token, comment: HtmlComment) -> str:
@@ -145,7 +141,7 @@ def _list_acceptable(page: MarkdownPage) -> Iterator[tuple[ForeignAnnotation, _E
         item = text[3:].strip() if (is_box := BOX.match(text)) else text
         for comment, annotation in found:
             opening = _read_opening(token, comment)
-            edit = _Edit(_find_line(token, comment), opening, f"<!--{opening.partition(':')[2]}")
+            edit = _Edit(line_inside(token, comment.start), opening, f"<!--{opening.partition(':')[2]}")
             number += 1
             yield ForeignAnnotation(number, edit.line, item, annotation), edit
         if token.type == "inline" and is_box and item and not found and not has_criteria:

@@ -74,6 +74,11 @@ def line_of(token: Token) -> int:
     return token.map[0] + 1 if token.map else 1
 
 
+def line_inside(token: Token, offset: int) -> int:
+    """Return the 1-based line of a character of the token's text."""
+    return line_of(token) + token.content.count("\n", 0, offset)
+
+
 def one_line(content: str) -> str:
     """Return inline text with its continuation lines joined by one space."""
     return " ".join(line.strip() for line in content.split("\n")).strip()

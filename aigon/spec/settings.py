@@ -101,14 +101,6 @@ def _list_configured_modes(page: MarkdownPage) -> Iterator[tuple[int, str]]:
                 yield line_of(token) + offset, match[1].lower()
 
 
-def _read_mode(node: DocumentNode) -> SpecMode:
-    return node.choice(get_args(SpecMode))
-
-
-def _read_priority(node: DocumentNode) -> Priority:
-    return node.choice(get_args(Priority))
-
-
 def _read_kind(node: DocumentNode) -> str:
     """Return the name of a kind: whether it exists, the configuration says."""
     if not _KIND.fullmatch(node.text()):
@@ -182,12 +174,12 @@ def _find_unknown_criteria(stage: SpecStage, criteria: int, line: int) -> Iterat
 
 
 _READERS: Mapping[str, tuple[str, Callable[[DocumentNode], object]]] = {
-    "mode": ("mode", _read_mode),
+    "mode": ("mode", lambda node: node.choice(get_args(SpecMode))),
     "kind": ("kind", _read_kind),
     "max_iterations": ("max_iterations", _read_iterations),
     "max_time": ("max_time", _read_time),
     "promise": ("promises", _read_promises),
-    "priority": ("priority", _read_priority),
+    "priority": ("priority", lambda node: node.choice(get_args(Priority))),
     "depends_on": ("depends_on", _read_features),
     "stages": ("stages", _read_stages),
 }

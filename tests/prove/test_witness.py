@@ -6,6 +6,7 @@ import pytest
 
 from aigon.errors import AigonError
 from aigon.files.resources import read_profiles
+from aigon.journal.acceptance import AcceptanceTest
 from aigon.profiles.profile import load_protections
 from aigon.profiles.protection import Protection
 from aigon.prove.witness import FILE, Witness, WitnessFile, load_witness, save_witness
@@ -25,6 +26,11 @@ def test_a_resume_reads_what_was_saved(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text((tmp_path / FILE).read_text().replace("stamp", "stand"))
     with pytest.raises(AigonError, match="damaged"):
         load_witness(tmp_path)
+
+
+def test_one_that_nothing_can_break_is_not_said_to_be_noticed() -> None:
+    test = AcceptanceTest(1, "text", "verify", "./1.sh", "assertion", runs=3, is_green=True)
+    assert test.worth.endswith("green with a throwaway implementation, of which no mutant could be made")
 
 
 def test_one_that_weakens_tests_turns_nothing_green_by_it() -> None:

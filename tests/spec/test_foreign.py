@@ -1,7 +1,7 @@
 """Annotations in text from outside: taken out wherever a parser would find them, and put back byte for byte."""
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from aigon.errors import AigonError
@@ -60,6 +60,7 @@ def test_boxes_of_a_spec_without_criteria_become_some_when_accepted() -> None:
 
 @example("- [ ] one <!-- human --> <!-- human -->")
 @example("## Validation\n\n- [ ] one <!-- verify: make --> <!-- verify: make -->")
+@settings(max_examples=60)
 @given(st.lists(PARTS, max_size=12).map("".join))
 def test_no_text_from_outside_decides_or_runs_anything(text: str) -> None:
     raw = HEAD + text.encode()

@@ -3,7 +3,7 @@
 import string
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aigon.errors import AigonError
@@ -39,6 +39,7 @@ def tables(draw: st.DrawFn) -> Prd:
     return Prd(draw(LINE), tuple(tasks))
 
 
+@settings(max_examples=30)
 @given(tables())
 def test_a_table_survives_the_way_there_and_back(table: Prd) -> None:
     assert parse_prd(render_prd(table).encode(), "prd.toon") == table

@@ -367,7 +367,7 @@ def test_criteria_that_cannot_fail_are_named() -> None:
     ]
 
 
-def test_ten_thousand_lines_take_time_in_proportion() -> None:
+def test_thousands_of_lines_take_time_in_proportion() -> None:
     block = "- [ ] item with a text <!-- verify: true -->\n  - [x] nested\n\nprose of some length\n\n"
 
     def parse(blocks: int) -> float:
@@ -376,5 +376,5 @@ def test_ten_thousand_lines_take_time_in_proportion() -> None:
         return time.process_time() - start
 
     parse(1)  # the parser's own import is not what is measured
-    few, many = (min(parse(blocks) for _ in range(3)) for blocks in (500, 2000))
+    few, many = (min(parse(blocks) for _ in range(2)) for blocks in (250, 1000))
     assert many < 9 * few, "linear is 4 times, quadratic 16 times"

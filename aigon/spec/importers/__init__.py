@@ -1,9 +1,11 @@
 """Importers: one module per format that other tools write specs in, and those of plug-ins.
 
-All are pure. `find` groups paths into specs, the file that names a spec first; `read` turns the texts of one group into
-features.
+All are pure. Paths are grouped into specs, the file that names a spec first: by `FILES`, a pattern of whole paths, and
+`BESIDE`, the names of what belongs to such a file in its folder, or by a function `find`. `read` turns the texts of one
+group into features.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol, cast
 
@@ -26,6 +28,18 @@ class Importer(Protocol):
 
     def read(self, texts: Mapping[str, str], /) -> Iterator[ImportedSpec]:
         """Yield the features in the files of one spec, given by path."""
+
+
+def find_specs(importer: Importer, paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of each spec among `paths`."""
+    pattern: re.Pattern[str] | None = getattr(importer, "FILES", None)
+    if pattern is None:
+        yield from importer.find(paths)
+        return
+    known = set(paths)
+    for path in filter(pattern.fullmatch, paths):
+        beside = (f"{path[: path.rfind('/') + 1]}{name}" for name in getattr(importer, "BESIDE", ()))
+        yield path, *(each for each in beside if each in known)
 
 
 def load_importers() -> dict[str, Importer]:

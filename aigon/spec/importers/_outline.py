@@ -101,6 +101,11 @@ def find_summary(blocks: Sequence[Block], *sections: str) -> str:
     return next((b.text for b in blocks if b.kind == "text" and b.depth == 0 and len(b.text.split()) > 4), "")
 
 
+def count_steps(text: str) -> int:
+    """Return how many tasks a file has, at least 1: the file itself."""
+    return sum(block.is_box for block in read_outline(text)) or 1
+
+
 def find_title(blocks: Sequence[Block]) -> str:
     """Return the first heading."""
     return next((block.text for block in blocks if block.kind == "heading"), "")

@@ -1,7 +1,7 @@
 """BMAD: a Markdown file per story, `docs/stories/1.2.name.md`."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -10,13 +10,8 @@ from aigon.spec.importers.markdown import read_markdown
 from aigon.text.patterns import compile_re
 
 TITLE = "BMAD"
-_STORY = compile_re(r"(?:.*/)?(?:stories/\d[^/]*|[^/]*\.story|implementation-artifacts/\d+-\d+-[^/]*)\.md")
+FILES = compile_re(r"(?:.*/)?(?:stories/\d[^/]*|[^/]*\.story|implementation-artifacts/\d+-\d+-[^/]*)\.md")
 _HEAD = compile_re(r"(?:User )?Story\s+[\d.]+\s*[:–—-]\s*", re.IGNORECASE)
-
-
-def find(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield every story."""
-    yield from ((path,) for path in paths if _STORY.fullmatch(path))
 
 
 def read(texts: Mapping[str, str]) -> Iterator[ImportedSpec]:

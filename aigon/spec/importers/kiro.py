@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
-from aigon.spec.importers._outline import count_unused, find_summary, join_item, read_outline
+from aigon.spec.importers._outline import count_steps, count_unused, find_summary, join_item, read_outline
 from aigon.text.patterns import compile_re
 
 TITLE = "Kiro"
@@ -37,8 +37,7 @@ def read(texts: Mapping[str, str]) -> Iterator[ImportedSpec]:
                 break
     left = count_unused(blocks, chosen)
     for path in others:
-        boxes = sum(block.is_box for block in read_outline(texts[path]))
-        left[path.rpartition("/")[2]] = boxes or 1
+        left[path.rpartition("/")[2]] = count_steps(texts[path])
     folder = main.rpartition("/")[0].rpartition("/")[2]
     summary = find_summary(blocks, "introduction", "overview")
     yield ImportedSpec(folder.replace("-", " ").capitalize(), tuple(chosen.values()), texts, summary, left=left)

@@ -1,6 +1,6 @@
 """A Markdown file with acceptance criteria or boxes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
 from aigon.spec.importers._outline import (
@@ -13,13 +13,10 @@ from aigon.spec.importers._outline import (
     join_item,
     read_outline,
 )
+from aigon.text.patterns import compile_re
 
 TITLE = "Markdown"
-
-
-def find(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield every Markdown file."""
-    yield from ((path,) for path in paths if path.endswith((".md", ".markdown")))
+FILES = compile_re(r".*\.(?:md|markdown)")
 
 
 def read(texts: Mapping[str, str]) -> Iterator[ImportedSpec]:

@@ -4,7 +4,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
-from aigon.spec.importers._outline import Block, count_unused, find_summary, find_title, join_item, read_outline
+from aigon.spec.importers._outline import (
+    Block,
+    count_steps,
+    count_unused,
+    find_summary,
+    find_title,
+    join_item,
+    read_outline,
+)
 from aigon.text.patterns import compile_re
 
 TITLE = "OpenSpec"
@@ -33,12 +41,12 @@ def read(texts: Mapping[str, str]) -> Iterator[ImportedSpec]:
     left = count_unused(blocks, ())
     criteria: list[ImportedCriterion] = []
     for path in others:
-        outline = read_outline(texts[path])
         if path.endswith("/spec.md"):
+            outline = read_outline(texts[path])
             criteria += _read_requirements(outline)
             left += count_unused(outline, [i for i, b in enumerate(outline) if _SCENARIO.match(b.section)])
         else:
-            left[path.rpartition("/")[2]] = sum(block.is_box for block in outline) or 1
+            left[path.rpartition("/")[2]] = count_steps(texts[path])
     title = _HEAD.sub("", find_title(blocks))
     if title.casefold() in ("", "why", "summary", "proposal"):
         title = main.removesuffix(f"/{_PROPOSAL}").rpartition("/")[2].replace("-", " ").capitalize()

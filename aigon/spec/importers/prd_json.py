@@ -1,22 +1,17 @@
 """`prd.json` of loops such as Ralph: `userStories[]` with `acceptanceCriteria[]`."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
 from aigon.spec.importers._data import count_unused_keys, read_json, read_text
 from aigon.text.patterns import compile_re
 
 TITLE = "prd.json"
-_NAME = compile_re(r"(?:.*/)?prd[^/]*\.json")
+FILES = compile_re(r"(?:.*/)?prd[^/]*\.json")
 _STORIES = ("userStories", "user_stories", "stories")
 _CARRIED = {"id", "title", "name", "description", "acceptanceCriteria", "acceptance_criteria"}
 _COMMANDS = ("testCommand", "verifyCommand", "command")
-
-
-def find(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield each `prd.json`."""
-    yield from ((path,) for path in paths if _NAME.fullmatch(path))
 
 
 def read(texts: Mapping[str, str]) -> Iterator[ImportedSpec]:

@@ -1,21 +1,18 @@
 """`prd.toon`: a table of tasks in TOON, which `aigon run convert` reads, too."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from msgspec import to_builtins
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
 from aigon.spec.importers._data import count_unused_keys
 from aigon.spec.prd import PrdTask, parse_prd
+from aigon.text.patterns import compile_re
 
 TITLE = "prd.toon"
+FILES = compile_re(r".*\.toon")
 _CARRIED = ("id", "title", "description")
-
-
-def find(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield each file in TOON."""
-    yield from ((path,) for path in paths if path.endswith(".toon"))
 
 
 def read(texts: Mapping[str, str]) -> Iterator[ImportedSpec]:

@@ -1,7 +1,7 @@
 """Taskmaster: `.taskmaster/tasks/tasks.json`, whose tasks are features, with lists of them by tag in newer versions."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -10,14 +10,9 @@ from aigon.spec.importers._data import count_unused_keys, read_json, read_text
 from aigon.text.patterns import compile_re
 
 TITLE = "Taskmaster"
-_NAME = compile_re(r"(?:.*/)?tasks/tasks\.json")
+FILES = compile_re(r"(?:.*/)?tasks/tasks\.json")
 _CARRIED = {"id", "title", "description", "testStrategy", "subtasks", "status"}
 _OVER = ("done", "cancelled", "deferred")
-
-
-def find(paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield each list of tasks."""
-    yield from ((path,) for path in paths if _NAME.fullmatch(path))
 
 
 def read(texts: Mapping[str, str]) -> Iterator[ImportedSpec]:

@@ -104,7 +104,7 @@ def main(mode: str) -> int:
             return 3
         case "flood":
             print(json.dumps(reply("yes", document)))
-            sys.stdout.write("x" * 30_000_000)
+            sys.stdout.write("x" * 1_500_000)
         case "echo":
             print(json.dumps({"got": document, "env": dict(os.environ), "cwd": str(Path.cwd()), "argv": sys.argv}))
         case "priced":

@@ -8,7 +8,7 @@ import pytest
 
 from aigon.model.imported import ImportedSpec
 from aigon.spec.composing import compose_spec
-from aigon.spec.importers import load_importers
+from aigon.spec.importers import find_specs, load_importers
 
 SPECKIT = """
     # Feature Specification: Password reset
@@ -138,8 +138,8 @@ def read(name: str, texts: Mapping[str, object]) -> list[ImportedSpec]:
     importer = load_importers()[name]
     given = {path: dedent(text) if isinstance(text, str) else json.dumps(text) for path, text in texts.items()}
     if name != "github":
-        assert [set(group) for group in importer.find(sorted(given))] == [set(given)]
-        (group,) = importer.find(sorted(given))
+        assert [set(group) for group in find_specs(importer, sorted(given))] == [set(given)]
+        (group,) = find_specs(importer, sorted(given))
         given = {path: given[path] for path in group}
     return list(importer.read(given))
 
@@ -190,8 +190,8 @@ def test_openspec_brings_scenarios_and_requirements_without_one() -> None:
 def test_archived_changes_count_only_where_nothing_else_is() -> None:
     importer = load_importers()["openspec"]
     old, new = "changes/archive/2026-a/proposal.md", "changes/b/proposal.md"
-    assert list(importer.find([old, new])) == [(new,)]
-    assert list(importer.find([old])) == [(old,)]
+    assert list(find_specs(importer, [old, new])) == [(new,)]
+    assert list(find_specs(importer, [old])) == [(old,)]
 
 
 def test_kiro_brings_numbered_sentences_in_any_language() -> None:
