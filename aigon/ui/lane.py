@@ -1,7 +1,6 @@
 """One run as pages show it: a fold of its journal and of what its agent does, in bounded memory."""
 
 import time
-from collections import deque
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -36,13 +35,10 @@ from aigon.records.portable import format_name
 from aigon.text.quoting import clip, fold
 from aigon.views.terminal.lines import IterationCount, criterion_number
 from aigon.views.terminal.scene import Scene
+from aigon.views.terminal.turn_steps import TurnProgress
 
-STEPS = 8
-"""Steps of the agent that stay in sight."""
 ROWS = 200
 """Iterations that are kept: the newest."""
-FILES = 30
-"""Files of a turn that are named."""
 ALIVE = 0.5
 """Seconds after which the lock of a quiet run is looked at again."""
 _GONE = (0, 0, 0)
@@ -99,8 +95,7 @@ class Lane(Struct):
     scene: Scene = field(default_factory=lambda: Scene(""))
     texts: dict[int, str] = field(default_factory=dict)
     answers: dict[int, Finding] = field(default_factory=dict)
-    steps: deque[Step] = field(default_factory=lambda: deque(maxlen=STEPS))
-    touched: dict[str, None] = field(default_factory=dict)
+    turn: TurnProgress = field(default_factory=TurnProgress)
     rows: dict[int, IterationRow] = field(default_factory=dict)
     last: IterationFinished | None = None
     cell: CellSummary | None = None
@@ -175,7 +170,7 @@ class Lane(Struct):
 
     def _begin(self, root: Path) -> None:
         fresh = Lane(self.feature, self.label, self.records, self.changes + 1)
-        for name in ("changes", "problem", "started", "scene", "texts", "answers", "steps", "touched", "rows", "last"):
+        for name in ("changes", "problem", "started", "scene", "texts", "answers", "turn", "rows", "last"):
             setattr(self, name, getattr(fresh, name))
         self._items = tail_run(root, self.records.journal, lambda: self._is_alive)
 
@@ -194,10 +189,7 @@ class Lane(Struct):
     def _take(self, item: Event | Step | bytes) -> None:
         self.changes += 1
         if isinstance(item, Step):
-            self.steps.append(item)
-            self.scene = replace(self.scene, heard=item.at)
-            if item.kind == "edits" and len(self.touched) < FILES:
-                self.touched[item.text] = None
+            self.turn = self.turn.add(item)
         elif not isinstance(item, bytes):
             self._apply(item)
 
@@ -207,8 +199,7 @@ class Lane(Struct):
             case RunStarted():
                 self.started, self.scene = event, replace(self.scene, end=None)
             case IterationStarted():
-                self.touched.clear()
-                self.steps.clear()
+                self.turn = TurnProgress()
             case CriterionJudged():
                 self.texts[event.verdict.criterion] = event.text
             case CheckFinished() if (number := criterion_number(event.finding.check)) is not None:

@@ -21,6 +21,7 @@ from aigon.views import stats
 from aigon.views.board_cards import TITLES
 from aigon.views.markup import make_environment
 from aigon.views.report import words
+from aigon.views.terminal.lines import describe_spent
 
 LINES = 400
 """Lines of one file's diff that are shown."""
@@ -46,7 +47,9 @@ def load_templates() -> Environment:
         "LINES": LINES,
         "FILES": FILES,
     }
-    shared = (describe_outcome, format_cost, format_spend, format_count, format_dollars, format_duration)
+    shared = (
+        describe_outcome, describe_spent, format_cost, format_spend, format_count, format_dollars, format_duration,
+    )  # fmt: skip
     environment.globals |= {function.__name__: function for function in shared}
     environment.filters |= {"markdown": show_markdown, "slug": _make_id}
     environment.tests |= {"in_own": _is_own}

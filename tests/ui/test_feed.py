@@ -14,7 +14,7 @@ import pytest
 from aigon.files.checksums import format_line
 from aigon.files.locks import hold_lock
 from aigon.journal.codec import decode, dumps
-from aigon.journal.events import Event, RunFinished
+from aigon.journal.events import Event, IterationStarted, RunFinished
 from aigon.process.running import loop_lock
 from aigon.ui.pages import Pages
 from tests.lab import Lab
@@ -148,6 +148,16 @@ def test_an_idle_run_costs_a_watched_page_no_event_and_no_template(desk: Desk, m
         assert counts == {}
         add(*iterations([0, 1, 2])[-2:])
         assert feed.tick() and counts["events"] == 2 and counts["templates"]
+
+
+def test_what_a_turn_used_is_shown_and_is_no_action(desk: Desk) -> None:
+    run = started()
+    steps = ('"reads", "text": "docs/plan.md"', '"spends", "text": "", "tokens": 3402, "usd": 0.25')
+    lines = [f'{{"at": {number}, "kind": {rest}}}\n' for number, rest in enumerate(steps)]
+    desk.lab.write(f".aigon/runs/{run.run_id}/001/activity.ndjson", "".join(lines))
+    with running(desk, run, *iterations([0]), IterationStarted(run.at, 1, "claude", "", 0, 1, 0)):
+        page = desk.get("/feature/42")
+        assert "3,402 tokens, $0.25" in page and "docs/plan.md" in page and "spends" not in page
 
 
 def test_a_page_of_a_thousand_iterations_reads_each_event_once_and_stays_small(

@@ -16,6 +16,7 @@ from aigon.errors import usage
 from aigon.journal.codec import to_ndjson
 from aigon.journal.events import CheckFinished, CheckStarted, Event, IterationStarted, Notice, RunFinished
 from aigon.journal.spending import Spend
+from aigon.model.activity import Step
 from aigon.model.candidates import Candidate
 from aigon.model.outcomes import Stopped
 from aigon.views.terminal.arena import ArenaNdjson, render_arena_summary
@@ -201,6 +202,20 @@ def test_a_narrow_terminal_leaves_time_and_cost_out() -> None:
         "· cc-opus  -          -       0       queued",
         "▸ cx       1/5        0/5     0       codex is working, 0:00",
     ]
+
+
+def test_what_each_agent_does_is_shown_below_as_far_as_there_is_room() -> None:
+    now = staged(run_started(), IterationStarted("", 1, "codex", "", 0, 1, 0))
+    steps = (Step(0.0, 1, "reads", "docs/plan.md"), Step(2.0, 1, "edits", "src/calculator.py"))
+    doing = replace(now.lanes["cx"], steps=steps, doing_since=2.0, files=("src/calculator.py",))
+    now = replace(now, lanes={**now.lanes, "cx": doing})
+    assert drawn(now, width=40, height=22, now=9.0)[10:14] == [
+        "cx",
+        "  reads docs/plan.md",
+        "▸ edits src/calculator.py · 0:07",
+        "  1 file touched: calculator.py",
+    ]
+    assert "cx" not in drawn(now, width=40, height=14, now=9.0)
 
 
 def test_red_checks_are_counted_and_what_runs_is_named() -> None:

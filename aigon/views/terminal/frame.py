@@ -1,6 +1,7 @@
 """One frame of the live view: scenes drawn as lines of text that fit the terminal.
 
-A run of its own has the whole frame, with its checks and criteria; the runs of an arena have a line each.
+A run of its own has the whole frame, with its checks and criteria. The runs of an arena have a line each, and below
+them what their agents do.
 """
 
 from collections.abc import Sequence
@@ -23,8 +24,8 @@ SPARE = 2
 """Lines of the terminal left free: a frame as high as the terminal would scroll it."""
 _ENOUGH = 14
 """Lines below which the lists give way to one line of counts: the rest of the view takes ten and a few notices."""
-_FILES = 5
-"""Files that are named, the last ones."""
+_STEPS, _FILES = 3, 5
+"""Actions and files that are named, the last ones."""
 _TIME_WIDTH = 8
 """`12m 05s` fits."""
 _TITLE_WIDTH = 24
@@ -75,7 +76,7 @@ def draw_run(scene: Scene, page: Page, now: float) -> Group:
 
 def _draw_turn(scene: Scene, page: Page, now: float) -> list[Text]:
     """Draw what the agent did last, oldest first, and what the turn came to so far."""
-    lines = [Text(f"  {fold(f'{step.kind} {step.text}')}", style="dim") for step in scene.steps[:-1]]
+    lines = [Text(f"  {fold(f'{step.kind} {step.text}')}", style="dim") for step in scene.steps[-_STEPS:-1]]
     if scene.steps:
         since = f" · {format_clock(now - scene.doing_since)}" if scene.doing_since is not None else ""
         doing = fold(f"{scene.steps[-1].kind} {scene.steps[-1].text}", max(page.width - len(since) - 2, 10))
@@ -108,8 +109,19 @@ def draw_arena(arena: ArenaScene, page: Page, now: float) -> Group:
     ]
     notices = _add_gap(_draw_notices(texts, page, (room - len(head)) // 2))
     table = _draw_lanes(arena, page, now, max(1, room - len(head) - 1 - len(notices)))
-    lines = [*head, Text(), *table, *notices]
+    turns = _draw_turns(arena, page, now, room - len(head) - 1 - len(table) - len(notices))
+    lines = [*head, Text(), *table, *turns, *notices]
     return _fit(lines if len(lines) <= room else [*head[:1], *table][: max(1, room)], page)
+
+
+def _draw_turns(arena: ArenaScene, page: Page, now: float, room: int) -> list[Text]:
+    """Draw what the agents do below the label of each, for as many as there is room for."""
+    lines: list[Text] = []
+    for label, scene in arena.lanes.items():
+        turn = [] if scene.closed else _draw_turn(scene, page, now)
+        if turn and len(lines) + len(turn) + 2 <= room:
+            lines += [Text(), Text(fold(label), style="bold"), *turn]
+    return lines
 
 
 def draw_arena_end(arena: ArenaScene, page: Page, now: float) -> Group:

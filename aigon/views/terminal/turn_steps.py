@@ -10,8 +10,8 @@ from aigon.agents.activity import ActivityFile, find_newest_activity
 from aigon.journal.events import Event, IterationStarted, RunStarted, TurnEnded
 from aigon.model.activity import Spent, Step
 
-MOST = 3
-"""Steps that stay in sight."""
+MOST = 8
+"""Steps that are kept."""
 MOST_FILES = 1000
 """Files that are counted."""
 
