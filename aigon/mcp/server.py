@@ -1,6 +1,6 @@
 """The server: its tools, resources and prompt, and how an error reaches a client."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from difflib import get_close_matches
 from typing import Any
@@ -129,12 +129,9 @@ def _explain(name: str, cause: BaseException | None) -> AigonError | None:
         case AigonError():
             return cause
         case ValidationError():
-            return _explain_arguments(name, cause.errors())
+            lines = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in cause.errors()]
+            what = f"{name} cannot take these arguments: {'; '.join(lines)}"
+            return usage(what, hint="tools/list has the schema of each")
         case OSError():
             return explain_os_error("The system refused", cause)
     return None
-
-
-def _explain_arguments(name: str, errors: Sequence[Any]) -> AigonError:
-    lines = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in errors]
-    return usage(f"{name} cannot take these arguments: {'; '.join(lines)}", hint="tools/list has the schema of each")

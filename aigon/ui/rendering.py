@@ -52,7 +52,7 @@ def load_templates() -> Environment:
     )  # fmt: skip
     environment.globals |= {function.__name__: function for function in shared}
     environment.filters |= {"markdown": show_markdown, "slug": _make_id}
-    environment.tests |= {"in_own": _is_own}
+    environment.tests |= {"in_own": lambda path: path.startswith((f"{ROOT}/", ".aigon/"))}
     return environment
 
 
@@ -81,11 +81,6 @@ def _format_iso(at: str | float) -> str:
         return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     except (ValueError, OverflowError, OSError):
         return ""
-
-
-def _is_own(path: str) -> bool:
-    """Return whether a file is one that aigon itself commits: specs and logs."""
-    return path.startswith((f"{ROOT}/", ".aigon/"))
 
 
 def _cut_diff(diff: FileDiff) -> list[tuple[str, list[Any]]]:

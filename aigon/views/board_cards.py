@@ -168,7 +168,12 @@ def _find_stage(path: str) -> Feature:
 
 
 def _gather_column(
-    stage: str, placed: Placed, told: Sequence[StateFile], running: Sequence[StateFile], *, everything: bool
+    stage: str,
+    placed: Sequence[SpecLocation],
+    told: Sequence[StateFile],
+    running: Sequence[StateFile],
+    *,
+    everything: bool,
 ) -> Column:
     of_stage = [each for each in placed if each.feature.stage == stage]
     of_stage.sort(key=lambda each: (int(each.feature.id or 0), each.feature.slug), reverse=stage == "done")
@@ -195,7 +200,7 @@ def _gather_card(place: SpecLocation, told: Sequence[StateFile], running: Iterab
         total=furthest.state["criteria_total"] if furthest and looked else None,
         working=loops,
         ended=_describe_end(last.state) if last and last.state and not loops else None,
-        problem=" ".join(filter(None, (problem, *_list_problems(mine, last)))),
+        problem=" ".join(filter(None, (problem, *(each.problem for each in mine if each.label or each is last)))),
         lanes=lanes,
     )
 
@@ -204,11 +209,6 @@ def _choose_speaker(feature: Feature, mine: Sequence[StateFile]) -> StateFile | 
     """Return the last run of the feature; once it is done, the furthest one, since that was merged."""
     key = (lambda each: (_count_proven(each), _last_heard(each))) if feature.stage == "done" else _last_heard
     return max(mine, key=key, default=None)
-
-
-def _list_problems(mine: Sequence[StateFile], last: StateFile | None) -> list[str]:
-    """Return what could not be read of the last run and of every agent."""
-    return [each.problem for each in mine if each.problem and (each.label or each is last)]
 
 
 def _gather_lanes(mine: Iterable[StateFile], running: Iterable[StateFile]) -> tuple[CardLane, ...]:

@@ -43,8 +43,8 @@ def print_board(columns: Sequence[Column], stream: TextIO, width: int | None = N
     wide = min(console.width // beside, WIDEST)
     for first in range(0, len(shown), beside):
         console.print(*([""] if first else []), _band(shown[first : first + beside], wide), sep="\n")
-    for line in _remarks(shown):
-        console.print(line, style="dim")
+    if any(card.proven is None and card.ticked for column in shown for card in column.cards):
+        console.print("ticked: boxes in a spec that no run has checked yet", style="dim")
     for command in _resumes(shown):
         console.print(f"Next: {command}", soft_wrap=True)
 
@@ -140,12 +140,6 @@ def _reason(end: RunEnd) -> str:
         if end_ != end.reason:
             return fold(end_, _LONGEST["reason"])
     return fold(end.reason, _LONGEST["reason"])
-
-
-def _remarks(columns: Sequence[Column]) -> Iterator[str]:
-    cards = [card for column in columns for card in column.cards]
-    if any(card.proven is None and card.ticked for card in cards):
-        yield "ticked: boxes in a spec that no run has checked yet"
 
 
 def _resumes(columns: Sequence[Column]) -> Iterator[str]:

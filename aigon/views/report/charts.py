@@ -18,13 +18,6 @@ NAME_CHARACTERS = 11
 MARKED_POINTS = 24
 """Points of a line that get a marker each; of a longer line only the last point does."""
 TABLE_ROWS = 60
-MARKERS = (
-    "M-3.2 0a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0 -6.4 0",  # a circle, a square, a triangle and a diamond
-    "M-3 -3h6v6h-6z",
-    "M0 -4l3.8 7h-7.6z",
-    "M0 -4.2l4.2 4.2l-4.2 4.2l-4.2 -4.2z",
-)
-DASHES = ("", "7 4", "2 3", "9 3 2 3")
 _CLOCK_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)
 """Steps in seconds that people count time in."""
 
@@ -44,8 +37,7 @@ class Axis(Struct, frozen=True):
 
 def build_count_axis(highest: float) -> Axis:
     """Return whole numbers; the last tick is at or above the highest value."""
-    step = max(1, _round_step(max(highest, 1) / 4))
-    return _build_even_axis(ceil(max(highest, 1) / step), step)
+    return _build_even_axis(max(highest, 1), max(1, _round_step(max(highest, 1) / 4)))
 
 
 def build_goal_axis(highest: float) -> Axis:
@@ -62,8 +54,7 @@ def build_iteration_axis(last: float) -> Axis:
 
 
 def build_dollar_axis(highest: float) -> Axis:
-    step = _round_step(max(highest, 0.001) / 4)
-    return _build_even_axis(max(ceil(round(highest / step, 6)), 1), step)
+    return _build_even_axis(highest, _round_step(max(highest, 0.001) / 4))
 
 
 def build_time_axis(longest: float) -> Axis:
@@ -73,7 +64,8 @@ def build_time_axis(longest: float) -> Axis:
     return Axis(top, tuple(range(0, floor(top) + 1, step)))
 
 
-def _build_even_axis(count: int, step: float) -> Axis:
+def _build_even_axis(highest: float, step: float) -> Axis:
+    count = max(ceil(round(highest / step, 6)), 1)
     return Axis(count * step, tuple(round(step * n, 6) for n in range(count + 1)))
 
 
@@ -100,20 +92,12 @@ def _format_count(value: float) -> str:
     return f"{value / 1000:g}k" if value >= 10_000 and value % 100 == 0 else f"{value:,.0f}"
 
 
-def _format_price(value: float) -> str:
-    return format_dollars(value) if value else "$0"
-
-
 def _format_clock(seconds: float) -> str:
     """Return `0`, `30s`, `2m` or `1h 30m`: whole units, as ticks are."""
     minutes, second = divmod(round(seconds), 60)
     hours, minute = divmod(minutes, 60)
     units = ((hours, "h"), (minute, "m"), (second, "s"))
     return " ".join(f"{count}{unit}" for count, unit in units if count) or "0"
-
-
-def _get_price(point: ProgressPoint) -> float | None:
-    return None if point.spend.unknown and not point.spend.usd else point.spend.usd
 
 
 class Measure(Struct, frozen=True):
@@ -141,7 +125,13 @@ CRITERIA = Measure("criteria", "Criteria passed", lambda p: p.proven, build_axis
 MEASURES = (
     CRITERIA,
     Measure("tests", "Tests passing", lambda p: p.tests_passed),
-    Measure("cost", "Cost in US dollars", _get_price, _format_price, build_dollar_axis),
+    Measure(
+        "cost",
+        "Cost in US dollars",
+        lambda p: None if p.spend.unknown and not p.spend.usd else p.spend.usd,
+        lambda value: format_dollars(value) if value else "$0",
+        build_dollar_axis,
+    ),
     Measure("lines", "Lines changed since the base", lambda p: p.lines),
 )
 DIRECTIONS = (
@@ -162,8 +152,6 @@ class Line(Struct, frozen=True):
     """A series as SVG. `leader` connects a label to the end of its line, if they are apart."""
 
     number: int
-    dash: str
-    marker: str
     path: str
     marked: Sequence[Point]
     leader: str
@@ -267,8 +255,6 @@ def _draw_line(
     is_beside = right - x < 6 and abs(label_y - y) < 3
     return Line(
         number,
-        DASHES[number % len(DASHES)],
-        MARKERS[number % len(MARKERS)],
         path,
         points if len(points) <= MARKED_POINTS else points[-1:],
         "" if is_beside else f"M{x:g} {y:g}H{right:g}L{right + 6:g} {label_y:g}",

@@ -1,6 +1,5 @@
 """The page of a report: one file that loads nothing, runs nothing and can be read without either."""
 
-from collections.abc import Sequence
 from functools import cache
 
 from jinja2 import Template
@@ -69,7 +68,7 @@ def _load_template() -> Template:
         "anchor": _name_anchor,
         "file_url": _find_url,
         "first_line": lambda message: next((line for line in message.splitlines() if line.strip()), "no message"),
-        "list_checks": _list_checks,
+        "list_checks": lambda steps: {each.check: each.title for step in steps for each in step.look.findings},
         "list_concerns": _list_concerns,
         "list_notices": _list_notices,
         "list_places": _list_places,
@@ -103,11 +102,6 @@ def _list_places(account: FeatureAccount) -> list[tuple[str, str]]:
         return [*places, *((_name_anchor(work), work.name) for work in account.works)]
     titles = ("Checks", "Integrity", "Iterations", "Changes")
     return [*places, *((_name_anchor(account.works[0], title.lower()), title) for title in titles)]
-
-
-def _list_checks(steps: Sequence[IterationRecord]) -> dict[str, str]:
-    """Return the titles of the checks that ran, by name."""
-    return {finding.check: finding.title for step in steps for finding in step.look.findings}
 
 
 def _list_concerns(work: WorkAccount) -> list[tuple[Concern, IterationRecord, bool]]:

@@ -66,7 +66,7 @@ def test_a_chart_is_sound_and_says_what_it_shows_to_who_cannot_see_it() -> None:
 def test_agents_differ_by_colour_dash_and_marker() -> None:
     svg = pictures(render_page(three()))[0]
     assert set(re.findall(r'<g class="(s\d)">', svg)) == {"s0", "s1", "s2"} and "stroke-dasharray" in svg
-    assert set(re.findall(r'<path d="([^"]+)" transform="[^"]+" class="marker"', svg)) == set(charts.MARKERS[:3])
+    assert len(set(re.findall(r'<path d="([^"]+)" transform="[^"]+" class="marker"', svg))) == 3
 
 
 def test_the_same_numbers_stand_in_a_table_beneath() -> None:
