@@ -63,20 +63,12 @@ def update_feature(
         )
 
 
-def pause_feature(root: Path, feature: str) -> None:
-    """See `Project.pause`."""
-    from aigon.done.cancellation import pause_feature
+def move_feature(root: Path, feature: str, *, is_paused: bool) -> None:
+    """See `Project.pause` and `Project.reopen`."""
+    from aigon.done import cancellation
 
     with _hold(root) as checkout:
-        pause_feature(checkout, feature, _SILENT)
-
-
-def reopen_feature(root: Path, feature: str) -> None:
-    """See `Project.reopen`."""
-    from aigon.done.cancellation import reopen_feature
-
-    with _hold(root) as checkout:
-        reopen_feature(checkout, feature, _SILENT)
+        (cancellation.pause_feature if is_paused else cancellation.reopen_feature)(checkout, feature, _SILENT)
 
 
 @contextmanager

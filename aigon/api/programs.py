@@ -68,21 +68,22 @@ def validate(root: Path, feature: str, options: Mapping[str, Any], timeout: floa
 
 def plan(root: Path, feature: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
     """See `Project.plan`."""
-    wanted = {**(options if options.get("resume") else {"loop": True, **options}), "dry_run": True}
-    return run_verb(root, "feature-implement", (feature,), wanted, None)
+    return run_verb(root, "feature-implement", (feature,), {**_choose_mode(options), "dry_run": True}, None)
 
 
 def start(root: Path, common_dir: Path, feature: str, options: Mapping[str, Any], wait: float) -> StartedRun:
     """See `Project.start`."""
     output = ensure_home(common_dir) / f"starting-{secrets.token_hex(6)}.ndjson"
     try:
-        argv = _command(
-            "feature-implement", (feature,), options if options.get("resume") else {"loop": True, **options}
-        )
+        argv = _command("feature-implement", (feature,), _choose_mode(options))
         process = start_in_background(argv, cwd=root, env=os.environ, output=output)
         return _await_start(process, output, feature, time.monotonic() + wait)
     finally:
         output.unlink(missing_ok=True)  # the process goes on writing to it; the journal is what counts
+
+
+def _choose_mode(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    return options if options.get("resume") else {"loop": True, **options}
 
 
 def _await_start(process: RunningProgram, output: Path, feature: str, deadline: float) -> StartedRun:

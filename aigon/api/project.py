@@ -103,16 +103,16 @@ class Project(Struct, frozen=True):
 
     def pause(self, feature: str) -> "FeatureInfo":
         """Move an open feature to the stage `paused`. Raises AigonError: exit 2 if it is over, 7 while a loop runs."""
-        from aigon.api import features
-
-        features.pause_feature(self.root, feature)
-        return self.spec(feature).feature
+        return self._move(feature, is_paused=True)
 
     def reopen(self, feature: str) -> "FeatureInfo":
         """Take up a paused, cancelled or done feature, as `aigon reopen` does. Raises AigonError: exit 2 or 7."""
+        return self._move(feature, is_paused=False)
+
+    def _move(self, feature: str, *, is_paused: bool) -> "FeatureInfo":
         from aigon.api import features
 
-        features.reopen_feature(self.root, feature)
+        features.move_feature(self.root, feature, is_paused=is_paused)
         return self.spec(feature).feature
 
     def board(self, *, everything: bool = False) -> "tuple[Column, ...]":

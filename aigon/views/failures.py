@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from aigon.errors import AigonError
 from aigon.journal.attempt import Attempt
@@ -21,6 +21,8 @@ SHORT = 8
 LINE = 100
 FILES = 5
 """Changed files of an attempt that are named to people."""
+_TOLD = ("agent", "model", "effort", "rung", "at", "detail", "better", "changed", "added", "removed")
+"""What the document has of an attempt under the same name."""
 
 
 class Failures(Struct, frozen=True):
@@ -66,6 +68,7 @@ def build_failures_document(found: Failures) -> dict[str, object]:
 
 def _document(failed: FailedAttempt) -> dict[str, object]:
     attempt = failed.attempt
+    told = structs.asdict(attempt)
     return {
         "attempt": failed.number,
         "run_id": failed.run_id,
@@ -74,17 +77,8 @@ def _document(failed: FailedAttempt) -> dict[str, object]:
         "fingerprint": attempt.fingerprint or None,
         "nth": failed.nth,
         "times": failed.times,
-        "agent": attempt.agent,
-        "model": attempt.model,
-        "effort": attempt.effort,
-        "rung": attempt.rung,
-        "at": attempt.at,
         "turn": attempt.end,
-        "detail": attempt.detail,
-        "better": attempt.better,
-        "changed": attempt.changed,
-        "added": attempt.added,
-        "removed": attempt.removed,
+        **{key: told[key] for key in _TOLD},
         "changes": [{"path": c.path, "status": c.status, **_lines_of(c)} for c in attempt.changes],
         "checks": [
             {

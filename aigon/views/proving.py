@@ -1,8 +1,9 @@
 """The page on which a person decides about acceptance tests: criteria, commands, what they came to, the files."""
 
-from collections.abc import Iterator
+from msgspec import structs
 
-from aigon.journal.acceptance import Acceptance, AcceptanceTest
+from aigon.files.resources import find_resource
+from aigon.journal.acceptance import Acceptance
 from aigon.journal.spending import format_cost
 from aigon.text.amounts import format_count, format_duration
 from aigon.text.quoting import clean, code_block, code_span, fold
@@ -21,16 +22,8 @@ def encode_acceptance(acceptance: Acceptance) -> dict[str, object]:
         "cost_usd": acceptance.cost,
         "tests": [
             {
-                "number": test.number,
-                "text": test.text,
-                "kind": test.kind,
-                "command": test.command,
+                **{key: value for key, value in structs.asdict(test).items() if not key.startswith("is_")},
                 "worth": test.is_worth,
-                "fault": test.fault,
-                "red": test.red,
-                "message": test.message,
-                "seconds": test.seconds,
-                "runs": test.runs,
                 "green_with_witness": test.is_green,
                 "mutants": [{"mutant": name, "noticed": noticed} for name, noticed in test.mutants.items()],
                 "accepted": test.is_accepted,
@@ -42,47 +35,34 @@ def encode_acceptance(acceptance: Acceptance) -> dict[str, object]:
 
 def render_page(acceptance: Acceptance) -> str:
     """Return the page as Markdown, which a terminal shows as it is."""
-    sound = [test for test in acceptance.tests if test.is_worth]
-    parts = [
-        f"# Tests for feature {acceptance.feature}",
-        f"Written by {fold(acceptance.agent)}, cost {format_cost(acceptance.cost, 'reported')}. "
-        f"{len(sound)} of {format_count(len(acceptance.tests), 'open criterion')} would be decided by a test."
-        f"{_count_mutants(acceptance)}",
-        *("\n".join(_render_test(test)) for test in acceptance.tests),
-    ]
-    for path, data in sorted(acceptance.files.items()):
-        text = data.decode("utf-8", "replace")
-        parts += [f"## {code_span(path, 200)}", code_block(clean(text[:LONGEST_FILE]))]
-    return "\n\n".join(parts) + "\n"
+    from jinja2 import Environment, StrictUndefined
+    from markupsafe import Markup
 
-
-def _count_mutants(acceptance: Acceptance) -> str:
-    mutants: dict[str, bool] = {}
-    for test in acceptance.tests:
-        for name, noticed in test.mutants.items():
-            mutants[name] = mutants.get(name, False) or noticed
-    if mutants:
-        return f" Together they notice {sum(mutants.values())} of {len(mutants)} mutants."
-    is_tried = any(test.is_green is not None for test in acceptance.tests)
-    return "" if is_tried else " That they can turn green was not tried (`--witness`)."
-
-
-def _render_test(test: AcceptanceTest) -> Iterator[str]:
-    yield f"## {test.number}. {fold(test.text, 300)}"
-    yield ""
-    if not test.command:
-        yield f"- no test: {fold(test.fault or 'its author says that nothing can run', 400)}"
-        return
-    yield f"- {test.kind}: {code_span(test.command, 500)}"
-    yield (
-        f"- worth nothing: {fold(test.fault, 600)}"
-        if test.fault
-        else f"- {test.worth}; {format_duration(test.seconds)}"
+    environment = Environment(
+        trim_blocks=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: value if isinstance(value, Markup) else fold(str(value)),
     )
-    if test.message and not test.fault:
-        yield f"- it says: {code_span(test.message, 300)}"
-    survivors = [name for name, noticed in test.mutants.items() if not noticed]
-    yield from (f"- survived by {code_span(name, 200)}" for name in survivors)
+    environment.filters |= {
+        "line": lambda text, limit: Markup(fold(text, limit)),
+        "code": lambda text, limit: Markup(code_span(text, limit)),
+        "block": lambda text: Markup(code_block(clean(text[:LONGEST_FILE]))),
+    }
+    noticed: dict[str, bool] = {}
+    for test in acceptance.tests:
+        noticed |= {name: noticed.get(name, False) or found for name, found in test.mutants.items()}
+    source = find_resource("templates", "report", "acceptance.md").read_text(encoding="utf-8")
+    page = environment.from_string(source).render(
+        found=acceptance,
+        cost=format_cost(acceptance.cost, "reported"),
+        sound=sum(test.is_worth for test in acceptance.tests),
+        criteria=format_count(len(acceptance.tests), "open criterion"),
+        noticed=noticed,
+        tried=any(test.is_green is not None for test in acceptance.tests),
+        files=[(path, data.decode("utf-8", "replace")) for path, data in sorted(acceptance.files.items())],
+        format_duration=format_duration,
+    )
+    return page.strip("\n") + "\n"
 
 
 def list_accepted(acceptance: Acceptance | None) -> tuple[str, ...]:

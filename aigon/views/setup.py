@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from aigon.checks.execution import render_command
 from aigon.config.loading import PROJECT_FILE
 from aigon.config.schemas import SCHEMA_FOLDER
@@ -23,15 +25,9 @@ def build_installation_document(found: Sequence[CommandFileResult], dry_run: boo
 
 
 def build_command_document(one: CommandFileResult) -> dict[str, object]:
-    return {
-        "agent": one.agent,
-        "command": one.command,
-        "usage": one.usage,
-        "path": one.path,
-        "state": one.state,
-        "newer": one.beside or None,
-        "why": one.why or None,
-    }
+    told = structs.asdict(one)
+    newer = told.pop("beside") or None
+    return {**told, "newer": newer, "why": one.why or None}
 
 
 def render_installation(found: Sequence[CommandFileResult], titles: Mapping[str, str], dry_run: bool) -> str:

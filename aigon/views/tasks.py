@@ -1,6 +1,6 @@
 """Tasks as text for people, and features as a table for programs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from shutil import get_terminal_size
 
 from aigon.journal.tasks import Tasks
@@ -18,31 +18,36 @@ _STAGES: dict[str, PrdStatus] = {
 
 def render_tasks(tasks: Tasks, statuses: Sequence[str]) -> str:
     """Return a line for each task, or those in these states, with the last note of those that are open."""
-    width = max(40, get_terminal_size().columns)
-    shown = [task for task in tasks.all if not statuses or task.status in statuses]
-    column = max((len(task.id) for task in shown), default=0)
-    lines = []
-    for task in shown:
-        head = f"{task.id:<{column}}  {task.status.replace('_', ' '):<11}  "
-        flag = "flagged: " if task.manual_review else ""
-        lines.append(head + fold(f"{flag}{task.subject}", max(20, width - len(head))))
-        if task.notes and task.status != "completed":
-            note = task.notes[-1]
-            lines.append(f"{'':<{column}}  {fold(f'{note.iteration}: {note.text}', width - column - 2)}")
+    lines = _render_rows(
+        (
+            task.id,
+            task.status.replace("_", " "),
+            f"{'flagged: ' if task.manual_review else ''}{task.subject}",
+            "",
+            f"{task.notes[-1].iteration}: {task.notes[-1].text}" if task.notes and task.status != "completed" else "",
+        )
+        for task in tasks.all
+        if not statuses or task.status in statuses
+    )
     counts = [f"{count} {status.replace('_', ' ')}" for status, count in tasks.count().items() if count]
     return "\n".join([*lines, join_words(counts) if counts else "No tasks on record: an older aigon ran this feature."])
 
 
 def render_queue_tasks(tasks: Sequence[QueueTask]) -> str:
     """Return a line for each criterion of the open features, and one below it with the reason of those that wait."""
-    width = max(40, get_terminal_size().columns)
-    column = max((len(task.id) for task in tasks), default=0)
-    lines = []
-    for task in tasks:
-        head, agent = f"{task.id:<{column}}  {task.status:<11}  ", f"  [{task.label}]" if task.label else ""
-        lines.append(head + fold(task.title, max(10, width - len(head) - len(agent))) + agent)
-        lines += [f"{'':<{column}}  {fold(task.note, width - column - 2)}"] if task.note else []
-    return "\n".join(lines) or "There are no such tasks."
+    rows = ((each.id, each.status, each.title, each.label and f"  [{each.label}]", each.note) for each in tasks)
+    return "\n".join(_render_rows(rows)) or "There are no such tasks."
+
+
+def _render_rows(rows: Iterable[tuple[str, str, str, str, str]]) -> Iterator[str]:
+    """Yield a line for each ID, status, title and what comes behind it, and one below it with a note, if there is one."""
+    known = list(rows)
+    width, column = max(40, get_terminal_size().columns), max((len(row[0]) for row in known), default=0)
+    for ident, status, title, behind, note in known:
+        head = f"{ident:<{column}}  {status:<11}  "
+        yield head + fold(title, max(10, width - len(head) - len(behind))) + behind
+        if note:
+            yield f"{'':<{column}}  {fold(note, width - column - 2)}"
 
 
 def build_features_table(features: Sequence[FeatureStatus], project: str) -> Prd:

@@ -68,32 +68,22 @@ def test_a_thread_validates_starts_follows_and_reports(home: Lab) -> None:
     assert "Dark mode" in in_a_thread(lambda: project.report("42", "md")).text
 
 
-def test_a_run_outlives_its_caller_and_is_stopped(home: Lab) -> None:
+def test_a_run_outlives_its_caller_is_followed_until_that_is_cancelled_and_is_stopped(home: Lab) -> None:
     home.agent(f"GO={home.home / 'go'}\n{SLOW}")
     home.spec("done <!-- verify: test -f done.txt -->")
     home.commit("spec")
     project = open_project(home.root)
     started = project.start("42", skip_validation=True)
     assert project.run(started.run_id).status == "running"
+    seen: list[object] = []
+    for event in project.follow(started.run_id, is_cancelled=lambda: bool(seen)):
+        seen.append(event)
+    assert isinstance(seen[0], RunStarted) and not any(isinstance(event, RunFinished) for event in seen)
     assert [asked.run_id for asked in in_a_thread(lambda: project.stop("42", now=True))] == [started.run_id]
     *_, end = project.follow(started.run_id)
     assert isinstance(end, RunFinished) and end.exit_code == Exit.INTERRUPTED
     assert project.run(started.run_id).status == "interrupted"
     assert not list(home.home.glob("state/repos/*/starting-*"))
-
-
-def test_following_ends_when_it_is_cancelled(home: Lab) -> None:
-    home.agent(f"GO={home.home / 'go'}\n{SLOW}")
-    home.spec("done <!-- verify: test -f done.txt -->")
-    home.commit("spec")
-    project = open_project(home.root)
-    started = project.start("42", skip_validation=True)
-    seen: list[object] = []
-    for event in project.follow(started.run_id, is_cancelled=lambda: bool(seen)):
-        seen.append(event)
-    assert isinstance(seen[0], RunStarted) and not any(isinstance(event, RunFinished) for event in seen)
-    project.stop("42", now=True)
-    assert any(isinstance(event, RunFinished) for event in project.follow(started.run_id))
 
 
 def test_a_run_broken_off_is_not_running_because_a_later_one_is(home: Lab) -> None:
