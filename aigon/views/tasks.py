@@ -40,7 +40,7 @@ def render_queue_tasks(tasks: Sequence[QueueTask]) -> str:
 
 
 def _render_rows(rows: Iterable[tuple[str, str, str, str, str]]) -> Iterator[str]:
-    """Yield a line for each ID, status, title and what comes behind it, and one below it with a note, if there is one."""
+    """Yield a line for each ID, status, title and what stands behind it, and below it its note, if there is one."""
     known = list(rows)
     width, column = max(40, get_terminal_size().columns), max((len(row[0]) for row in known), default=0)
     for ident, status, title, behind, note in known:

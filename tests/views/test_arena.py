@@ -23,6 +23,7 @@ from aigon.views.terminal.arena import ArenaNdjson, render_arena_summary
 from aigon.views.terminal.frame import Page, draw_arena, draw_arena_end
 from aigon.views.terminal.lines import ArenaLines
 from aigon.views.terminal.scene import ArenaScene, build_arena_scene
+from aigon.views.terminal.turn_steps import TurnProgress
 from tests.journal.test_codec import EVENTS
 from tests.views.arena_story import END, ENDS, LANES, PLAN, WAIT, calls, ended, lane, sent
 from tests.views.story import finding, run_started, story
@@ -207,7 +208,7 @@ def test_a_narrow_terminal_leaves_time_and_cost_out() -> None:
 def test_what_each_agent_does_is_shown_below_as_far_as_there_is_room() -> None:
     now = staged(run_started(), IterationStarted("", 1, "codex", "", 0, 1, 0))
     steps = (Step(0.0, 1, "reads", "docs/plan.md"), Step(2.0, 1, "edits", "src/calculator.py"))
-    doing = replace(now.lanes["cx"], steps=steps, doing_since=2.0, files=("src/calculator.py",))
+    doing = replace(now.lanes["cx"], turn=TurnProgress(steps, ("src/calculator.py",)))
     now = replace(now, lanes={**now.lanes, "cx": doing})
     assert drawn(now, width=40, height=22, now=9.0)[10:14] == [
         "cx",

@@ -35,6 +35,7 @@ from aigon.views.terminal.frame import Page, draw_arena, draw_run, draw_run_end,
 from aigon.views.terminal.lines import IterationCount
 from aigon.views.terminal.live import STOPPING, LiveSink
 from aigon.views.terminal.scene import NOTICES, ArenaScene, CheckProgress, Scene, list_waiting_checks
+from aigon.views.terminal.turn_steps import TurnProgress
 from tests.views.story import TITLE, criteria, finding, run_started, story
 from tests.views.terminal import COLOUR, Played, play
 
@@ -319,10 +320,9 @@ def test_a_clock_counts_whole_seconds(seconds: float, text: str) -> None:
 def test_what_an_agent_did_last_is_in_sight_and_how_long_it_has_been_quiet() -> None:
     events = story(2)
     begun = next(index for index, event in enumerate(events) if isinstance(event, IterationStarted))
-    steps = tuple(Step(0.0, 1, "reads", f"file-{number}\x1b[2J") for number in range(3))
-    files, spent = ("src/a.py", "b.py"), Spent(15_203, 0.12)
-    done = {"steps": steps, "heard": 0.0, "doing_since": 4.0, "files": files, "turn_spent": spent}
-    working = replace(scene(events[: begun + 1], 2), **done)
+    steps = tuple(Step(2.0 * number, 1, "reads", f"file-{number}\x1b[2J") for number in range(3))
+    turn = TurnProgress(steps, ("src/a.py", "b.py"), Spent(15_203, 0.12), heard=0.0)
+    working = replace(scene(events[: begun + 1], 2), turn=turn)
     lines = drawn(working, now=19.0)
     assert [line for line in lines if "reads file-" in line] == [
         "  reads file-0",
@@ -354,7 +354,7 @@ def test_the_live_view_reads_what_the_agent_of_this_turn_does(tmp_path: Path) ->
 
 
 def test_a_lane_of_an_arena_says_what_its_agent_did_last() -> None:
-    lane = Scene("cc", since=0.0, phase="claude is working", steps=(Step(0.0, 1, "edits", "src/a.py"),), heard=0.0)
+    lane = Scene("cc", since=0.0, phase="claude is working", turn=TurnProgress((Step(0.0, 1, "edits", "src/a.py"),)))
     page = Page(120, 24)
     lines = [
         line.plain

@@ -76,20 +76,24 @@ def draw_run(scene: Scene, page: Page, now: float) -> Group:
 
 def _draw_turn(scene: Scene, page: Page, now: float) -> list[Text]:
     """Draw what the agent did last, oldest first, and what the turn came to so far."""
-    lines = [Text(f"  {fold(f'{step.kind} {step.text}')}", style="dim") for step in scene.steps[-_STEPS:-1]]
-    if scene.steps:
-        since = f" · {format_clock(now - scene.doing_since)}" if scene.doing_since is not None else ""
-        doing = fold(f"{scene.steps[-1].kind} {scene.steps[-1].text}", max(page.width - len(since) - 2, 10))
+    if (turn := scene.turn) is None:
+        return []
+    lines = [Text(f"  {fold(f'{step.kind} {step.text}')}", style="dim") for step in turn.steps[-_STEPS:-1]]
+    for step in turn.steps[-1:]:
+        since = f" · {format_clock(now - (step.at - scene.ahead))}"
+        doing = fold(f"{step.kind} {step.text}", max(page.width - len(since) - 2, 10))
         lines.append(Text.assemble("▸ ", doing, (since, "dim")))
-    names = ", ".join(file.rpartition("/")[2] for file in reversed(scene.files[-_FILES:]))
-    files = f"{format_count(len(scene.files), 'file')} touched: {fold(names)}" if scene.files else ""
-    so_far = " · ".join(filter(None, (describe_spent(scene.turn_spent), files)))
+    names = ", ".join(file.rpartition("/")[2] for file in reversed(turn.files[-_FILES:]))
+    files = f"{format_count(len(turn.files), 'file')} touched: {fold(names)}" if turn.files else ""
+    so_far = " · ".join(filter(None, (describe_spent(turn.spent), files)))
     return [*lines, Text(f"  {so_far}", style="dim")] if so_far else lines
 
 
 def _describe_quiet(scene: Scene, now: float) -> str:
     """Return for how long an agent at work has given no sign of life, if that is long."""
-    quiet = now - scene.heard if scene.heard is not None else 0.0
+    if scene.turn is None:
+        return ""
+    quiet = now - (scene.phase_began if scene.turn.heard is None else scene.turn.heard - scene.ahead)
     return f" (quiet for {format_clock(quiet)})" if quiet >= _QUIET_SECONDS else ""
 
 
@@ -266,7 +270,7 @@ def _describe_phase(scene: Scene, now: float) -> str:
     running = [row.title for name, row in scene.checks.items() if row.running is not None]
     running += [f"criterion {number}" for number in scene.proving]
     phase = f"checks: {', '.join(running)}" if running else scene.phase
-    last = f": {scene.steps[-1].kind} {scene.steps[-1].text}" if scene.steps else ""
+    last = "".join(f": {step.kind} {step.text}" for step in scene.turn.steps[-1:]) if scene.turn else ""
     return f"{phase}, {format_clock(now - scene.phase_began)}{_describe_quiet(scene, now)}{last}"
 
 

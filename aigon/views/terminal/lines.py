@@ -159,7 +159,7 @@ class ActionLines:
     def _write_new(self, label: str, turn: TurnSteps) -> None:
         steps = [step for step in turn.read_new() if not step.spent]
         for step in steps if self._loudness == "verbose" else steps[-1:]:
-            self._write(label, f"  {step.kind} {step.text}".rstrip())
+            self._write(label, f"{step.kind} {step.text}")
 
 
 class _EventLines:

@@ -202,14 +202,7 @@ class LiveSink:
 def _add_steps(scene: Scene, turn: TurnSteps, now: float, wall: float) -> Scene:
     """Return the scene at `now` with what the agent did up to then; at `wall`, by the clock on the wall."""
     turn.read_new()
-    done = turn.progress
-    if done is None:
-        return scene
-    heard = scene.phase_began if done.heard is None else now - (wall - done.heard)
-    doing_since = now - (wall - done.steps[-1].at) if done.steps else None
-    return replace(
-        scene, steps=done.steps, doing_since=doing_since, files=done.files, turn_spent=done.spent, heard=heard
-    )
+    return replace(scene, turn=turn.progress, ahead=wall - now)
 
 
 class ArenaLive:

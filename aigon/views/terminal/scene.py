@@ -26,7 +26,6 @@ from aigon.journal.events import (
     Waiting,
 )
 from aigon.journal.spending import Spend
-from aigon.model.activity import Spent, Step
 from aigon.model.checks import Check, Finding
 from aigon.model.criteria import Criterion, Verdict
 from aigon.views.terminal.lines import (
@@ -37,6 +36,7 @@ from aigon.views.terminal.lines import (
     describe_turn,
     describe_wait,
 )
+from aigon.views.terminal.turn_steps import TurnProgress
 
 NOTICES = 3
 """Notices that stay in sight."""
@@ -55,9 +55,8 @@ class Scene(Struct, frozen=True):
     """One run. `step` is the escalation step, from 0, and how many there are.
 
     `phase_ends` is when a wait will be over, None if the run does not wait. `proving` has the criteria whose own
-    command runs, by number. While an agent works, `steps` are what it did last, the newest since `doing_since`, `files`
-    those that it edited, `turn_spent` what it used so far, and `heard` is when it gave its last sign of life. In an
-    arena, `since` is when the loop was started, None while it is queued, and `closed` how its process ended;
+    command runs, by number. While an agent works, `turn` is what it does, by a clock that is so many seconds `ahead`.
+    In an arena, `since` is when the loop was started, None while it is queued, and `closed` how its process ended;
     `earlier_met` criteria were proven before it was resumed.
     """
 
@@ -74,11 +73,8 @@ class Scene(Struct, frozen=True):
     checks: Mapping[str, CheckProgress] = field(default_factory=dict)
     verdicts: Mapping[int, Verdict] = field(default_factory=dict)
     proving: Mapping[int, float] = field(default_factory=dict)
-    steps: tuple[Step, ...] = ()
-    doing_since: float | None = None
-    files: tuple[str, ...] = ()
-    turn_spent: Spent = field(default_factory=Spent)
-    heard: float | None = None
+    turn: TurnProgress | None = None
+    ahead: float = 0.0
     notices: tuple[Notice, ...] = ()
     spend: Spend = field(default_factory=Spend)
     end: RunFinished | None = None
