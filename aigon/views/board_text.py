@@ -11,23 +11,18 @@ from rich.table import Table
 from rich.text import Text
 
 from aigon.model.candidates import format_run_command
+from aigon.model.outcomes import describe_status
 from aigon.text.amounts import format_count
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
 from aigon.views.board_cards import TITLES, Card, CardLane, Column, RunEnd, RunningLoop
 
 NARROWEST, WIDEST = 27, 46
 """Columns of the terminal for one column of the board: less breaks every line, more is nothing but blanks."""
-_ENDS = {
-    "met": ("proven", "green"),
-    "needs_human": ("needs a human", "yellow"),
-    "stopped": ("stopped", "yellow"),
-    "interrupted": ("interrupted", "yellow"),
-    "unavailable": ("agent or judge unavailable", "red"),
-    "refused": ("refused", "red"),
-    "broken_off": ("broken off", "red"),
-    "elsewhere": ("runs, or did,", "yellow"),
-}
-"""How each status of a run is said, and its colour."""
+_COLOURS = {"met": "green", "unavailable": "red", "refused": "red", "broken_off": "red"}
+_WORDS = {"unavailable": "agent or judge unavailable", "elsewhere": "runs, or did,"}
+_SAID = compile_re(r"^(?:Needs a human: |Refused: |Stopped by the guard )")
+"""The words in which a status says already why."""
 _LONGEST = {"title": 100, "reason": 120, "problem": 160}
 
 
@@ -125,21 +120,11 @@ def _loop(loop: RunningLoop, label: str = "") -> Iterator[Text]:
 
 
 def _end(end: RunEnd) -> Text:
-    words, colour = _ENDS.get(end.status, (fold(end.status), "yellow"))
-    more = {"met": "", "broken_off": ""}
-    why = more.get(end.status, f" {_reason(end)}" if end.status == "elsewhere" else f": {_reason(end)}")
-    text = Text(words, style=colour)
-    text.append(why.rstrip(": "), style="none")
+    text = Text(_WORDS.get(end.status) or fold(describe_status(end.status)), style=_COLOURS.get(end.status, "yellow"))
+    reason = fold(_SAID.sub("", end.reason), _LONGEST["reason"])
+    if reason and end.status not in ("met", "broken_off"):
+        text.append(f"{'' if end.status == 'elsewhere' else ':'} {reason}", style="none")
     return text.append(f", {_moment(end.at)}", style="dim")
-
-
-def _reason(end: RunEnd) -> str:
-    """Return why, without the words in which the status says it already."""
-    for begins in ("Needs a human: ", "Refused: ", "Stopped by the guard "):
-        end_ = end.reason.removeprefix(begins)
-        if end_ != end.reason:
-            return fold(end_, _LONGEST["reason"])
-    return fold(end.reason, _LONGEST["reason"])
 
 
 def _resumes(columns: Sequence[Column]) -> Iterator[str]:
