@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from aigon import __version__
 from aigon.errors import AigonError, Exit, explained, usage
+from aigon.files.resources import find_resource
 from aigon.files.system_errors import explain_os_error
 from aigon.mcp.resources import CountingBus, add_resources, announce_changes
 from aigon.mcp.served import ServedProjects
@@ -28,15 +29,6 @@ INSTRUCTIONS = (
     "project's own checks. Create a task with criteria, start it with a limit on cost, wait for it. Only aigon decides "
     "what is proven; only a person approves, rejects and merges."
 )
-PROMPT = """\
-Have aigon build task {task_id} until every acceptance criterion is proven.
-
-1. Read it with get_task. If it has no criteria, propose some to me and write them with update_task.
-2. Start it with start_task and a max_cost that I agree to.
-3. Wait with wait_task, and tell me what changed: task_log shows what the agent does.
-4. When it stops, tell me what is proven and what is not, with the evidence. Do not build it yourself, and do not call
-   it done: I merge it with `aigon feature-done {task_id}`.
-"""
 
 FindLoop = Callable[[Context[Any, Any] | None], str]
 """Returns what shows that a loop started whoever calls; "" if nothing does."""
@@ -118,7 +110,8 @@ def build_server(served: ServedProjects, find_loop: FindLoop) -> TaskServer:
 
     @server.prompt("implement-feature", description="Have aigon build a task until it is proven.")
     def implement_feature(task_id: str) -> str:
-        return PROMPT.format(task_id=task_id)
+        text = find_resource("templates", "prompts", "mcp.md").read_text(encoding="utf-8")
+        return text.format(task_id=task_id)
 
     return server
 

@@ -1,6 +1,6 @@
 """The board as a page shows it: a status for each card, what waits for a person, and which verb each move is."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -93,16 +93,9 @@ def _rank(status: str) -> int:
     return order.index(status) if status in order else len(order)
 
 
-def list_waiting(views: Mapping[str, Sequence[CardView]]) -> list[CardView]:
-    """Return what needs a person, the most urgent first."""
-    waiting = [view for view in _each(views) if view.status in URGENT]
-    return sorted(waiting, key=lambda view: URGENT.index(view.status))
-
-
-def list_of_status(views: Mapping[str, Sequence[CardView]], status: str) -> list[CardView]:
-    """Return the cards whose run has this status."""
-    return [view for view in _each(views) if view.status == status]
-
-
-def _each(views: Mapping[str, Sequence[CardView]]) -> Iterator[CardView]:
-    return (view for cards in views.values() for view in cards)
+def group_views(views: Mapping[str, Sequence[CardView]]) -> tuple[list[CardView], list[CardView], list[CardView]]:
+    """Return what needs a person, the most urgent first, what runs, and what is proven."""
+    every = [view for cards in views.values() for view in cards]
+    waiting = sorted((view for view in every if view.status in URGENT), key=lambda view: URGENT.index(view.status))
+    running, proven = ([view for view in every if view.status == status] for status in ("running", "met"))
+    return waiting, running, proven

@@ -16,7 +16,7 @@ from aigon.spec.document import parse_spec
 from aigon.spec.foreign import ForeignAnnotation, list_proposals
 from aigon.spec.writing import split_spec
 from aigon.text.patterns import compile_re
-from aigon.ui.board import CardView, build_views, list_of_status, list_waiting
+from aigon.ui.board import CardView, build_views, group_views
 from aigon.ui.feed import Feed, Fragment
 from aigon.ui.guard import Access
 from aigon.ui.lane import Lane
@@ -81,7 +81,7 @@ class Parts:
         """The board: what needs a person, and a card for each feature."""
         views = build_views(feed)
         cards = {view.name: self._render_card(view) for each in views.values() for view in each}
-        groups = (list_waiting(views), list_of_status(views, "running"), list_of_status(views, "met"))
+        groups = group_views(views)
         tally = tuple((view.name, view.status, view.reason, view.card) for group in groups for view in group)
         yield self._keep("overview", tally, feed, waiting=groups[0], running=groups[1], proven=groups[2])
         columns = {column.stage: column for column in feed.list_columns()}
