@@ -58,12 +58,12 @@ class IterationRow(Struct, frozen=True):
 
     number: int
     at: str
-    commit: str
     before: str
-    proven: int
-    total: int
-    checks: dict[str, CheckCell]
-    failures: tuple[str, ...]
+    commit: str = ""
+    proven: int = 0
+    total: int = 0
+    checks: dict[str, CheckCell] = field(default_factory=dict)
+    failures: tuple[str, ...] = ()
     promises: tuple[Promise, ...] = ()
     files: int = 0
     added: int = 0
@@ -215,17 +215,14 @@ class Lane(Struct):
     def _end_turn(self, event: TurnEnded) -> None:
         turn = event.turn
         row = IterationRow(
-            turn.number, event.at, "", self.commit, 0, 0, {}, (),
-            agent=turn.agent, model=turn.model, end=turn.end, said=clip(turn.said, 4000),
-            cost=turn.cost, cost_status=turn.cost_status, seconds=turn.duration,
+            turn.number, event.at, self.commit, agent=turn.agent, model=turn.model, end=turn.end,
+            said=clip(turn.said, 4000), cost=turn.cost, cost_status=turn.cost_status, seconds=turn.duration,
         )  # fmt: skip
         self._keep(row)
 
     def _finish(self, event: IterationFinished) -> None:
         self.last = event
-        known = self.rows.get(event.number)
-        if known is None:
-            known = IterationRow(event.number, event.at, "", self.commit, 0, 0, {}, ())
+        known = self.rows.get(event.number) or IterationRow(event.number, event.at, self.commit)
         added, removed = count_changed_lines(event.changes)
         self._keep(
             replace(

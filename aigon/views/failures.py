@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from aigon.errors import AigonError
 from aigon.journal.attempt import Attempt
@@ -68,7 +68,6 @@ def build_failures_document(found: Failures) -> dict[str, object]:
 
 def _document(failed: FailedAttempt) -> dict[str, object]:
     attempt = failed.attempt
-    told = structs.asdict(attempt)
     return {
         "attempt": failed.number,
         "run_id": failed.run_id,
@@ -78,7 +77,7 @@ def _document(failed: FailedAttempt) -> dict[str, object]:
         "nth": failed.nth,
         "times": failed.times,
         "turn": attempt.end,
-        **{key: told[key] for key in _TOLD},
+        **{key: getattr(attempt, key) for key in _TOLD},
         "changes": [{"path": c.path, "status": c.status, **_lines_of(c)} for c in attempt.changes],
         "checks": [
             {
