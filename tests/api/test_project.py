@@ -68,7 +68,7 @@ def test_a_thread_validates_starts_follows_and_reports(home: Lab) -> None:
     assert "Dark mode" in in_a_thread(lambda: project.report("42", "md")).text
 
 
-def test_a_run_outlives_its_caller_is_followed_until_that_is_cancelled_and_is_stopped(home: Lab) -> None:
+def test_a_run_outlives_its_caller_and_is_followed_until_it_is_stopped(home: Lab) -> None:
     home.agent(f"GO={home.home / 'go'}\n{SLOW}")
     home.spec("done <!-- verify: test -f done.txt -->")
     home.commit("spec")
