@@ -15,11 +15,13 @@ from msgspec.structs import replace
 
 from aigon.git.person import LOCAL_VARIABLES
 from aigon.isolation.mounts import Mount, list_bwrap_options, make_overlay
+from aigon.isolation.namespaces import find_namespaces
 from aigon.job.world import UNNAMED, CheckStart
 
 Isolation = Literal["bwrap", "namespaces", "landlock", "none"]
 CACHES = (".cache", ".tmp", ".vite", ".vite-temp", ".vitest")
 """Folders in dependency folders for what tools made of sources: empty and writable in a room."""
+LAUNCHER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py")))
 OVERFLOW_USER = 65534
 """The owner of files whose owner has no name in a user namespace, as root in a container."""
 _SIGNALS = (13, 25)
@@ -172,8 +174,7 @@ class Enclosure(Struct, frozen=True):
 
 def make_launcher_command(plan: Mapping[str, object]) -> list[str]:
     """Return the beginning of a command line that carries out the plan before the command."""
-    launcher = str(Path(__file__).with_name("launcher.py"))
-    return [sys.executable, "-I", "-S", launcher, marshal.dumps(dict(plan)).hex()]
+    return [*LAUNCHER, str(find_namespaces(plan)), marshal.dumps(dict(plan)).hex()]
 
 
 def make_bubblewrap_command(

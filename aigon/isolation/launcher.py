@@ -1,4 +1,9 @@
-"""The program that enters a clean room or a sandbox and becomes the command: `python -I -S launcher.py PLAN ARGV...`.
+"""The program that enters a clean room or a sandbox and becomes the command.
+
+    python -I -S launcher.py NAMESPACES PLAN ARGV...
+    python -I -S launcher.py serve SOCKET                forks itself for every request (`aigon.process.spawner`)
+
+The fork goes on as if it had been started for the request, in its namespaces.
 
 It runs before anything of the project does and replaces itself, so that signals and the exit code are those of the
 command. It imports as little as possible, as every command waits for it: json, pathlib or typing take as long as all
@@ -20,11 +25,15 @@ def main() -> None:
     The plan names the `place` to enter, the mechanism by which to `enter` it ("" for none), the `cwd` to go to ("" to
     stay), and the `signals` to stop ignoring: what is ignored here would stay so in the command.
     """
-    plan, argv = marshal.loads(bytes.fromhex(sys.argv[1])), sys.argv[2:]
     # Isolated mode knows no folder of the program's own; this one comes last, so that it hides no standard module.
     sys.path.append(os.path.abspath(f"{__file__}/../../.."))  # noqa: PTH100 - without pathlib
+    is_fork = sys.argv[1] == "serve"
+    words, folder = _serve(int(sys.argv[2])) if is_fork else (sys.argv[1:], "")
+    plan, argv = marshal.loads(bytes.fromhex(words[1])), words[2:]
     try:
-        _enter(plan)
+        if folder:
+            os.chdir(folder)
+        _enter(plan, is_inside=is_fork)
         if plan["cwd"]:
             os.chdir(plan["cwd"])
             os.environ["PWD"] = plan["cwd"]
@@ -41,11 +50,55 @@ def main() -> None:
         _give_up(f"{argv[0]}: {error.strerror}", NOT_FOUND if missing else NOT_EXECUTABLE)
 
 
-def _enter(plan: dict[str, object]) -> None:
+def _serve(number: int) -> "tuple[list[str], str]":
+    """Fork for every request into the namespaces that it names; return in the fork what it says, and where to start.
+
+    This process ends when nobody can ask any more.
+    """
+    import _socket
+
+    from aigon.isolation.namespaces import fork_into
+
+    connection, size = _socket.socket(fileno=number), 4
+    space = _socket.CMSG_SPACE(4 * size)
+    while True:
+        namespaces, received, _, _ = connection.recvmsg(size, space)
+        if not namespaces:
+            os._exit(0)
+        data = received[0][2]
+        asked, *streams = (int.from_bytes(data[at : at + size], sys.byteorder) for at in range(0, len(data), size))
+        try:
+            pid = fork_into(int.from_bytes(namespaces, "little"), beside=True)
+        except OSError:  # started by its command line the launcher says why
+            pid = -1
+        if not pid:
+            connection.close()
+            return _take_request(asked, streams)
+        for descriptor in (asked, *streams):
+            os.close(descriptor)
+        connection.send(max(0, pid).to_bytes(size, "little"))
+
+
+def _take_request(asked: int, streams: "list[int]") -> "tuple[list[str], str]":
+    """Become the process that a request describes; end if it does not come whole."""
+    os.setsid()
+    with open(asked, "rb") as file:
+        try:
+            words, env, folder = marshal.loads(file.read())
+        except (EOFError, ValueError, TypeError):  # who asked is gone, or has given up
+            os._exit(NOT_ENTERED)
+    for number, descriptor in enumerate(streams):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    os.environ.update(env)
+    return words, folder
+
+
+def _enter(plan: dict[str, object], *, is_inside: bool) -> None:
     if plan["enter"] == "namespaces":
         from aigon.isolation.namespaces import enter
 
-        enter(plan)
+        enter(plan, is_inside=is_inside)
     elif plan["enter"] == "scopes":  # bubblewrap has made the mounts
         from aigon.isolation.namespaces import give_up_rights
 

@@ -14,6 +14,7 @@ from aigon.files.syscalls import call, syscall
 
 TYPE_CHECKING = False  # as few modules as can be: `aigon.isolation.launcher` says why
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
 NEW_NAMESPACES = 0x10000000 | 0x00020000
@@ -29,6 +30,8 @@ KEPT_FLAGS = {2: 2, 4: 4, 8: 8, 1024: 1024, 2048: 2048, 4096: 1 << 21}
 """Flags as statvfs(3) gives and mount(2) takes them: a mount from outside may only become stricter."""
 OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442
 """System call numbers, the same on every architecture; since Linux 5.2 and 5.12."""
+CLONE3, CLONE_PARENT, SIGCHLD = 435, 0x8000, 17
+"""The same since Linux 5.3, its flag for a child of the caller's parent, and what says that a child has ended."""
 HERE, WHOLE_TREE, CLONE, CLOSE_ON_EXEC = -100, 0x8000, 1, 0o2000000
 """AT_FDCWD, AT_RECURSIVE, OPEN_TREE_CLONE and O_CLOEXEC."""
 FROM_DESCRIPTOR = 4
@@ -42,67 +45,90 @@ ENDING_SIGNALS = (1, 2, 3, 15)
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 
 
-def enter(plan: "dict[str, Any]") -> None:
+def find_namespaces(plan: "Mapping[str, Any]") -> int:
+    """Return the new namespaces that a process is in which carries out the plan, as flags of clone(2)."""
+    if plan["enter"] != "namespaces":
+        return 0
+    return NEW_NAMESPACES | (NEW_NETWORK if plan["closed"] else 0) | (NEW_NUMBERS if plan.get("numbers") else 0)
+
+
+def enter(plan: "dict[str, Any]", *, is_inside: bool) -> None:
     """Give this process the view of the plan's `mounts`, and take rights from it if it is `scoped`. Raises OSError.
 
-    With a `parent` it is an agent's: it ends with that process, and has process numbers of its own if `numbers` says
-    so. What returns then is a grandchild, and this process ends as that one does.
+    It may already be inside of the namespaces. With a `parent` it ends with that process. If the plan has `numbers`,
+    what returns is another process, with process numbers of its own, and this one ends as that one does.
     """
-    is_agents, numbers = "parent" in plan, bool(plan.get("numbers"))
-    _unshare((NEW_NETWORK if plan["closed"] else 0) | (NEW_NUMBERS if numbers else 0))
+    if not is_inside:
+        _enter_namespaces(plan)
     if plan["closed"]:
         _raise_loopback()
-    if is_agents:
-        call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != plan["parent"]:  # it was gone before the kernel was asked
-            os._exit(128 + signal.SIGKILL)
-    if numbers:
-        _fork_first()
     _mount(None, "/", RECURSIVE | PRIVATE)
-    _make_mounts(plan["mounts"], numbers)
+    _make_mounts(plan["mounts"], bool(plan.get("numbers")))
     os.chdir("/")  # what this process was in is the file system outside, which its /proc/PID/cwd would show
-    _unshare()
+    if plan.get("numbers"):
+        _ignore_endings()
+        if agent := fork_into(NEW_NAMESPACES):
+            _exit_with(agent)
+    else:
+        _unshare(NEW_NAMESPACES)
     try:  # noqa: SIM105 - without contextlib
         call("prctl", PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0)
     except OSError:  # the mounts are locked all the same; without this capability nobody gets as far as trying
         pass
     if plan.get("scoped"):
         give_up_rights()
-    if numbers:
-        _serve(os.fork())
 
 
-def _fork_first() -> None:
-    """Go on as the first process of the new numbers. This one waits for it; each of them ends with the other."""
+def _enter_namespaces(plan: "dict[str, Any]") -> None:
+    if "parent" in plan:
+        call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != plan["parent"]:  # it was gone before the kernel was asked
+            os._exit(128 + signal.SIGKILL)
+    if not plan.get("numbers"):
+        _unshare(find_namespaces(plan))
+        return
+    _ignore_endings()
+    if first := fork_into(find_namespaces(plan)):
+        _exit_with(first)
+
+
+def fork_into(namespaces: int, *, beside: bool = False) -> int:
+    """Fork a process into new namespaces, in which users and groups keep their numbers; return its number, 0 in it.
+
+    It is a child of this process, or of its parent if it is `beside` this one, and ends with that. Raises OSError.
+    """
+    waiting, go = os.pipe()
+    try:
+        words = (ctypes.c_uint64 * 8)(namespaces | (CLONE_PARENT if beside else 0), 0, 0, 0, 0 if beside else SIGCHLD)
+        pid = syscall("clone3", CLONE3, ctypes.byref(words), ctypes.c_size_t(ctypes.sizeof(words)))
+        if pid:
+            if namespaces:
+                _write_maps(str(pid))
+            os.write(go, b"!")
+        else:
+            os.close(go)
+            call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            if not os.read(waiting, 1):  # the other end is closed: it died before the kernel was asked, or has failed
+                os._exit(128 + signal.SIGKILL)
+    finally:
+        os.close(waiting)
+        if pid:
+            os.close(go)
+    return pid
+
+
+def _ignore_endings() -> None:
     for number in ENDING_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
-    alive, held = os.pipe()
-    if child := os.fork():
-        os.close(alive)
-        _, status = os.waitpid(child, 0)
-        _exit_as(status)
-    os.close(held)
-    call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    os.set_blocking(alive, False)
-    try:
-        os.read(alive, 1)
-        os._exit(128 + signal.SIGKILL)  # the other end is closed: it died before the kernel was asked
-    except BlockingIOError:
-        os.close(alive)
 
 
-def _serve(agent: int) -> None:
-    """In the first process, collect what ends until the agent does; in the agent, return."""
-    if agent:
-        while True:
-            pid, status = os.wait()
-            if pid == agent:
-                _exit_as(status)
-
-
-def _exit_as(status: int) -> None:
-    code = os.waitstatus_to_exitcode(status)
-    os._exit(code if code >= 0 else 128 - code)
+def _exit_with(child: int) -> None:
+    """Collect what ends until this child does, and end as it did."""
+    while True:
+        pid, status = os.wait()
+        if pid == child:
+            code = os.waitstatus_to_exitcode(status)
+            os._exit(code if code >= 0 else 128 - code)
 
 
 def give_up_rights() -> None:
@@ -236,43 +262,46 @@ def _raise_loopback() -> None:
         fcntl.ioctl(asked, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
 
 
-def _unshare(more: int = 0) -> None:
-    """Enter new namespaces in which users and groups keep their numbers, as far as this process may map them."""
-    maps = {kind: _map_to_itself(f"/proc/self/{kind}_map") for kind in ("uid", "gid")}
-    user, group = os.geteuid(), os.getegid()
-    if not _map_from_outside(maps, more):
-        # A user may name only itself, and must give up changing groups first (user_namespaces(7)).
-        _write_map("self", "setgroups", "deny")
-        _write_map("self", "uid_map", f"{user} {user} 1")
-        _write_map("self", "gid_map", f"{group} {group} 1")
-
-
-def _map_to_itself(path: str) -> str:
-    with open(path) as file:  # noqa: PTH123 - without pathlib
-        extents = [line.split() for line in file]
-    return "".join(f"{inside} {inside} {count}\n" for inside, _, count in extents)
-
-
-def _map_from_outside(maps: dict[str, str], more: int) -> bool:
-    """Enter the namespaces, and let a child that stayed outside write the maps: only outside can it have the right."""
+def _unshare(namespaces: int) -> None:
+    """Enter new namespaces, and let a child that stayed outside write the maps: only outside can it have the right."""
     waiting, go = os.pipe()
     child = os.fork()
     if not child:
         os.close(go)
         os.read(waiting, 1)
         try:
-            for kind, text in maps.items():
-                _write_map(str(os.getppid()), f"{kind}_map", text)
+            _write_maps(str(os.getppid()))
         except OSError:
             os._exit(1)
         os._exit(0)
     try:
-        call("unshare", NEW_NAMESPACES | more)
+        call("unshare", namespaces)
     finally:
         os.close(go)
         os.close(waiting)
         _, status = os.waitpid(child, 0)
-    return status == 0
+    if status:
+        raise OSError(errno.EPERM, "users and groups cannot keep their numbers")
+
+
+def _write_maps(pid: str) -> None:
+    """Let users and groups keep their numbers in the new namespaces of a process, as far as this one may map them."""
+    maps = {kind: _map_to_itself(f"/proc/self/{kind}_map") for kind in ("uid", "gid")}
+    try:
+        for kind, text in maps.items():
+            _write_map(pid, f"{kind}_map", text)
+    except PermissionError:
+        # A user may name only itself, and must give up changing groups first (user_namespaces(7)).
+        user, group = os.geteuid(), os.getegid()
+        _write_map(pid, "setgroups", "deny")
+        _write_map(pid, "uid_map", f"{user} {user} 1")
+        _write_map(pid, "gid_map", f"{group} {group} 1")
+
+
+def _map_to_itself(path: str) -> str:
+    with open(path) as file:  # noqa: PTH123 - without pathlib
+        extents = [line.split() for line in file]
+    return "".join(f"{inside} {inside} {count}\n" for inside, _, count in extents)
 
 
 def _write_map(pid: str, name: str, text: str) -> None:

@@ -26,10 +26,11 @@ from aigon.config.grants import (
 from aigon.errors import environment
 from aigon.isolation import landlock
 from aigon.isolation.clean_room import remove_tree
-from aigon.isolation.enclosure import find_bubblewrap, make_launcher_command
+from aigon.isolation.enclosure import LAUNCHER, find_bubblewrap, make_launcher_command
 from aigon.isolation.mechanisms import LACKING, find_flaw
 from aigon.isolation.mounts import list_bwrap_options, list_mounts
 from aigon.process import run
+from aigon.process.spawner import Spawner
 
 # Without --cap-drop root's processes keep this capability, and unmount what is mounted here.
 _ISOLATING_OPTIONS = (
@@ -52,13 +53,14 @@ PREFIX = "aigon-agent-"
 class Sandbox(Struct, frozen=True):
     """A mechanism and what it grants. `folder` is where the agent's own home and temporary files really lie.
 
-    What it writes in private folders goes to `changes`.
+    What it writes in private folders goes to `changes`. `spawner` starts agents, and all else that takes a launcher.
     """
 
     mechanism: Mechanism
     grants: Grants
     folder: Path
     changes: Path | None = None
+    spawner: Spawner | None = None
 
     def command(self, argv: Sequence[str], cwd: Path, more: Grants | None = None) -> run.Program:
         """Return the program that runs `argv` in `cwd`, with the grants of this turn, else those of the run."""
@@ -93,6 +95,9 @@ class Sandbox(Struct, frozen=True):
         return {**env, **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(self.folder))}
 
     def close(self) -> None:
+        if self.spawner:
+            run.spawners.remove(self.spawner)
+            self.spawner.close()
         shutil.rmtree(self.folder, ignore_errors=True)
         if self.changes:
             remove_tree(self.changes)
@@ -117,7 +122,10 @@ def make_sandbox(mechanism: Mechanism, grants: Grants, note: Path, changes: Path
     folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=PREFIX)))
     note.parent.mkdir(parents=True, exist_ok=True)
     note.write_text(str(folder))
-    return Sandbox(mechanism, grants, folder, changes)
+    spawner = Spawner(LAUNCHER)
+    spawner.start()
+    run.spawners.append(spawner)
+    return Sandbox(mechanism, grants, folder, changes, spawner)
 
 
 def choose_mechanism(wanted: WantedMechanism = "auto", network: Network = "open") -> Mechanism:

@@ -33,6 +33,8 @@ ENDING_STEPS = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0))
 SURVIVOR_PAUSE_SECONDS = 0.01
 TRACK_SECONDS = 0.05
 """Between two looks at descendants: a look takes milliseconds, a daemon about as long to leave its parents."""
+kept: set[int] = set()
+"""Children that are no program of anybody's and stay: what starts programs for this process."""
 
 
 def adopt_orphans(*, adopt: bool = True) -> bool:
@@ -81,9 +83,12 @@ def sweep() -> int:
             _kill(pid)
         ended.update(living)
         try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
+            while pid := os.waitpid(-1, os.WNOHANG)[0]:
+                kept.discard(pid)
         except ChildProcessError:  # only waitpid knows for certain that no child is left
+            break
+        # Beside a child that stays it does not tell. No child leaves the list but by waitpid, so that none is missed.
+        if kept and {*list_children()} == kept:
             break
         time.sleep(PAUSE_SECONDS)
     return len(ended)
@@ -103,12 +108,12 @@ def list_children(pid: int | str = "self") -> list[int]:
 
 
 def list_descendants() -> list[int]:
-    """Return every living descendant, the deepest last."""
+    """Return every living descendant but those that are kept, the deepest last."""
     if not Path("/proc/self/task").exists():
         import psutil
 
         return [child.pid for child in psutil.Process().children(recursive=True)]
-    descendants = list_children()
+    descendants = [pid for pid in list_children() if pid not in kept]
     for pid in descendants:
         descendants += list_children(pid)
     return descendants

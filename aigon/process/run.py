@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from msgspec import Struct, field
 
@@ -20,6 +20,7 @@ from aigon.process import orphans
 from aigon.process.brake import hold_back
 from aigon.process.capture import Capture, open_log
 from aigon.process.meter import IdleClock
+from aigon.process.spawner import SpawnedProgram, Spawner
 from aigon.process.stop import POLL_SECONDS, Stop
 
 EndingSteps = tuple[tuple[signal.Signals, float], ...]
@@ -30,6 +31,8 @@ AT_ONCE: EndingSteps = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0))
 CHUNK = 65536
 RunningProgram = subprocess.Popen[bytes]
 """A program that was started and is not waited for yet."""
+spawners: list[Spawner] = []
+"""What starts programs faster than by their command lines, the one to use last."""
 Enter = Callable[[], None]
 """Confines the thread that calls it and what this thread starts, for good. Raises OSError."""
 
@@ -99,7 +102,7 @@ def run(command: Command, stop: Stop | None = None) -> ProgramExit:
         return ProgramExit(None, killed=True)
     try:
         with open(command.stdin or os.devnull, "rb") as stdin:  # noqa: PTH123 - either a path or the null device
-            process = _start(
+            process = _spawn(command, stdin) or _start(
                 Program(command.argv, command.enter),
                 cwd=command.cwd,
                 env=dict(command.env),
@@ -138,6 +141,13 @@ def run(command: Command, stop: Stop | None = None) -> ProgramExit:
     )
 
 
+def _spawn(command: Command, stdin: BinaryIO) -> SpawnedProgram | None:
+    spawner = next((spawner for spawner in reversed(spawners) if spawner.can_start(command.argv)), None)
+    if spawner is None or command.enter:
+        return None
+    return spawner.spawn(command.argv, cwd=command.cwd, env=command.env, stdin=stdin, merge=command.merge)
+
+
 def _start(program: Program, **options: Any) -> RunningProgram:
     """Start a program in its own session, from a thread of its own if that is confined for it. Raises OSError."""
     enter = program.enter
@@ -170,7 +180,7 @@ def _read_exit_code(pid: int) -> int | None:
 
 
 @contextmanager
-def _open_captures(process: RunningProgram, command: Command) -> Iterator[dict[int, Capture]]:
+def _open_captures(process: RunningProgram | SpawnedProgram, command: Command) -> Iterator[dict[int, Capture]]:
     """Yield the captures by descriptor; close the pipes at the end, even if a grandchild still holds them."""
     with contextlib.ExitStack() as stack:
         log = stack.enter_context(open_log(command.log)) if command.log else None
@@ -185,7 +195,7 @@ def _open_captures(process: RunningProgram, command: Command) -> Iterator[dict[i
 
 
 def _attend(
-    process: RunningProgram,
+    process: RunningProgram | SpawnedProgram,
     captures: dict[int, Capture],
     waiting: _Deadline,
     stop: Stop | None,
@@ -235,7 +245,7 @@ def _read(fd: int, capture: Capture) -> bool | None:
 
 
 @contextmanager
-def watch_exit(process: RunningProgram) -> Iterator[int]:
+def watch_exit(process: RunningProgram | SpawnedProgram) -> Iterator[int]:
     """Yield a descriptor that is readable once `process` has exited: a pidfd, or a pipe from a waiting thread."""
     fd = -1
     if hasattr(os, "pidfd_open"):

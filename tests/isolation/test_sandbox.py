@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,15 +17,27 @@ from msgspec.structs import replace
 from aigon.config.grants import Grants, Mechanism, Network
 from aigon.errors import AigonError
 from aigon.isolation import landlock, mechanisms, sandbox
-from aigon.isolation.enclosure import Enclosure
+from aigon.isolation.enclosure import LAUNCHER, Enclosure
 from aigon.isolation.machine_paths import expand_existing, load_sandbox_data
 from aigon.isolation.sandbox import Sandbox
 from aigon.model.turns import ProgramExit
 from aigon.process import run as process
+from aigon.process.orphans import list_children
+from aigon.process.spawner import Spawner
 from tests.lab import alive, until
 
 QUICK: process.EndingSteps = ((signal.SIGINT, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 5.0))
 EVERY: tuple[Mechanism, ...] = ("bwrap", "namespaces", "landlock")
+
+
+@pytest.fixture(autouse=True)
+def spawner(monkeypatch: pytest.MonkeyPatch) -> Iterator[Spawner]:
+    """What starts agents in a run."""
+    spawner = Spawner(LAUNCHER)
+    spawner.start()
+    monkeypatch.setattr(process, "spawners", [spawner])
+    yield spawner
+    spawner.close()
 
 
 def usable(mechanism: Mechanism, network: Network = "open") -> None:
@@ -146,9 +159,14 @@ from pathlib import Path
 from aigon.config.grants import Grants
 from aigon.process import run as process
 from aigon.process.watchdog import run_watchdog
+from aigon.isolation.enclosure import LAUNCHER
 from aigon.isolation.sandbox import Sandbox
+from aigon.process.spawner import Spawner
 folder = Path(sys.argv[2])
 box = Sandbox(sys.argv[1], Grants((sys.argv[2],)), folder)
+if sys.argv.pop(3) == "spawner":
+    process.spawners.append(Spawner(LAUNCHER))
+    process.spawners[0].start()
 program = box.command(sys.argv[3:], folder)
 with run_watchdog("none") as guardian:  # the kernel ends what is in namespaces without one
     told = guardian.begun if program.enter else print
@@ -156,15 +174,19 @@ with run_watchdog("none") as guardian:  # the kernel ends what is in namespaces 
 """
 
 
-def test_the_agent_dies_when_aigon_is_killed(mechanism: Mechanism, tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["launcher", "spawner"])
+def test_the_agent_dies_when_aigon_is_killed(mechanism: Mechanism, tmp_path: Path, how: str) -> None:
+    if how == "spawner" and mechanism != "namespaces":
+        pytest.skip("it is for launchers")
     marker = f"marker-orphan-{os.getpid()}"
     agent = script(tmp_path, "import time; open('up', 'w'); time.sleep(60)")
-    aigon = [sys.executable, "-c", PARENT, mechanism, str(tmp_path / "work"), *agent, marker]
+    aigon = [sys.executable, "-c", PARENT, mechanism, str(tmp_path / "work"), how, *agent, marker]
     started = subprocess.Popen(aigon, start_new_session=True)
     until((tmp_path / "work" / "up").exists)
+    beside = list_children(started.pid)
     started.kill()
     started.wait()
-    until(lambda: not alive(marker), 5)
+    until(lambda: not alive(marker) and not any(Path(f"/proc/{pid}").exists() for pid in beside), 5)
 
 
 def test_what_is_hidden_cannot_be_read_and_what_is_not_granted_cannot_be_written(

@@ -1,0 +1,121 @@
+"""What starts programs in place of a launcher: they are children like any other, and nothing is left of any."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from aigon.isolation.enclosure import LAUNCHER, make_launcher_command
+from aigon.isolation.sandbox import find_sandbox_flaw
+from aigon.model.turns import ProgramExit
+from aigon.process import orphans, run
+from aigon.process.orphans import list_children, sweep
+from aigon.process.spawner import Spawner
+from tests.isolation.test_sandbox import boxed, script
+from tests.lab import alive, until
+
+pytestmark = [
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="it is Linux's"),
+    pytest.mark.usefixtures("spawner"),
+]
+FREE = {"place": "nothing", "enter": "", "cwd": "", "signals": (), "unset": ()}
+
+
+@pytest.fixture
+def spawner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Spawner]:
+    """A spawner that has started a program."""
+    spawner = Spawner(LAUNCHER)
+    spawner.start()
+    monkeypatch.setattr(run, "spawners", [spawner])
+    if start(tmp_path, "true").exit_code or not spawner.can_start(LAUNCHER):
+        pytest.skip("this kernel forks no sister processes")
+    yield spawner
+    spawner.close()
+
+
+def start(folder: Path, text: str, **env: str) -> ProgramExit:
+    argv = [*make_launcher_command(FREE), "/bin/sh", "-c", text]
+    return run.run(run.Command(argv, folder, {**os.environ, **env}))
+
+
+def find_helper() -> int:
+    (pid,) = orphans.kept
+    return pid
+
+
+def test_a_program_is_a_child_with_its_own_session_streams_and_exit_code(tmp_path: Path) -> None:
+    text = 'echo $PPID $$ "$TOLD" "$(cut -d" " -f6 /proc/$$/stat)"; pwd; ls -m /proc/self/fd; cat; exit 7'
+    exited = start(tmp_path, text, TOLD="caf\udce9")
+    (parent, pid, told, session), folder, descriptors = (line.split() for line in exited.stdout.splitlines())
+    assert (int(parent), pid, told, folder) == (os.getpid(), session, b"caf\xe9", [os.fsencode(tmp_path)])
+    assert descriptors[:3] == [b"0,", b"1,", b"2,"] and len(descriptors) == 4  # and the one that lists them
+    assert exited.exit_code == 7
+    assert start(tmp_path, "kill -KILL $$").exit_code == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("times", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_many_programs_at_once_leave_no_process_and_no_descriptor(tmp_path: Path, times: int) -> None:
+    children, descriptors = set(list_children()), len([*Path("/proc/self/fd").iterdir()])
+    with ThreadPoolExecutor(2) as pool:
+        exits = list(pool.map(lambda number: start(tmp_path, f"exit {number % 8}").exit_code, range(times)))
+    assert exits == [number % 8 for number in range(times)]
+    assert (set(list_children()), len([*Path("/proc/self/fd").iterdir()])) == (children, descriptors)
+
+
+def test_a_sweep_spares_it_and_ends_everything_else(tmp_path: Path) -> None:
+    orphans.adopt_orphans()
+    try:
+        marker = f"marker-swept-{os.getpid()}"
+        assert start(tmp_path, f"setsid sleep 60 {marker} & exit 0", PATH=os.environ["PATH"]).exit_code == 0
+        sweep()
+        assert not alive(marker) and list_children() == [find_helper()]
+    finally:
+        orphans.adopt_orphans(adopt=False)
+    assert start(tmp_path, "exit 3").exit_code == 3
+
+
+def test_one_that_died_is_replaced_and_every_program_runs(tmp_path: Path) -> None:
+    first = find_helper()
+    os.kill(first, signal.SIGKILL)
+    assert [start(tmp_path, f"exit {number}").exit_code for number in (1, 2)] == [1, 2]
+    assert find_helper() != first and list_children() == [find_helper()]
+
+
+SEARCH = """
+import re, sys
+word = sys.argv[1].encode()[::-1]
+try:
+    maps = open("/proc/1/maps").read()
+    memory = open("/proc/1/mem", "rb", 0)
+    for low, high in re.findall(r"^(\\w+)-(\\w+) rw", maps, re.M):
+        memory.seek(int(low, 16))
+        print(word in memory.read(int(high, 16) - int(low, 16)))
+except PermissionError:
+    print("refused")
+"""
+
+
+def test_no_program_finds_what_an_earlier_one_was_given(tmp_path: Path) -> None:
+    if why := find_sandbox_flaw("namespaces"):
+        pytest.skip(why)
+    start(tmp_path, "true", TOKEN="xoxo-a-key-of-another")
+    box, cwd = boxed("namespaces", tmp_path), tmp_path / "work"
+    argv = [*script(tmp_path, SEARCH), "xoxo-a-key-of-another"[::-1]]
+    exited = run.run(run.Command(box.command(argv, cwd).argv, cwd, os.environ))
+    assert {*exited.stdout.split()} in ({b"False"}, {b"refused"}), exited
+
+
+def test_a_request_that_breaks_off_starts_nothing(spawner: Spawner) -> None:
+    asked, request = os.pipe()
+    with Path(os.devnull).open("wb") as null:
+        pid = spawner._fork(0, [asked, *[null.fileno()] * 3])
+    os.close(asked)
+    os.write(request, b"half")
+    os.close(request)
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == 125
+    until(lambda: list_children() == [find_helper()])
