@@ -29,7 +29,7 @@ class RefProtection:
     def __init__(self, git: TrustedGit, branch: str, displaced: Path, rivals: Rivals = NOBODY) -> None:
         self._git, self._own, self._displaced, self._rivals = git, f"refs/heads/{branch}", displaced, rivals
         self._files = RefFiles(git.common_dir)
-        self._folders = (self._files.folder, *(self._files.folder / name for name in WATCHED))
+        self._folders = (self._files.folder, *map(self._files.path_of, WATCHED))
         self._before: dict[str, str] = {}
         self._elsewhere: frozenset[str] = frozenset()
         """Refs that other worktrees have checked out."""

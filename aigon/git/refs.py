@@ -13,8 +13,8 @@ from msgspec import Struct
 from aigon.git.file_state import FRESH_NS, NOTHING, FileState, Mark, make_mark, read_state
 from aigon.text.patterns import compile_re
 
-WATCHED = ("heads", "tags", "replace", "aigon")
-"""Below `refs/`. Not `remotes`, `stash` and `notes`: a person fetches and stashes while an agent works."""
+WATCHED = ("refs/heads", "refs/tags", "refs/replace", "refs/aigon")
+"""Not `remotes`, `stash` and `notes`: a person fetches and stashes while an agent works."""
 HELD = "refs/aigon/runs/"
 """Refs that keep what running loops borrow, whatever is deleted and pruned meanwhile."""
 LONGEST = 1024
@@ -30,25 +30,26 @@ def is_hash(value: str) -> bool:
 
 
 class RefFiles:
-    """The watched refs of a repository, read without a git process: only files that changed are opened.
+    """The refs of a repository in these folders, read without a git process: only files that changed are opened.
 
     `packed` is the state of packed-refs at the last `read`.
     """
 
-    def __init__(self, common_dir: Path) -> None:
+    def __init__(self, common_dir: Path, folders: tuple[str, ...] = WATCHED) -> None:
         self.folder, self.packed_file = common_dir / "refs", common_dir / "packed-refs"
+        self._folders = folders
         self.packed = FileState(NOTHING)
         self._packed: dict[str, str] = {}
         self._loose: dict[str, tuple[Mark, str]] = {}
 
     def read(self) -> dict[str, str]:
-        """Return every watched ref and its value: a hash, `ref: NAME`, or words for what git cannot read."""
+        """Return every ref there and its value: a hash, `ref: NAME`, or words for what git cannot read."""
         packed = read_state(os.fspath(self.packed_file), self.packed)
         if packed is not self.packed:
-            self.packed, self._packed = packed, parse_packed_refs(packed.data) or {}
+            self.packed, self._packed = packed, parse_packed_refs(packed.data, self._folders) or {}
         fresh, known, self._loose = time.time_ns() - FRESH_NS, self._loose, {}
-        for name in WATCHED:
-            self._read_folder(f"refs/{name}", known, fresh)
+        for folder in self._folders:
+            self._read_folder(folder, known, fresh)
         return {**self._packed, **{ref: value for ref, (_, value) in self._loose.items()}}
 
     def path_of(self, ref: str) -> Path:
@@ -84,8 +85,8 @@ def _read_ref(path: str, mode: int) -> str:
     return text if is_hash(text) else "rubbish"
 
 
-def parse_packed_refs(data: bytes) -> dict[str, str] | None:
-    """Parse the watched refs in packed-refs; None if git would reject the file, or miss entries in it."""
+def parse_packed_refs(data: bytes, folders: tuple[str, ...] = WATCHED) -> dict[str, str] | None:
+    """Parse the refs of packed-refs in these folders; None if git would reject the file, or miss entries in it."""
     head, lines = b"", data.splitlines()
     if lines and lines[0].startswith(b"#"):
         head, lines = lines[0], lines[1:]
@@ -93,7 +94,7 @@ def parse_packed_refs(data: bytes) -> dict[str, str] | None:
     names = [entry[2] for entry in entries if entry]
     if len(names) < len(entries) or (b" sorted" in head and names != sorted(names)):
         return None
-    wanted = tuple(f"refs/{name}/".encode() for name in WATCHED)
+    wanted = tuple(f"{folder}/".encode() for folder in folders)
     return {os.fsdecode(e[2]): e[1].decode() for e in entries if e and e[2].startswith(wanted)}
 
 

@@ -23,7 +23,7 @@ from msgspec import Struct, field
 from aigon.files.atomic import move_aside, write_view, write_whole
 from aigon.git.foreign_objects import Confine, remove_tree, take_large_files, take_objects
 from aigon.git.locks import copy_index
-from aigon.git.refs import HELD, LONGEST, is_hash
+from aigon.git.refs import HELD, LONGEST, RefFiles, is_hash
 from aigon.git.repository import LENT, LINK, RUN_FOLDER, find_lender, is_named
 from aigon.git.workspace import Workspace
 from aigon.text.patterns import compile_re
@@ -32,14 +32,16 @@ SaveAside = Callable[[str, str], str]
 """Saves an object aside under a ref made of a name; returns the ref."""
 LARGEST_REFS, MOST_REFS = 16 << 20, 100_000
 _TAKEN = ("refs/heads/", "refs/tags/", "refs/notes/", "refs/stash")
-_OPAQUE = ("refs/stash", HELD)
-"""Refs of the person's that the agent does not get."""
+_OPAQUE = ("refs/stash", "refs/bisect/", "refs/worktree/", "refs/rewritten/", HELD)
+"""Refs of the person's, and of one checkout's, that the agent does not get."""
 _MADE = frozenset(
     ("HEAD", "config", "config.worktree", "hooks", "index", "info", "modules", "objects", "packed-refs", "refs",
      "shallow", "lfs", LENT, "commondir", "gitdir")
 )  # fmt: skip
 """What is made anew for each turn. All else is kept as the agent left it, such as a rebase under way; no lock is."""
 _PACKED = compile_re(r"^([0-9a-f]{40,64}) (refs/\S+)$", re.M)
+_LENT = compile_re(r"refs/[^\s\udc80-\udcff]+")
+"""Names of the person's refs that a packed-refs can hold, as text."""
 _STASHED = compile_re(rb"^[0-9a-f]{40,64} ([0-9a-f]{40,64}) ", re.M)
 _NAME = compile_re(r"refs(?:/[\w+-]+(?:\.(?!lock\b)[\w+-]+)*)+", re.A)
 """Names of refs that an agent gets back in its next turn, and that a message may hold."""
@@ -83,6 +85,7 @@ class RunRepository(Struct):
     """The person's refs as the agent got them."""
     _made: dict[str, str] = field(default_factory=dict)
     """Refs that the agent made in earlier turns, which it gets again."""
+    _files: RefFiles | None = None
     _removal: Thread | None = None
     """Removes the repository of the turn before."""
 
@@ -126,10 +129,15 @@ class RunRepository(Struct):
         remove_tree(self.workspace.own / "run.old")
 
     def _read_persons(self) -> dict[str, str]:
-        _, out = self.workspace.trusted.refs("for-each-ref", "--format=%(objectname) %(refname)")
-        refs = {name: value for value, name in _PACKED.findall(out)}
+        self._files = self._files or RefFiles(self.workspace.trusted.common_dir, ("refs",))
+        refs = self._files.read()
+        refs = {ref: refs.get(value.removeprefix("ref: "), value) for ref, value in refs.items()}
         hidden = {f"refs/heads/{name}" for name in self.rivals}
-        return {ref: value for ref, value in refs.items() if ref not in hidden and not ref.startswith(_OPAQUE)}
+        return {
+            ref: value
+            for ref, value in refs.items()
+            if is_hash(value) and _LENT.fullmatch(ref) and ref not in hidden and not ref.startswith(_OPAQUE)
+        }
 
     def _make(self, refs: Mapping[str, str]) -> None:
         git, folder = self.workspace.trusted, self.folder
