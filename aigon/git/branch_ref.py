@@ -77,8 +77,8 @@ TICK_NS = 20_000_000
 """Nanoseconds after which another change of a folder has another time: the kernel's clock for files has steps of up to
 10 ms."""
 _ZERO = ctypes.c_int64(0)
-_WRITE_OUT = 1 | 2 | 4
-"""SYNC_FILE_RANGE_WAIT_BEFORE, _WRITE and _WAIT_AFTER in <fcntl.h>: what git's `writeout-only` asks for."""
+_START, _WRITE_OUT = 2, 1 | 2 | 4
+"""SYNC_FILE_RANGE_WRITE, and with it _WAIT_BEFORE and _WAIT_AFTER, in <fcntl.h>: git's `writeout-only`."""
 
 
 def flush_loose_objects(objects: Path, since: float, seen: dict[str, int] | None = None) -> int:
@@ -88,12 +88,11 @@ def flush_loose_objects(objects: Path, since: float, seen: dict[str, int] | None
     writes nothing. They are durable with the next fsync on that file system. Folders that have not changed since they
     were `seen`, which is noted there, are skipped. Raises OSError.
     """
-    written = 0
-    for name in _list_fresh(objects, (since - SLACK) * 1e9, {} if seen is None else seen):
-        with suppress(FileNotFoundError):  # packed meanwhile, by a git that flushes packs
-            _flush_file(name)
-            written += 1
-    return written
+    names = [*_list_fresh(objects, (since - SLACK) * 1e9, {} if seen is None else seen)]
+    # All are on their way before one is waited for. One that is packed meanwhile is flushed by the git that packs it.
+    for flags in (_START, _WRITE_OUT):
+        names = [name for name in names if _flush_file(name, flags)]
+    return len(names)
 
 
 def _list_fresh(objects: Path, since_ns: float, seen: dict[str, int]) -> Iterator[str]:
@@ -124,15 +123,19 @@ def _list_entries(folder: str | Path) -> list["os.DirEntry[str]"]:
         return []
 
 
-def _flush_file(name: str) -> None:
-    file = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+def _flush_file(name: str, flags: int) -> bool:
+    """Hand a file to the disk, or wait for it as well; return False if it is gone. Raises OSError."""
     try:
-        try:
-            call("sync_file_range", file, _ZERO, _ZERO, _WRITE_OUT)
-        except (AttributeError, OSError):  # macOS has none, and not every file system does
-            os.fsync(file)
+        file = os.open(name, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        call("sync_file_range", file, _ZERO, _ZERO, flags)
+    except (AttributeError, OSError):  # macOS has none, and not every file system does
+        os.fsync(file)
     finally:
         os.close(file)
+    return True
 
 
 def remove_empty_objects(objects: Path) -> int:

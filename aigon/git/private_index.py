@@ -16,6 +16,12 @@ from aigon.git.repository import RUN_FOLDER
 from aigon.git.trusted import TrustedGit
 from aigon.model.changes import FileChange
 
+WRITTEN_OUT_TOGETHER = {
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "core.fsync",
+    "GIT_CONFIG_VALUE_0": "-loose-object",
+}
+"""git waits for no object: all of a commit are written out at once (`BranchRef.write_out`) before anything names it."""
 _NESTED = "warning: adding embedded git repository: "
 
 
@@ -58,6 +64,7 @@ class PrivateIndex:
         self.root = checkout.root
         self.branch = branch
         self.trusted = TrustedGit(checkout, directory, objects)
+        self.trusted.env |= WRITTEN_OUT_TOGETHER
         self._git = self.trusted.run
         self._index = Path(self.trusted.env["GIT_INDEX_FILE"])
         self._checkout_index = checkout.git_dir / "index"

@@ -83,7 +83,9 @@ class Workspace(PrivateIndex):
             self.write(path, data)
         if files:
             self._git("update-index", "--add", "--replace", "--", *files)
-        return self.commit_tree(self.tree(), parent, message)
+        commit = self.commit_tree(self.tree(), parent, message)
+        self.ref.write_out()
+        return commit
 
     def wrote(self, path: str, data: bytes) -> bool:
         """Whether `commit` wrote `data` at `path` last, or was about to, in this process or an earlier one."""
