@@ -15,11 +15,10 @@ BUDGET: Mapping[str, int] = {
     "git diff-index": 2,
     "git update-index": 1,
     "git write-tree": 1,
-    "git commit-tree": 1,
     "git update-ref": 1,
     "flush": 4,
     "replaced file": 2,
-    "program": 9,
+    "program": 8,
     "sleep": 0,
 }
 """What an iteration may take, without a sandbox and with one criterion: programs of which all but two are git.

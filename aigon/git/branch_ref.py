@@ -23,6 +23,7 @@ class BranchRef:
         self._file = trusted.common_dir / "refs" / "heads" / branch
         self._seen: dict[str, int] = {}
         self._since = (time.time() - RECENT, time.monotonic() - RECENT)
+        self._written_out = ""
 
     @property
     def lock(self) -> Path:
@@ -33,7 +34,8 @@ class BranchRef:
 
         git does not lock HEAD, so it does not write its log: the line is added here. Raises OSError.
         """
-        self.write_out()
+        if commit != self._written_out:
+            self.write_out()
         code, said = self._trusted.refs("update-ref", "-m", "aigon", self._name, commit, old, headless=True)
         if code == 0:
             folder = self._file.parent
@@ -43,21 +45,20 @@ class BranchRef:
             self._log(commit, old)
         return code, said
 
-    def write_out(self) -> None:
-        """Write what any git wrote since the last time to the disk. Raises OSError."""
+    def write_out(self, commit: str = "") -> None:
+        """Write what any git wrote since the last time to the disk, with all that `commit` holds. Raises OSError."""
         wall, steady = self._since
         now, passed = time.time(), time.monotonic() - steady
         since = min(wall, now - passed)  # whichever way the clock was set
         flush_loose_objects(self._trusted.common_dir / "objects", since, self._seen)
-        self._since = now, time.monotonic()
+        self._since, self._written_out = (now, time.monotonic()), commit
 
     def _log(self, commit: str, old: str) -> None:
-        log, env = self._trusted.git_dir / "logs" / "HEAD", self._trusted.env
-        who = f"{env['GIT_COMMITTER_NAME']} <{env['GIT_COMMITTER_EMAIL']}>"
+        log = self._trusted.git_dir / "logs" / "HEAD"
         with suppress(OSError):  # only people read this log
             if log.is_file():
                 with log.open("ab") as file:
-                    file.write(f"{old} {commit} {who} {int(time.time())} {time.strftime('%z')}\taigon\n".encode())
+                    file.write(f"{old} {commit} {self._trusted.sign()}\taigon\n".encode())
 
     def remove_own_lock(self, commit: str) -> bool:
         """Remove the lock that a killed git of aigon's left; return whether there was one.

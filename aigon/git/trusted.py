@@ -9,8 +9,10 @@ import os
 import shutil
 import signal
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from aigon.errors import AigonError, environment
 from aigon.files.home import IGNORED_LINES
@@ -18,7 +20,9 @@ from aigon.files.system_errors import explain_git_error
 from aigon.git.listings import split_paths
 from aigon.git.person import Checkout, Identity, name_command
 from aigon.process import run as process
+from aigon.text.patterns import compile_re
 
+_NO_NAME = compile_re(r"[<>\n\0]")
 FLUSH = ("-c", "core.fsync=reference", "-c", "core.fsyncMethod=fsync")
 """An iteration commit is flushed once, with the ref that names it; its objects are written out before, as they come.
 This is git's `core.fsyncMethod=batch` across the processes that make one commit: a power cut leaves the old ref, or
@@ -131,6 +135,11 @@ class TrustedGit:
     def beginning(self, *arguments: str, most: int) -> bytes:
         """Return the first `most` bytes that a git command prints, and end it then."""
         return process.capture_beginning((self.program, *arguments), cwd=self.root, env=self.env, most=most)
+
+    def sign(self, role: Literal["AUTHOR", "COMMITTER"] = "COMMITTER") -> str:
+        """Return who writes a commit now, as objects and logs hold it."""
+        name, mail = (_NO_NAME.sub("", self.env[f"GIT_{role}_{part}"]).strip() for part in ("NAME", "EMAIL"))
+        return f"{name} <{mail}> {int(time.time())} {time.strftime('%z')}"
 
     def refs(self, *arguments: str, headless: bool = False) -> tuple[int, str]:
         """Run a command on the person's refs (update-ref, symbolic-ref) without hooks; return exit code and output.

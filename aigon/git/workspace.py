@@ -21,6 +21,7 @@ from aigon.git.blind_spots import find_obstacles
 from aigon.git.branch_ref import BranchRef
 from aigon.git.listings import split_paths
 from aigon.git.locks import lock_index
+from aigon.git.objects import write_commit
 from aigon.git.person import Checkout
 from aigon.git.private_index import Content as Content
 from aigon.git.private_index import PrivateIndex
@@ -84,7 +85,7 @@ class Workspace(PrivateIndex):
         if files:
             self._git("update-index", "--add", "--replace", "--", *files)
         commit = self.commit_tree(self.tree(), parent, message)
-        self.ref.write_out()
+        self.ref.write_out(commit)
         return commit
 
     def wrote(self, path: str, data: bytes) -> bool:
@@ -118,7 +119,7 @@ class Workspace(PrivateIndex):
 
     def commit_tree(self, tree: str, parent: str, message: str) -> str:
         """Write a commit object; no ref moves."""
-        return self._git("commit-tree", tree, "-p", parent, "-F", "-", stdin=message.encode()).decode().strip()
+        return write_commit(self.trusted, tree, parent, message)
 
     def publish(self, commit: str, old: str) -> None:
         """Move the branch from `old` to `commit` and make the checkout's index agree with it.

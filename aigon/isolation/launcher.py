@@ -67,21 +67,26 @@ def _serve(number: int) -> "tuple[list[str], str]":
             os._exit(0)
         data = received[0][2]
         asked, *streams = (int.from_bytes(data[at : at + size], sys.byteorder) for at in range(0, len(data), size))
+        ready, leading = os.pipe()
         try:
             pid = fork_into(int.from_bytes(namespaces, "little"), beside=True)
         except OSError:  # started by its command line the launcher says why
             pid = -1
         if not pid:
             connection.close()
+            os.setsid()
+            for descriptor in (ready, leading):
+                os.close(descriptor)
             return _take_request(asked, streams)
-        for descriptor in (asked, *streams):
+        for descriptor in (asked, *streams, leading):
             os.close(descriptor)
+        os.read(ready, 1)  # whoever gets the number may signal the group
+        os.close(ready)
         connection.send(max(0, pid).to_bytes(size, "little"))
 
 
 def _take_request(asked: int, streams: "list[int]") -> "tuple[list[str], str]":
     """Become the process that a request describes; end if it does not come whole."""
-    os.setsid()
     with open(asked, "rb") as file:
         try:
             words, env, folder = marshal.loads(file.read())
@@ -90,6 +95,7 @@ def _take_request(asked: int, streams: "list[int]") -> "tuple[list[str], str]":
     for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
         os.close(descriptor)
+    os.environ.clear()  # an interpreter without a locale has chosen one
     os.environ.update(env)
     return words, folder
 

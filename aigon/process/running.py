@@ -78,10 +78,10 @@ class RunningNote(Struct):
                 write_note(self.path, self.about)
 
     def over(self) -> None:
+        """Forget them. The note may go on to name them, as no other process is taken for one that has ended."""
         with self._lock:
-            if self.path and self.about and self.about.sessions:
+            if self.about:
                 self.about = replace(self.about, sessions=())
-                write_note(self.path, self.about)
 
 
 @contextmanager

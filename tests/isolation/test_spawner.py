@@ -54,6 +54,8 @@ def test_a_program_is_a_child_with_its_own_session_streams_and_exit_code(tmp_pat
     assert (int(parent), pid, told, folder) == (os.getpid(), session, b"caf\xe9", [os.fsencode(tmp_path)])
     assert descriptors[:3] == [b"0,", b"1,", b"2,"] and len(descriptors) == 4  # and the one that lists them
     assert exited.exit_code == 7
+    argv, env = [*make_launcher_command(FREE), "/usr/bin/env"], {"ONE": "1", "LANG": "de_DE.UTF-8"}
+    assert run.run(run.Command(argv, tmp_path, env)).stdout == b"ONE=1\nLANG=de_DE.UTF-8\n"
     assert start(tmp_path, "kill -KILL $$").exit_code == -signal.SIGKILL
 
 

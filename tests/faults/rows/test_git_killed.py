@@ -11,7 +11,7 @@ from tests.loop.processes import LOOP, RESUME, left_behind, turns
 pytestmark = needs_strace
 FEW = (Point("write-tree", 1, "rename", 1), Point("update-ref", 1, "rename", 1))
 """One that leaves a lock on aigon's private index, and one that leaves a lock on the branch."""
-VERBS = ("add", "update-index", "write-tree", "commit-tree", "update-ref")
+VERBS = ("add", "update-index", "write-tree", "update-ref")
 
 
 def tree(lab: Lab) -> list[str]:
