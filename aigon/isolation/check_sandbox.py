@@ -20,7 +20,7 @@ from aigon.config.grants import Grants, Mechanism, WantedMechanism, is_inside
 from aigon.config.models import Config
 from aigon.git.person import Checkout
 from aigon.isolation.clean_room import remove_tree
-from aigon.isolation.enclosure import make_bubblewrap_command, make_launcher_command
+from aigon.isolation.enclosure import make_bubblewrap_command, make_launcher_command, make_mount_plan
 from aigon.isolation.machine_paths import (
     expand_existing,
     find_home,
@@ -45,9 +45,6 @@ JUDGE = "judge"
 """What a judge that is a command is called there."""
 CRITERIA = "criteria"
 """What the commands of criteria are called there, as criteria are renumbered."""
-SIGNALS = (13, 25)
-"""SIGPIPE and SIGXFSZ, which Python ignores and a shell does not."""
-_PLAN: Mapping[str, object] = {"place": "the sandbox of checks"}
 _PATH = compile_re(r"(?<![\w.~-])~?/[\w.@+~-]+(?:/[\w.@+~-]+)*")
 _NAMED = 50
 """Paths of a failed check's output that are looked at."""
@@ -76,12 +73,9 @@ class CheckSandbox(Struct, Confinement):
             return self.confine_writes(argv, start, (self.root,))
         kept = self.folder / re.sub(r"[^A-Za-z0-9._-]", "_", start.name)
         mounts = self._list_mounts(self._find_grants(start), start, kept, overlays=self.mechanism == "namespaces")
-        plan = {**_PLAN, "unset": (), "signals": SIGNALS, "scoped": True}
         if self.mechanism == "bwrap":
-            inner = make_launcher_command({**plan, "enter": "scopes", "cwd": ""})
-            return [*make_bubblewrap_command(mounts, str(cwd)), *inner, *argv]
-        plan |= {"enter": "namespaces", "cwd": str(cwd), "mounts": mounts, "closed": False}
-        return [*make_launcher_command(plan), *argv]
+            return [*make_bubblewrap_command(mounts, str(cwd)), *make_launcher_command({"enter": "scopes"}), *argv]
+        return [*make_launcher_command(make_mount_plan(mounts, cwd)), *argv]
 
     def confine_writes(self, argv: Sequence[str], start: CheckStart, folders: Sequence[str]) -> Sequence[str]:
         """Return the command line that can write in these folders, where anybody keeps temporary files, and in caches.
@@ -92,8 +86,7 @@ class CheckSandbox(Struct, Confinement):
             return argv
         temporary = list_real((*TEMPORARY, self.env.get("TMPDIR", "")))
         write = (*folders, *self._find_grants(start).write, *self.grants.private, *temporary)
-        plan = {**_PLAN, "enter": "writes", "cwd": "", "unset": (), "signals": (), "write": write}
-        return [*make_launcher_command(plan), *argv]
+        return [*make_launcher_command({"enter": "writes", "write": write}), *argv]
 
     def list_room_mounts(self, start: CheckStart, changes: Path, *, overlays: bool) -> list[Mount] | None:
         """Return what a command in a clean room sees beside the room; None for one without a sandbox."""

@@ -24,8 +24,6 @@ CACHES = (".cache", ".tmp", ".vite", ".vite-temp", ".vitest")
 LAUNCHER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py")))
 OVERFLOW_USER = 65534
 """The owner of files whose owner has no name in a user namespace, as root in a container."""
-_SIGNALS = (13, 25)
-"""SIGPIPE and SIGXFSZ, which Python ignores and a shell does not."""
 
 
 class Confine(Protocol):
@@ -104,7 +102,6 @@ class Enclosure(Struct, frozen=True):
             "place": "the clean room",
             "enter": "" if self.isolation == "none" else self.isolation,
             "cwd": cwd,
-            "signals": _SIGNALS,
             # Set, it would keep bytecode from lying beside the sources; a room has its own place for bytecode.
             "unset": ("PYTHONDONTWRITEBYTECODE",),
         }
@@ -172,6 +169,11 @@ class Enclosure(Struct, frozen=True):
         return sorted(binds, key=lambda bind: bind[1].count("/"))
 
 
+def make_mount_plan(mounts: Sequence[Mount], cwd: Path, **more: object) -> dict[str, object]:
+    """Return the plan of a command in aigon's own namespaces."""
+    return {"enter": "namespaces", "cwd": str(cwd), "mounts": [*mounts], "closed": False, "scoped": True, **more}
+
+
 def make_launcher_command(plan: Mapping[str, object]) -> list[str]:
     """Return the beginning of a command line that carries out the plan before the command."""
     return [*LAUNCHER, str(find_namespaces(plan)), marshal.dumps(dict(plan)).hex()]
@@ -183,7 +185,7 @@ def make_bubblewrap_command(
     """Return the beginning of a command line with these mounts, and process numbers of its own, which /proc needs."""
     # Without --cap-drop root's processes keep this capability, and unmount what is mounted here.
     options = ["--unshare-user", "--cap-drop", "CAP_SYS_ADMIN", "--die-with-parent"]
-    options += [*(["--unshare-pid"] if numbers else []), *(["--unshare-net"] if closed else [])]
+    options += [*(["--unshare-pid", "--unshare-ipc"] if numbers else []), *(["--unshare-net"] if closed else [])]
     return [find_bubblewrap() or "/usr/bin/bwrap", *options, *list_bwrap_options(mounts), "--chdir", cwd, "--"]
 
 

@@ -17,13 +17,15 @@ import sys
 
 NOT_ENTERED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 """What `docker run` and a shell (POSIX) exit with if they fail themselves."""
+SIGNALS = (1, 2, 3, 13, 15, 25)
+"""SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM and SIGXFSZ: what is ignored here would stay so in the command."""
 
 
 def main() -> None:
     """Enter what the plan describes, and become the command.
 
-    The plan names the `place` to enter, the mechanism by which to `enter` it ("" for none), the `cwd` to go to ("" to
-    stay), and the `signals` to stop ignoring: what is ignored here would stay so in the command.
+    The plan names the `place` to enter, the mechanism by which to `enter` it ("" for none), the `cwd` to go to, and
+    variables to `unset`.
     """
     # Isolated mode knows no folder of the program's own; this one comes last, so that it hides no standard module.
     sys.path.append(os.path.abspath(f"{__file__}/../../.."))  # noqa: PTH100 - without pathlib
@@ -34,14 +36,14 @@ def main() -> None:
         if folder:
             os.chdir(folder)
         _enter(plan, is_inside=is_fork)
-        if plan["cwd"]:
+        if "cwd" in plan:
             os.chdir(plan["cwd"])
             os.environ["PWD"] = plan["cwd"]
     except OSError as error:
-        _give_up(f"{plan['place']} could not be entered: {error}", NOT_ENTERED)
-    for number in plan["signals"]:
+        _give_up(f"{plan.get('place', 'the sandbox')} could not be entered: {error}", NOT_ENTERED)
+    for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)
-    for name in plan["unset"]:
+    for name in plan.get("unset", ()):
         os.environ.pop(name, None)
     try:
         os.execvp(argv[0], argv)

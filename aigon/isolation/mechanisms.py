@@ -11,7 +11,13 @@ from typing import Literal
 from aigon.config.grants import Network
 from aigon.errors import environment
 from aigon.isolation.clean_room import remove_tree
-from aigon.isolation.enclosure import Enclosure, explain_no_bubblewrap, find_bubblewrap, make_launcher_command
+from aigon.isolation.enclosure import (
+    Enclosure,
+    explain_no_bubblewrap,
+    find_bubblewrap,
+    make_launcher_command,
+    make_mount_plan,
+)
 from aigon.isolation.enclosure import Isolation as Isolation
 from aigon.isolation.mounts import Mount
 from aigon.process import run
@@ -107,8 +113,7 @@ def find_mount_flaw(make_table: Callable[[Path], Sequence[Mount]]) -> str:
 
     def probe(place: Path) -> tuple[run.Program, list[bytes]]:
         (place / "seen").mkdir()
-        plan: dict[str, object] = {"place": "the sandbox", "enter": "namespaces", "cwd": str(place), "scoped": True}
-        plan |= {"unset": (), "signals": (), "mounts": [*make_table(place)], "closed": False}
+        plan = make_mount_plan(make_table(place), place)
         argv = ["/bin/sh", "-c", "mkdir -p seen/made && ls -d seen/made"]
         return run.Program([*make_launcher_command(plan), *argv]), [b"seen/made"]
 

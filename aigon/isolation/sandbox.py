@@ -9,7 +9,6 @@ import contextlib
 import functools
 import os
 import shutil
-import signal
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,16 +25,12 @@ from aigon.config.grants import (
 from aigon.errors import environment
 from aigon.isolation import landlock
 from aigon.isolation.clean_room import remove_tree
-from aigon.isolation.enclosure import LAUNCHER, find_bubblewrap, make_launcher_command
+from aigon.isolation.enclosure import LAUNCHER, make_bubblewrap_command, make_launcher_command, make_mount_plan
 from aigon.isolation.mechanisms import LACKING, find_flaw
-from aigon.isolation.mounts import list_bwrap_options, list_mounts
+from aigon.isolation.mounts import list_mounts
 from aigon.process import run
 from aigon.process.spawner import Spawner
 
-# Without --cap-drop root's processes keep this capability, and unmount what is mounted here.
-_ISOLATING_OPTIONS = (
-    "--unshare-user", "--cap-drop", "CAP_SYS_ADMIN", "--unshare-pid", "--unshare-ipc", "--die-with-parent",
-)  # fmt: skip
 IN_ORDER: tuple[Mechanism, ...] = ("namespaces", "bwrap", "landlock")
 """Best first: bubblewrap gives an agent no private copies of caches. Landlock neither gives it its own process numbers
 nor hides sockets."""
@@ -44,8 +39,6 @@ CLOSES_NETWORK = 4
 _DEAF = 'trap "" HUP INT QUIT TERM; exec "$@"'
 """Signals that end an agent go to its whole group. bubblewrap would die of them, and take the agent with it before it
 could react: so it ignores them, and the launcher inside stops ignoring them."""
-SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGTERM, signal.SIGXFSZ)
-"""Those, and two that Python ignores."""
 PREFIX = "aigon-agent-"
 """How the name of a sandbox's folder begins. It is among temporary files, as a socket's path has 107 bytes at most."""
 
@@ -74,19 +67,13 @@ class Sandbox(Struct, frozen=True):
                 "closed": closed,
             }
             return run.Program([*argv], functools.partial(landlock.enter_sandbox, rules))
-        plan: dict[str, object] = {"place": "the sandbox", "enter": "scopes", "cwd": "", "unset": ()}
-        plan["parent"], plan["signals"] = os.getpid(), tuple(map(int, SIGNALS))
-        if self.mechanism == "namespaces":
-            mounts, numbers = list_mounts(grants, self.folder, self.changes), has_process_numbers()
-            plan |= {"enter": "namespaces", "cwd": str(cwd), "mounts": mounts, "closed": closed, "numbers": numbers}
-            plan["scoped"] = True
-        inner = [*make_launcher_command(plan), *argv]
-        if self.mechanism != "bwrap":
-            return run.Program(inner)
-        options = [*_ISOLATING_OPTIONS, *(["--unshare-net"] if closed else [])]
-        options += list_bwrap_options(list_mounts(grants, self.folder))
-        view = [find_bubblewrap() or "/usr/bin/bwrap", *options, "--chdir", str(cwd), "--", *inner]
-        return run.Program(["/bin/sh", "-c", _DEAF, "sh", *view])
+        if self.mechanism == "bwrap":
+            view = make_bubblewrap_command(list_mounts(grants, self.folder), str(cwd), closed=closed)
+            inner = make_launcher_command({"enter": "scopes"})
+            return run.Program(["/bin/sh", "-c", _DEAF, "sh", *view, *inner, *argv])
+        mounts, numbers = list_mounts(grants, self.folder, self.changes), has_process_numbers()
+        plan = make_mount_plan(mounts, cwd, closed=closed, numbers=numbers, parent=os.getpid())
+        return run.Program([*make_launcher_command(plan), *argv])
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
         """Return `env` with the folder for temporary files, if it is another one than outside."""
@@ -164,8 +151,7 @@ def explain_no_mechanism(network: Network = "open") -> str:
 @functools.cache
 def has_process_numbers() -> bool:
     """Whether aigon's namespaces can have process numbers: in a container that hides parts of /proc none can."""
-    plan: dict[str, object] = {"place": "the sandbox", "enter": "namespaces", "cwd": "", "unset": (), "signals": ()}
-    plan |= {"parent": os.getpid(), "mounts": [("proc", "/proc")], "closed": False, "numbers": True}
+    plan = make_mount_plan([("proc", "/proc")], Path("/"), numbers=True, parent=os.getpid())
     code, _, _ = run.capture_output([*make_launcher_command(plan), "/bin/true"], env=os.environ)
     return code == 0
 

@@ -30,13 +30,14 @@ QUICK: process.EndingSteps = ((signal.SIGINT, 0.5), (signal.SIGTERM, 0.5), (sign
 EVERY: tuple[Mechanism, ...] = ("bwrap", "namespaces", "landlock")
 
 
-@pytest.fixture(autouse=True)
-def spawner(monkeypatch: pytest.MonkeyPatch) -> Iterator[Spawner]:
+@pytest.fixture(scope="module", autouse=True)
+def spawner() -> Iterator[None]:
     """What starts agents in a run."""
     spawner = Spawner(LAUNCHER)
     spawner.start()
-    monkeypatch.setattr(process, "spawners", [spawner])
-    yield spawner
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process, "spawners", [spawner])
+        yield
     spawner.close()
 
 
@@ -361,6 +362,7 @@ def test_what_a_killed_aigon_left_for_its_agents_is_removed_by_the_next(tmp_path
     first = sandbox.make_sandbox("landlock", Grants(), note)
     second = sandbox.make_sandbox("landlock", Grants(), note)
     assert not first.folder.exists() and second.folder.is_dir()
+    first.close()
     second.close()
     note.write_text(str(tmp_path))
     sandbox.make_sandbox("landlock", Grants(), note).close()
