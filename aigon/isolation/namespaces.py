@@ -97,7 +97,7 @@ def fork_into(namespaces: int, *, beside: bool = False) -> int:
 
     It is a child of this process, or of its parent if it is `beside` this one, and ends with that. Raises OSError.
     """
-    waiting, go = os.pipe()
+    (waiting, go), pid = os.pipe(), -1
     try:
         words = (ctypes.c_uint64 * 8)(namespaces | (CLONE_PARENT if beside else 0), 0, 0, 0, 0 if beside else SIGCHLD)
         pid = syscall("clone3", CLONE3, ctypes.byref(words), ctypes.c_size_t(ctypes.sizeof(words)))
