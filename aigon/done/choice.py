@@ -66,6 +66,26 @@ class ChosenWork(Struct, frozen=True):
         return f"aigon feature-done {self.name} {self.label}".rstrip()
 
 
+class Landing(Struct, frozen=True):
+    """The commit `tip`, whose tree is proven, on its way into `target`, which is at `onto`."""
+
+    main: Checkout
+    chosen: ChosenWork
+    feature: Feature
+    target: str
+    onto: str
+    tip: str
+
+    def find_tree(self, commit: str) -> str:
+        """Return the tree of a commit."""
+        return self.main.git("rev-parse", f"{commit}^{{tree}}")
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the target has nothing that the tip lacks: the result is the tip's own tree."""
+        return self.main.is_ancestor(self.onto, self.tip)
+
+
 def choose_work(main: Checkout, request: DoneRequest, here: Candidate | None) -> ChosenWork:
     """Return what is to be merged; `here` is the candidate whose worktree the person is in.
 

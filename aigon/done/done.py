@@ -9,9 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.done import checkouts
-from aigon.done.checkouts import UnfinishedMerge, detached_head, move_branch, open_branch, save_commit_aside
+from aigon.done.checkouts import UnfinishedMerge, detached_head, move_branch, save_commit_aside
 from aigon.done.choice import (
     ChosenWork,
+    Landing,
     choose_work,
     commit_done,
     find_spec,
@@ -20,8 +21,8 @@ from aigon.done.choice import (
     read_proof,
     refuse_done,
 )
-from aigon.done.merge import Landing, RenderReport, build_squash_message, merge_tip, open_pull_request
-from aigon.done.proof import ProofSubject, clear_scratch, find_shortcomings
+from aigon.done.merge import RenderReport, build_squash_message, merge_tip, open_pull_request
+from aigon.done.proof import clear_scratch, find_shortcomings
 from aigon.done.rebase import adopt_files, fast_forward, parse_adoptions, rebase_tip
 from aigon.done.request import DoneRequest, DoneResult, retire_candidate, retire_winner
 from aigon.errors import AigonError, Exit, usage
@@ -54,9 +55,7 @@ class Errand(Struct, frozen=True):
         """Run everything on the files of `place`, unless the merge is forced. Raises AigonError (exit 3)."""
         if self.request.force:
             return
-        base = self.main.git("merge-base", landing.onto, str(place.head))
-        subject = ProofSubject(place, self.main.root, landing.chosen, landing.feature, base)
-        if shortcomings := find_shortcomings(subject, self.observers):
+        if shortcomings := find_shortcomings(place, landing, self.observers):
             chosen, target = landing.chosen, landing.target
             why = f"{target} has moved on, and with it"
             if chosen.is_claim:
@@ -96,7 +95,7 @@ def finish_feature(
             refuse_done(main, landing.onto, landing.feature, hint)
             with _working_alone(errand, chosen, landing, current):
                 if chosen.is_claim and not request.force:
-                    with open_branch(main, chosen.branch) as place, detached_head(place, chosen.branch, landing.tip):
+                    with detached_head(main, chosen.branch, landing.tip) as place:
                         errand.prove(place, landing)
                 done = _land(errand, landing)
             return _retire_candidates(main, errand.home, chosen, done, keep=request.keep_worktrees)

@@ -4,10 +4,8 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from msgspec import Struct
-
 from aigon.done.checkouts import move_branch, save_changes_aside
-from aigon.done.choice import ChosenWork
+from aigon.done.choice import Landing
 from aigon.done.proof import is_same_but_for_features
 from aigon.errors import AigonError, environment, usage
 from aigon.git import forge
@@ -17,7 +15,6 @@ from aigon.journal.state import State, replay
 from aigon.loop.commit_message import render_squash_message
 from aigon.model.criteria import Spec
 from aigon.spec.document import parse_spec
-from aigon.spec.features import Feature
 from aigon.text.quoting import fold
 
 IN_PLACE = ("-c", "merge.directoryRenames=false")
@@ -26,26 +23,6 @@ SHOWN = 10
 """Paths with conflicts that a message names."""
 TITLE = 120
 """Characters of a title that forges show whole."""
-
-
-class Landing(Struct, frozen=True):
-    """The commit `tip`, whose tree is proven, on its way into `target`, which is at `onto`."""
-
-    main: Checkout
-    chosen: ChosenWork
-    feature: Feature
-    target: str
-    onto: str
-    tip: str
-
-    def find_tree(self, commit: str) -> str:
-        """Return the tree of a commit."""
-        return self.main.git("rev-parse", f"{commit}^{{tree}}")
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether the target has nothing that the tip lacks: the result is the tip's own tree."""
-        return self.main.is_ancestor(self.onto, self.tip)
 
 
 Prove = Callable[[Checkout, Landing], None]

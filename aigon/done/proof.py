@@ -4,12 +4,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.checks import dependencies
 from aigon.checks.project_checks import require_tools
-from aigon.done.choice import ChosenWork
+from aigon.done.choice import ChosenWork, Landing
 from aigon.errors import AigonError, Exit
 from aigon.git.person import Checkout
 from aigon.git.workspace import Tip, Workspace
@@ -31,38 +30,28 @@ from aigon.proof import frozen
 from aigon.run.prepare import Prepared, build_job, prepare
 from aigon.run.present_tree import make_world
 from aigon.run.validate import assess_once
-from aigon.spec.features import ROOT, Feature
+from aigon.spec.features import ROOT
 
 
-class ProofSubject(Struct, frozen=True):
-    """What is assessed: the files of `place`, as the work of `chosen` on what people had at the commit `base`."""
-
-    place: Checkout
-    main: Path
-    chosen: ChosenWork
-    feature: Feature
-    base: str
-
-
-def load_record(subject: ProofSubject, workspace: Workspace, job: Job) -> frozen.Frozen:
+def load_record(chosen: ChosenWork, workspace: Workspace, job: Job) -> frozen.Frozen:
     """Return what decides the feature. If people changed a file on the target since, their version counts."""
-    known = None if subject.chosen.is_claim else frozen.load(subject.chosen.records.frozen)
-    root, base = str(subject.place.root), subject.base
+    known = None if chosen.is_claim else frozen.load(chosen.records.frozen)
+    root, base = str(workspace.trusted.root), job.base_commit
     if known:
         theirs: dict[str, str] = dict.fromkeys(workspace.paths_changed(known.base, base), base)
         known = replace(known, theirs={**known.theirs, **theirs})
         if known.root == root:
             return known
-    folders = dependencies.find_dependency_folders(subject.place.root, job.proof.setups)
+    folders = dependencies.find_dependency_folders(workspace.trusted.root, job.proof.setups)
     return replace(known or frozen.Frozen(base, root, "", job.checks), root=root, folders=folders)
 
 
-def select_checks(subject: ProofSubject, record: frozen.Frozen, job: Job) -> tuple[Check, ...]:
+def select_checks(chosen: ChosenWork, record: frozen.Frozen, job: Job) -> tuple[Check, ...]:
     """Return the checks there are, and those that the work took away; not those that people changed."""
     if job.demand.skip_validation or ".aigon/config.json" in record.theirs:
         return job.checks
-    known = None if subject.chosen.is_claim else frozen.load(subject.chosen.records.frozen)
-    if known and known.root == str(subject.place.root):
+    known = None if chosen.is_claim else frozen.load(chosen.records.frozen)
+    if known and known.root == record.root:
         return frozen.lasting(known, job.checks, known.root, known.inputs, known.base)
     names = {check.name for check in job.checks}
     return (*job.checks, *(check for check in record.checks if check.name not in names))
@@ -82,21 +71,21 @@ def is_same_but_for_features(main: Checkout, one: str, other: str, spec: str) ->
     return all(path.startswith(f"{ROOT}/") and path != spec for path in listed if path)
 
 
-def find_shortcomings(subject: ProofSubject, observers: Sequence[Observer]) -> tuple[str, ...]:
-    """Run every check, criterion and the proof on the files, and return what is not proven.
+def find_shortcomings(place: Checkout, landing: Landing, observers: Sequence[Observer]) -> tuple[str, ...]:
+    """Run every check, criterion and the proof on the files of `place`, and return what is not proven.
 
     Raises AigonError: 7 if something cannot be run, 130 or 143 if a person stopped it.
     """
-    records = subject.chosen.records
-    is_known = records.journal.exists() and not subject.chosen.is_claim
-    started = replay(records.each()).started if is_known else None
+    chosen = landing.chosen
+    is_known = chosen.records.journal.exists() and not chosen.is_claim
+    started = replay(chosen.records.each()).started if is_known else None
     # A run that skipped the checks is merged without them.
     skipped = bool(started and started.skip_validation)
-    options = Options(subject.chosen.name, skip_validation=skipped, accept_passing=True)
-    prepared = prepare(subject.place, options, with_agent=False, feature=subject.feature, main=subject.main)
+    options = Options(chosen.name, skip_validation=skipped, accept_passing=True)
+    prepared = prepare(place, options, with_agent=False, feature=landing.feature, main=landing.main.root)
     orphans.adopt_orphans()
-    with _scratch(subject.chosen.home) as folder, Stop(patient=False).handling() as stop:
-        world, job, snapshot = _open_world(subject, prepared, folder, stop)
+    with _scratch(chosen.home) as folder, Stop(patient=False).handling() as stop:
+        world, job, snapshot = _open_world(place, landing, prepared, folder, stop)
         try:
             require_tools(job.checks)
             look = assess_once(job, world, snapshot, Recorder((), observers))
@@ -128,27 +117,24 @@ def clear_scratch(home: Path) -> None:
     clean_room.remove_room(home / SCRATCH)
 
 
-def _open_world(subject: ProofSubject, prepared: Prepared, folder: Path, stop: Stop) -> tuple[World, Job, Snapshot]:
+def _open_world(
+    place: Checkout, landing: Landing, prepared: Prepared, folder: Path, stop: Stop
+) -> tuple[World, Job, Snapshot]:
     """Open a world whose git objects go into a temporary folder, with the record of what decides the feature."""
-    place, chosen, base = subject.place, subject.chosen, subject.base
+    chosen, file = landing.chosen, folder / "frozen.json"
+    durations = load_durations(chosen.home)
     world = make_world(
-        "feature-done",
-        place,
-        prepared,
-        folder,
-        stop,
-        home=chosen.home,
-        frozen=folder / "frozen.json",
-        durations=load_durations(chosen.home),
+        "feature-done", place, prepared, folder, stop, home=chosen.home, frozen=file, durations=durations
     )
-    workspace = world.workspace
+    # What people had: where the work and the target parted.
+    base = landing.main.git("merge-base", landing.onto, str(place.head))
     mode = chosen.candidate.mode if chosen.candidate else "solo"
     job = build_job(prepared, base, label=chosen.label, mode=mode)
-    record = load_record(subject, workspace, job)
-    frozen.save(folder / "frozen.json", record)
-    job = replace(job, decisions=chosen.records.decisions(), checks=select_checks(subject, record, job))
-    complaints = workspace.snapshot()
-    return world, job, Snapshot(0, Tip(base, base), workspace, base, job.own_files, complaints)
+    record = load_record(chosen, world.workspace, job)
+    frozen.save(file, record)
+    job = replace(job, decisions=chosen.records.decisions(), checks=select_checks(chosen, record, job))
+    complaints = world.workspace.snapshot()
+    return world, job, Snapshot(0, Tip(base, base), world.workspace, base, job.own_files, complaints)
 
 
 def _describe_failures(job: Job, look: Assessment) -> Iterator[str]:

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from aigon.done.checkouts import detached_head, open_branch, save_commit_aside
-from aigon.done.choice import ChosenWork, resolve_agent
+from aigon.done.checkouts import detached_head, save_commit_aside
+from aigon.done.choice import ChosenWork, Landing, resolve_agent
 from aigon.done.merge import (
     IN_PLACE,
-    Landing,
     Prove,
     explain_conflicts,
     list_conflicts,
@@ -49,7 +48,7 @@ def rebase_tip(landing: Landing, prove: Prove, *, verify: bool) -> tuple[Landing
     chosen = landing.chosen
     if landing.is_settled:
         return landing, False
-    with open_branch(landing.main, chosen.branch) as place, detached_head(place, chosen.branch, landing.tip):
+    with detached_head(landing.main, chosen.branch, landing.tip) as place:
         try:
             place.git_with_hooks(*SAFE_REBASE, *IN_PLACE, "rebase", "-q", *no_verify_options(verify), landing.onto)
         except AigonError as error:
@@ -134,8 +133,8 @@ def adopt_files(landing: Landing, adoptions: Sequence[Adoption], prove: Prove) -
         commit = git.run("commit-tree", tree, "-p", landing.tip, "-F", "-", stdin=message).decode().strip()
     if commit == landing.tip:
         return landing
-    grown, branch_name = replace(landing, tip=commit), landing.chosen.branch
-    with open_branch(landing.main, branch_name) as place, detached_head(place, branch_name, commit):
+    grown = replace(landing, tip=commit)
+    with detached_head(landing.main, landing.chosen.branch, commit) as place:
         _refuse_secrets(place, grown, list(files))
         try:
             prove(place, grown)

@@ -196,7 +196,8 @@ class _Cell:
     def _finish(self, entrant: Entrant) -> CellSummary:
         """Push what the run came to and give the lease back, as often as it takes while the lease lasts."""
         end = entrant.finish(self._hear)
-        summary = replace(_summarise(entrant, end.status), exit_code=end.exit_code, said=end.summary[:1000])
+        status = "unfit" if end.exit_code == Exit.ENVIRONMENT else end.status  # no space or memory left, for one
+        summary = replace(_summarise(entrant, status), exit_code=end.exit_code, said=end.summary[:1000])
         if end.hint:
             summary = replace(summary, said=f"{summary.said}: {end.hint[:1000]}")
         while True:

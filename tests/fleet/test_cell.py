@@ -1,10 +1,17 @@
 """The work on one cell while something goes wrong, which its agent brings about: what is on the remote afterwards."""
 
 import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
+from msgspec import json
 from msgspec.structs import replace
 
 from aigon import __version__
@@ -12,7 +19,7 @@ from aigon.errors import AigonError
 from aigon.fleet.cell import CellObserver, work_on_cell
 from aigon.fleet.fleet import judge_workers
 from aigon.fleet.order import CellOrder, CellSummary, format_label
-from aigon.fleet.plan import check_request, take_up
+from aigon.fleet.plan import check_remote, check_request, take_up
 from aigon.git.person import Checkout
 from tests.fleet.chain import find_faults, git, list_refs, read_chain
 from tests.lab import Lab
@@ -83,6 +90,28 @@ def test_a_remote_that_refuses_branches_leaves_features_where_they_were(fleet: F
     assert list_refs(fleet.remote, "refs/heads/feature-*") == {}
     fleet.hook("update", "exit 0")
     assert fleet.plan().name == "42--mine"
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    ({"agents": ["nobody"]}, "nobody"),
+    ({"features": ["77"]}, "77"),
+    ({"max_cost": None}, "A fleet needs a limit"),
+])  # fmt: skip
+def test_what_cannot_begin_is_refused_before_anything_is_written(
+    fleet: Fleet, change: dict[str, Any], said: str
+) -> None:
+    fleet.lab.agent(WORK)
+    fleet.lab.commit("agent")
+    assert check_remote(fleet.main).problem == ""
+    wanted = {"features": ["42"], "agents": ["mine"], "max_cost": 5, **change}
+    with pytest.raises(AigonError, match=said) as error:
+        check_request(fleet.main, **wanted)
+    assert error.value.code == 2
+    assert fleet.main.changed() == []
+    fleet.lab.git("remote", "set-url", "origin", str(fleet.lab.root))
+    with pytest.raises(AigonError, match="working copy"):
+        check_request(fleet.main, ["42"], ["mine"], 5)
+    assert list_refs(fleet.remote, "refs/aigon") == {}
 
 
 def test_a_worker_with_another_version_of_aigon_is_refused_by_name(fleet: Fleet) -> None:
@@ -162,3 +191,40 @@ def test_who_is_pushed_past_or_loses_the_lease_publishes_nothing(fleet: Fleet, c
     after = git(fleet.remote, "rev-parse", BRANCH)
     said = git(fleet.remote, "log", "-1", "--format=%s", BRANCH)
     assert after == before if change is TAKE else said == "other"
+
+
+STOP = """
+    if mkdir {remote}/../stopped 2> /dev/null; then
+        kill -STOP $(ps -o ppid= -p $PPID)
+        sleep 60
+    fi
+    echo done > done.txt
+"""
+WORKER = """
+import sys
+from msgspec import json
+from aigon.fleet.cell import CellObserver, work_on_cell
+from aigon.fleet.order import CellOrder
+order = json.decode(sys.argv[1], type=CellOrder)
+print(work_on_cell(order, "one", CellObserver(lambda _: None, lambda: False)).status)
+"""
+
+
+@pytest.mark.slow
+def test_a_worker_that_stood_still_finds_its_lease_lost(fleet: Fleet) -> None:
+    order = fleet.plan(STOP)
+    first = {**os.environ, "AIGON_STATE_HOME": str(fleet.lab.root.parent / "first")}
+    argv = [sys.executable, "-c", WORKER, json.encode(order).decode()]
+    with subprocess.Popen(argv, env=first, stdout=subprocess.PIPE, text=True) as worker:
+        while psutil.Process(worker.pid).status() != psutil.STATUS_STOPPED:
+            assert worker.poll() is None
+            time.sleep(0.1)
+        held = fleet.work(order, "two")
+        assert held.status == "held"
+        assert fleet.work(replace(order, stale=held.lease), "two").status == "met"
+        tip = git(fleet.remote, "rev-parse", BRANCH)
+        worker.send_signal(signal.SIGCONT)
+        assert worker.communicate()[0].strip() == "lost"
+    assert git(fleet.remote, "rev-parse", BRANCH) == tip
+    assert find_faults(fleet.remote, fleet.lease) == []
+    assert {each["epoch"] for each in read_chain(fleet.remote, fleet.lease)} == {1, 2}

@@ -32,7 +32,7 @@ def test_a_lane_per_cell_changes_in_place_and_the_table_stays() -> None:
     view.hear("42--cc", RUNNING)
     view.hear("42--cx", HELD)
     page = [line.plain for line in view._draw(Page(100, 24), False).renderables if isinstance(line, Text)]
-    assert "3 cells" in page[0]
+    assert page[0] == "Fleet · 0 of 3 cells proven"
     (cell,) = [line for line in page if line.startswith("▸ 42--cc")]
     assert [*cell.split()[2:4], cell.split()[6]] == ["2", "1/3", "$0.50"]
     assert "at work on big-1" in cell

@@ -75,7 +75,7 @@ class FleetLive:
         """Take the terminal, once nothing is asked or said any more."""
         from aigon.views.terminal.scene import Scene
 
-        plan = format_count(len(cells), "cell")
+        plan = f"0 of {format_count(len(cells), 'cell')} proven"
         self._scene = replace(self._scene, plan=plan, lanes={name: Scene(name) for name in cells})
         self._screen.take()
 
@@ -99,7 +99,9 @@ class FleetLive:
             words = summary.said or describe_status(summary.status)
             lane = replace(lane, closed=LaneEnd(name, "", "", summary.status, summary.exit_code, words,
                                                 seconds=summary.seconds))  # fmt: skip
-        self._scene = replace(self._scene, lanes={**self._scene.lanes, name: lane})
+        lanes = {**self._scene.lanes, name: lane}
+        proven = sum(each.closed is not None and each.closed.status == "met" for each in lanes.values())
+        self._scene = replace(self._scene, lanes=lanes, plan=f"{proven} of {format_count(len(lanes), 'cell')} proven")
 
     def finish(self, ended: FleetEnd) -> None:
         """Give the terminal back and write the table."""
