@@ -11,7 +11,7 @@ import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,8 +88,8 @@ class Lab:
         self.root = folder / "repo"
         self.home = folder / "home"
         self.env = scrubbed(self.home)
-        self.root.mkdir(parents=True)
-        self.home.mkdir()
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.home.mkdir(exist_ok=True)
 
     def init(self, *options: str) -> "Lab":
         """A repository as `git init`, an identity and a first commit make it: a copy of one that was made so."""
@@ -249,6 +249,32 @@ def _made(options: tuple[str, ...], configured: bool) -> "tempfile.TemporaryDire
     lab.configured = configured
     lab.make(*options)
     return folder
+
+
+def reuse(make: Callable[[Lab], object]) -> Lab:
+    """Return a laboratory as `make` left it: made once, and put back in its place for each test that asks.
+
+    The place has to be the same: records and worktrees hold absolute paths.
+    """
+    folder, checkouts = _made_by(make)
+    there = Path(folder.name) / "lab"
+    shutil.rmtree(there)
+    shutil.copytree(there.with_name("kept"), there, symlinks=True)
+    lab = Lab(there)
+    for checkout in checkouts:
+        lab.git("-C", checkout, "update-index", "-q", "--refresh")
+    return lab
+
+
+@functools.cache
+def _made_by(make: Callable[[Lab], object]) -> tuple["tempfile.TemporaryDirectory[str]", tuple[str, ...]]:
+    """A folder with a laboratory and a copy of it, there until this process ends; and its checkouts."""
+    folder = tempfile.TemporaryDirectory(prefix="aigon-lab-")
+    lab = Lab(Path(folder.name) / "lab").init()
+    make(lab)
+    shutil.copytree(Path(folder.name) / "lab", Path(folder.name) / "kept", symlinks=True)
+    listed = lab.git("worktree", "list", "--porcelain").splitlines()
+    return folder, tuple(line.removeprefix("worktree ") for line in listed if line.startswith("worktree "))
 
 
 def finish(process: "subprocess.Popen[str]", timeout: float = 30) -> Ran:

@@ -313,18 +313,32 @@ def _import_everything() -> None:
 
 def _read_what_ships() -> None:
     """What a command reads of aigon's own data, and keeps, since it cannot change while it runs."""
+    from aigon.checks.project_checks import resolve_checks
     from aigon.config import price_tables
+    from aigon.config.models import Config
     from aigon.files import resources
+    from aigon.job.options import Options
     from aigon.profiles import profile
+    from aigon.profiles.protection import Protection
     from aigon.secrets import leaks
-    from aigon.text import globs
+    from aigon.spec.document import parse_spec
+    from aigon.text import globs, patterns
 
     shipped = resources.read_profiles()
     profile.load_profiles(shipped, {})
-    for pattern in (pattern for rule in profile.load_protections(shipped, {}) for pattern in rule.paths):
+    rules = profile.load_protections(shipped, {})
+    Protection(rules).rules_of("x")
+    for pattern in (pattern for rule in rules for pattern in rule.paths):
         globs.compile_glob(pattern)
+        globs.is_match(pattern, "x")
     leaks.find_leak("docs/credentials.json", b"")
     price_tables.load_shipped_prices()
+    parse_spec(b"# Feature: X\n\n## Acceptance Criteria\n\n- [ ] it is <!-- verify: true -->\n")
+    with tempfile.TemporaryDirectory() as empty:
+        resolve_checks(Path(empty), Config(), None, Options(""), {})
+    for each in gc.get_objects():
+        if isinstance(each, patterns._LazyPattern):
+            _ = each.pattern  # compiled when it is first used
 
 
 def _end(code: object) -> NoReturn:

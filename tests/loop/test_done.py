@@ -2,15 +2,14 @@
 
 import pytest
 
-from tests.lab import BRANCH, DONE_WHEN, LOG, SPEC, Lab
+from tests.lab import BRANCH, DONE_WHEN, LOG, SPEC, Lab, reuse
 
 WORKS = f"it works <!-- verify: {DONE_WHEN} -->"
 ALONE = "there is one file of notes <!-- verify: test $(ls notes | wc -l) = 1 -->"
 DONE = "docs/specs/features/05-done/feature-42-dark-mode.md"
 
 
-@pytest.fixture
-def proven(lab: Lab) -> Lab:
+def make_proven(lab: Lab) -> None:
     """A feature that a run has proven, on its branch; it holds as long as `notes` has one file."""
     lab.config(proof="in-place")
     lab.spec(WORKS, ALONE, extra="It is dark, and it stays dark.\n" * 20)
@@ -19,7 +18,12 @@ def proven(lab: Lab) -> Lab:
     lab.agent("mkdir -p notes; echo mine > notes/mine.txt; echo feature > shared.txt; touch done.txt")
     ran = lab.aigon("feature-implement", "42", "--loop")
     assert ran.code == 0, ran.out + ran.err
-    return lab
+
+
+@pytest.fixture
+def proven() -> Lab:
+    """A feature that a run has proven, on its branch."""
+    return reuse(make_proven)
 
 
 def meanwhile(lab: Lab, name: str, text: str = "meanwhile\n", back: str = BRANCH) -> str:

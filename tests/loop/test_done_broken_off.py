@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from tests.lab import BRANCH, DONE_WHEN, Lab, finish, until
+from tests.lab import BRANCH, DONE_WHEN, Lab, finish, reuse, until
 from tests.loop.processes import left_behind
 from tests.loop.test_done import DONE, meanwhile
 
@@ -12,8 +12,7 @@ KILL = "kill -9 $(cut -d' ' -f4 /proc/$PPID/stat)"
 """In a hook: its parent is git, and git's is aigon."""
 
 
-@pytest.fixture
-def proven(lab: Lab) -> Lab:
+def make_proven(lab: Lab) -> None:
     """A feature that is proven, and a target that has moved on; a look lasts as long as `hold` is in the home."""
     lab.config(proof="in-place")
     command = f'{DONE_WHEN} && touch "$HOME/looked" && while test -e "$HOME/hold"; do sleep 0.05; done'
@@ -24,7 +23,12 @@ def proven(lab: Lab) -> Lab:
     assert ran.code == 0, ran.out + ran.err
     (lab.home / "looked").unlink()
     meanwhile(lab, "theirs.txt")
-    return lab
+
+
+@pytest.fixture
+def proven() -> Lab:
+    """A feature that is proven, and a target that has moved on."""
+    return reuse(make_proven)
 
 
 def killed_while_it_looks(lab: Lab, *options: str) -> None:

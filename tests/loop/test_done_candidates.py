@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.lab import DONE_WHEN, Lab, until
+from tests.lab import DONE_WHEN, Lab, reuse, until
 from tests.loop.test_done import DONE
 from tests.loop.test_done_broken_off import KILL
 
@@ -32,8 +32,7 @@ def ran(lab: Lab, agent: str, code: int = 0) -> None:
     assert done.code == code, done.out + done.err
 
 
-@pytest.fixture
-def arena(lab: Lab) -> Lab:
+def make_arena(lab: Lab) -> None:
     """Two agents with a worktree each; `one` is proven, `two` is not, but has files of its own."""
     lab.config(proof="in-place")
     lab.spec(WORKS, WHOLE)
@@ -44,17 +43,27 @@ def arena(lab: Lab) -> Lab:
     assert setup.code == 0, setup.out + setup.err
     ran(lab, "one")
     ran(lab, "two", code=3)
-    return lab
+
+
+def make_both(lab: Lab) -> None:
+    """The same, `two` is proven by now."""
+    make_arena(lab)
+    lab.agent("rm -f spoils.txt; touch done.txt", name="two")
+    lab.commit("another agent")
+    done = lab.aigon("feature-implement", "42", "--agent", "two", "--worktree", "--resume")
+    assert done.code == 0, done.out + done.err
 
 
 @pytest.fixture
-def both(arena: Lab) -> Lab:
-    """The same, `two` is proven by now."""
-    arena.agent("rm -f spoils.txt; touch done.txt", name="two")
-    arena.commit("another agent")
-    done = arena.aigon("feature-implement", "42", "--agent", "two", "--worktree", "--resume")
-    assert done.code == 0, done.out + done.err
-    return arena
+def arena() -> Lab:
+    """Two agents with a worktree each, of which one is proven."""
+    return reuse(make_arena)
+
+
+@pytest.fixture
+def both() -> Lab:
+    """Two agents with a worktree each, both proven."""
+    return reuse(make_both)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.lab import BRANCH, DONE_WHEN, Lab
+from tests.lab import BRANCH, DONE_WHEN, Lab, reuse
 from tests.loop.test_done import DONE
 
 GH = """#!/bin/sh
@@ -18,8 +18,7 @@ esac
 """
 
 
-@pytest.fixture
-def proven(lab: Lab) -> Lab:
+def make_proven(lab: Lab) -> None:
     """A feature that is proven, a remote, and nobody's `gh`."""
     lab.config(proof="in-place")
     lab.spec(f"it <works> <!-- verify: {DONE_WHEN} -->")
@@ -29,7 +28,12 @@ def proven(lab: Lab) -> Lab:
     lab.agent("touch done.txt")
     ran = lab.aigon("feature-implement", "42", "--loop")
     assert ran.code == 0, ran.out + ran.err
-    return lab
+
+
+@pytest.fixture
+def proven() -> Lab:
+    """A feature that is proven, a remote, and nobody's `gh`."""
+    return reuse(make_proven)
 
 
 def gh(lab: Lab, text: str) -> dict[str, str]:

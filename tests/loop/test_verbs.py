@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from aigon.files.locks import hold_lock
-from tests.lab import BRANCH, DONE_WHEN, SPEC, STATE, Lab, Ran
+from tests.lab import BRANCH, DONE_WHEN, SPEC, STATE, Lab, Ran, reuse
 
 WORKS = f"it works <!-- verify: {DONE_WHEN} -->"
 LINTER = "#!/bin/sh\nfor f in $(git diff --cached --name-only); do echo linter: $f; done; exit 1\n"
@@ -224,15 +224,19 @@ def test_a_feature_in_progress_is_not_prioritised_again(lab: Lab) -> None:
 # feature-done
 
 
-@pytest.fixture
-def proven(lab: Lab) -> Lab:
+def make_proven(lab: Lab) -> None:
     """A feature that a run has proven, on its branch."""
     lab.spec(WORKS)
     lab.commit("spec")
     lab.agent("echo feature > shared.txt; touch done.txt")
     ran = lab.aigon("feature-implement", "42", "--loop")
     assert ran.code == 0, ran.out + ran.err
-    return lab
+
+
+@pytest.fixture
+def proven() -> Lab:
+    """A feature that a run has proven, on its branch."""
+    return reuse(make_proven)
 
 
 @pytest.mark.parametrize("start", ["main", BRANCH])
