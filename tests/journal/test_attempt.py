@@ -4,7 +4,7 @@ from functools import reduce
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -147,6 +147,7 @@ def test_an_assessment_is_put_before_those_of_later_iterations() -> None:
     assert [each.number for each in fold_attempts(events) if each.judged] == [3, 5]
 
 
+@settings(max_examples=30)
 @given(st.lists(EVENTS, max_size=12))
 def test_any_events_in_any_order_fold_and_the_numbers_of_what_was_judged_rise(events: list[Event]) -> None:
     state = reduce(Attempts.apply, events, Attempts())

@@ -126,6 +126,7 @@ def test_the_base_is_looked_at_once_for_all(plain: Lab) -> None:
     assert {look["status"] for look in looks} == {"fail"}
 
 
+@pytest.mark.slow
 def test_a_loop_that_is_killed_takes_nobody_along_and_goes_on_afterwards(plain: Lab) -> None:
     plain.agent('test -f "$HOME/go" || sleep 600\n' + TWO_TURNS, name="steady")
     plain.commit("a slow agent")

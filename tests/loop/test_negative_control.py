@@ -88,6 +88,7 @@ def read_control(lab: Lab) -> dict[str, object]:
     return record
 
 
+@pytest.mark.slow
 def test_tests_that_the_code_decides_fail_with_another_expected_value(lab: Lab) -> None:
     said = run_calculator(lab, "printf 'NAME = \"calc\"\\n\\n\\ndef double(a):\\n    return 2 * a\\n' > calc.py")
 

@@ -408,7 +408,9 @@ def test_a_state_home_that_became_read_only_is_refused(ready: Lab) -> None:
     assert "AIGON_STATE_HOME" in error["do"]
 
 
-@pytest.mark.parametrize("known", [False, True], ids=["a new repository", "a known repository"])
+@pytest.mark.parametrize(
+    "known", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["a new repository", "a known repository"]
+)
 def test_a_git_directory_that_cannot_be_written_is_named_as_the_cause(ready: Lab, known: bool) -> None:
     if known:
         assert ready.aigon("feature-create", "some thing").code == 0
@@ -443,7 +445,14 @@ def test_deciding_is_refused_inside_a_run_whatever_is_said(ready: Lab, arguments
     assert print_of(ready) == before
 
 
-@pytest.mark.parametrize("how", ["env -u AIGON_RUN", "env -i", "setsid -f env -i"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param("env -u AIGON_RUN", marks=pytest.mark.slow),
+        pytest.param("env -i", marks=pytest.mark.slow),
+        "setsid -f env -i",
+    ],
+)
 def test_an_agent_that_finds_the_deciding_command_is_refused(lab: Lab, how: str) -> None:
     """Nor with an empty environment in a session of its own, whose leader has lost its parent."""
     lab.spec("a person likes it <!-- human -->", f"it is done <!-- verify: {DONE_WHEN} -->")

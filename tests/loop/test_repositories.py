@@ -193,7 +193,7 @@ def test_edits_left_in_a_submodule_are_named_and_not_green(lab: Lab) -> None:
     assert (lab.path("sub/code.txt")).read_text() == "two\n"
 
 
-@pytest.mark.parametrize("turns", [1, 2])
+@pytest.mark.parametrize("turns", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("spoil", ["", "echo x >> $AIGON_SPEC; "], ids=["alone", "beside an edited spec"])
 def test_a_repository_nested_by_the_agent_is_named_and_not_green(lab: Lab, spoil: str, turns: int) -> None:
     script = "test -d nested || (git init -q nested; cd nested; echo x > f; git add f; git commit -q -m x)"
@@ -450,9 +450,9 @@ def test_a_persons_own_hooks_and_signing_do_not_run_for_checkpoints(lab: Lab) ->
     "command",
     [
         "git gc -q --prune=now --aggressive",
-        "git pack-refs --all --prune",
-        "git repack -qadf",
-        "git reflog expire --all",
+        pytest.param("git pack-refs --all --prune", marks=pytest.mark.slow),
+        pytest.param("git repack -qadf", marks=pytest.mark.slow),
+        pytest.param("git reflog expire --all", marks=pytest.mark.slow),
     ],
 )
 def test_housekeeping_between_two_iterations_is_fine(lab: Lab, command: str) -> None:
@@ -508,10 +508,13 @@ def test_an_agent_that_commits_is_kept_as_parent(lab: Lab) -> None:
     "script",
     [
         "git reset -q --hard HEAD~1",
-        "git commit -q --amend -m rewritten",
+        pytest.param("git commit -q --amend -m rewritten", marks=pytest.mark.slow),
         "git checkout -q --detach; git branch -q -D $(git branch --list 'feature-42*' --format='%(refname:short)')",
-        "git checkout -q --orphan fresh; git commit -q -m fresh; git branch -q -M fresh feature-42-dark-mode",
-        "git update-ref -d refs/heads/feature-42-dark-mode",
+        pytest.param(
+            "git checkout -q --orphan fresh; git commit -q -m fresh; git branch -q -M fresh feature-42-dark-mode",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param("git update-ref -d refs/heads/feature-42-dark-mode", marks=pytest.mark.slow),
     ],
     ids=["reset", "amend", "delete", "orphan", "unborn"],
 )
@@ -587,7 +590,15 @@ OWN = {
 }
 
 
-@pytest.mark.parametrize("script", list(OWN.values()), ids=list(OWN))
+SHOWN = ("edited spec", "spec moved", "docs a link", "log forged")
+"""Those that the default suite tries."""
+
+
+@pytest.mark.parametrize(
+    "script",
+    [pytest.param(script, marks=() if name in SHOWN else pytest.mark.slow) for name, script in OWN.items()],
+    ids=list(OWN),
+)
 def test_spec_and_log_are_put_back_and_the_edits_parked(lab: Lab, script: str) -> None:
     begin(lab, f"{script}; test $AIGON_ITERATION = 1 || touch done.txt", frontmatter=ANYTHING)
     before = lab.path(SPEC).read_bytes()

@@ -463,7 +463,7 @@ def test_a_rejection_is_told_to_the_agent(lab: Lab) -> None:
     assert lab.boxes() == "x ", "nobody has seen what the agent made of it"
 
 
-@pytest.mark.parametrize("where", ["in a loop", "below a loop"])
+@pytest.mark.parametrize("where", ["in a loop", pytest.param("below a loop", marks=pytest.mark.slow)])
 def test_an_agent_cannot_approve_its_own_work(lab: Lab, where: str) -> None:
     command = " ".join(lab.command("approve", "42", "1", "--yes"))
     lab.spec("it looks good <!-- human -->")
@@ -593,7 +593,15 @@ def test_a_lock_that_is_not_aigons_own_is_waited_for_and_never_removed(lab: Lab)
     assert lab.read(".git/index.lock") == "somebody"
 
 
-@pytest.mark.parametrize("event", ["check_started", "iteration_started", "turn_ended", "checkpoint_intended"])
+@pytest.mark.parametrize(
+    "event",
+    [
+        pytest.param("check_started", marks=pytest.mark.slow),
+        pytest.param("iteration_started", marks=pytest.mark.slow),
+        "turn_ended",
+        "checkpoint_intended",
+    ],
+)
 def test_a_kill_at_an_event_repeats_at_most_one_turn(lab: Lab, event: str) -> None:
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->", "both <!-- verify: sleep 0.05; test -f second.txt -->")
     lab.agent('echo turn >> "$HOME/turns"; sleep 0.05; [ -e done.txt ] && echo 2 > second.txt; echo 1 > done.txt')
@@ -712,7 +720,7 @@ COMMITS = """
 """Commits a secret by itself, waits to be told `go` where it should, and takes the secret out again, uncommitted."""
 
 
-@pytest.mark.parametrize("when", ["in the turn", "after the turn"])
+@pytest.mark.parametrize("when", ["in the turn", pytest.param("after the turn", marks=pytest.mark.slow)])
 def test_what_an_agent_committed_before_a_kill_is_still_looked_at_as_an_agents(lab: Lab, when: str) -> None:
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
     lab.agent(COMMITS)
@@ -739,7 +747,14 @@ WEAKENS = """
 """
 
 
-@pytest.mark.parametrize("then", ["at once", "over a second kill", "with a changed spec"])
+@pytest.mark.parametrize(
+    "then",
+    [
+        pytest.param("at once", marks=pytest.mark.slow),
+        pytest.param("over a second kill", marks=pytest.mark.slow),
+        "with a changed spec",
+    ],
+)
 def test_what_decides_is_no_persons_where_an_agent_committed_it_before_a_kill(lab: Lab, then: str) -> None:
     lab.write(".aigon/validation.sh", "#!/bin/sh\ntest -f done.txt\n", executable=True)
     lab.spec("it is done <!-- verify: .aigon/validation.sh -->")
@@ -776,7 +791,7 @@ def test_a_persons_spec_edit_leaves_an_agents_interrupted_commits_unclaimed(lab:
     assert "A commit of the agent has a trailer of aigon's" in ran.out
 
 
-@pytest.mark.parametrize("checkpoint", [1, 2])
+@pytest.mark.parametrize("checkpoint", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_what_aigon_wrote_for_an_unintended_commit_is_no_edit_of_the_agents(lab: Lab, checkpoint: int) -> None:
     lab.spec("it is begun <!-- verify: test -f begun.txt -->", f"it is done <!-- verify: {DONE_WHEN} -->")
     lab.agent('echo turn >> "$HOME/turns"; if [ -e begun.txt ]; then touch done.txt; else touch begun.txt; fi')

@@ -141,7 +141,6 @@ WAYS = {
     "SIGHUP": 143,
 }
 SHORT = {
-    ("judge", "two SIGINTs"),
     ("hook", "SIGTERM"),
     ("commit", "one SIGINT"),
     ("proof", "SIGHUP"),

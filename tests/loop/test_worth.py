@@ -31,6 +31,7 @@ def weighed_in(lab: Lab, agent: str, new: str, *criteria: str, **files: str) -> 
     return f"exit {ran.code}\n{ran.out}{ran.err}"
 
 
+@pytest.mark.slow
 def test_a_count_is_not_reached_by_tests_that_assert_nothing_of_the_change(lab: Lab) -> None:
     said = weighed_in(lab, BUILDS, CALLING, COUNTED)
     assert said.startswith("exit 4"), said
