@@ -16,6 +16,7 @@ from aigon.proof.findings import Changed, read_versions
 from aigon.proof.inline_tests import restore_inline_tests
 from aigon.proof.inputs import Inputs
 from aigon.proof.kept_tests import TestFiles
+from aigon.text.amounts import format_count
 
 MOST = 50
 """Problems listed; the rest is counted."""
@@ -121,13 +122,13 @@ def find_lost_tests(
     if not reported_on_base or not wanted:
         return ()
     if not reported_now:
-        report = f"a report with {_count_tests(len(wanted))}"
+        report = f"a report with {format_count(len(wanted), 'test')}"
         return (Problem(f"on the base it left {report}, and now it leaves none: nothing shows they ran"),)
     problems = list(_list_gone(wanted, now))
     for result, reason in _REASONS.items():
         problems += [Problem(reason, test=test) for test in sorted(wanted) if now.get(test) == result]
     if (more := len(problems) - MOST) > 0:
-        rest = Problem(f"{_count_tests(more)} of the base more, missing, skipped or failing")
+        rest = Problem(f"{format_count(more, 'test')} of the base more, missing, skipped or failing")
         return (*problems[:MOST], rest)
     return tuple(problems)
 
@@ -156,7 +157,3 @@ def _list_gone(wanted: Mapping[str, TestResult], now: Mapping[str, TestResult]) 
 
 def _find_owner(test: str) -> str:
     return test.partition("::")[0] if "::" in test else ""
-
-
-def _count_tests(number: int) -> str:
-    return f"{number} test" if number == 1 else f"{number} tests"

@@ -64,7 +64,7 @@ def try_criteria_on_base(
         return {}
     yield CheckStarted(world.now(), number, "proof", BASE_TITLE)
     roles = {check.name: check.role for check in job.checks}
-    deciding = {name for criterion in asked for name in _name_deciding(criterion, roles)}
+    deciding = {name for criterion in asked for name in name_deciding(criterion, roles)}
     checks = [check for check in (*job.checks, *criteria.list_commands(asked)) if check.name in deciding]
     begun, folder = time.monotonic(), world.iteration_folder(0) / "base"
     ran: dict[str, Result] = {}
@@ -73,7 +73,7 @@ def try_criteria_on_base(
         ran = make_bench(job, world, record, tree, folder, look.findings).run(tree, checks, "base")
     world.sweep()
     failed = {check.name for check in checks if check.name not in ran or find_failure(job, check, ran[check.name])}
-    passed = {criterion_key(c): not failed.intersection(_name_deciding(c, roles)) for c in asked}
+    passed = {criterion_key(c): not failed.intersection(name_deciding(c, roles)) for c in asked}
     summary = f"{sum(passed.values())} of {len(asked)} criteria that pass now passed before the branch's commits"
     seconds = time.monotonic() - begun
     finding = Finding("proof", "proof", BASE_TITLE, "pass", summary, duration=seconds, log=str(folder))
@@ -81,7 +81,7 @@ def try_criteria_on_base(
     return {} if world.stop.now else passed
 
 
-def _name_deciding(criterion: Criterion, roles: Mapping[str, str]) -> tuple[str, ...]:
+def name_deciding(criterion: Criterion, roles: Mapping[str, str]) -> tuple[str, ...]:
     """Return the names of the checks, or of the command, that decide a criterion."""
     if criterion.kind == "check":
         return find_bound_checks(criterion.command or "", roles)

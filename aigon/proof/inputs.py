@@ -8,7 +8,7 @@ import json
 import posixpath
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from msgspec import Struct, field
@@ -17,7 +17,6 @@ from aigon.git import objects
 from aigon.git.trusted import TrustedGit
 from aigon.observation.reads import Observation
 from aigon.profiles.protection import Protection, Rule
-from aigon.proof import macros
 from aigon.proof.analysis import references
 from aigon.proof.analysis.languages import extension, is_code
 from aigon.proof.findings import FILES, Changed, read_versions
@@ -37,6 +36,10 @@ _EXAMPLE = compile_re(
     rf"{_CALL}\s*[!=]=|[!=]=\s*{_CALL}|\w\s*\(\s*{_CALL}\s*,\s*-?[\d\"']|\w\s*\([^;{{}}\n]*\)\s*!=\s*(?!{_STATUS})\w"
 )
 """A call that is set against what it should give: `add(2, 3) != 5`, `CHECK(add(2, 3), 5)`, `add(a, b) != c`."""
+_PROGRAMS = (".c", ".cc", ".cpp", ".cxx")
+_INCLUDED = (*_PROGRAMS, ".h", ".hpp", ".hh", ".hxx", ".inc")
+_DEFINED = compile_re(r"(?m)^[ \t]*#[ \t]*define[ \t]+(\w+)")
+_INCLUDE = compile_re(r"(?m)^[ \t]*#[ \t]*include\b.*$")
 _ENTRIES = ("main", "bin", "module", "exports", "types", "browser")
 """Keys of package.json that name what others use."""
 
@@ -70,9 +73,9 @@ def find_test_programs(
 
 
 def _list_new_macros(git: TrustedGit, rows: Sequence[Changed]) -> frozenset[str]:
-    included = [row for row in rows if row.tree and row.path.endswith(macros.INCLUDED)]
+    included = [row for row in rows if row.tree and row.path.endswith(_INCLUDED)]
     texts = objects.read_blobs(git, [entry.sha for row in included for entry in (row.base, row.tree) if entry])
-    new = (macros.list_new_macros(*read_versions(row, texts)) for row in included)
+    new = (list_new_macros(*read_versions(row, texts)) for row in included)
     return frozenset(name for names in new for name in names)
 
 
@@ -113,9 +116,9 @@ class _BaseSources:
 
     def find_renamed(self, names: frozenset[str]) -> Iterator[tuple[str, str]]:
         """Yield test programs of C that use one of these macros, with a text that does not."""
-        programs = [path for path in (*self._deciding, *self._product) if names and path.endswith(macros.PROGRAMS)]
+        programs = [path for path in (*self._deciding, *self._product) if names and path.endswith(_PROGRAMS)]
         for path in programs:
-            if self.is_test_program(path) and (text := macros.undefine(self._read(path), names)):
+            if self.is_test_program(path) and (text := undefine(self._read(path), names)):
                 yield path, text
 
     def is_test_program(self, path: str) -> bool:
@@ -243,3 +246,23 @@ def _list_above(path: str) -> set[str]:
 
 def _find_top(path: str) -> str:
     return posixpath.splitext(path.removeprefix("src/").removeprefix("lib/").partition("/")[0])[0]
+
+
+# Macros in headers: a test program reads as it is written. What it includes may not rename its `main`, nor stand for a
+# function that it calls.
+
+
+def list_new_macros(before: str | None, after: str | None) -> frozenset[str]:
+    """Return the names that a file of C defines now and did not before."""
+    return frozenset(_DEFINED.findall(after or "")) - frozenset(_DEFINED.findall(before or ""))
+
+
+def undefine(program: str, macros: Iterable[str]) -> str | None:
+    """Return the text of a program that drops these macros after its last `#include`; None if it uses none of them."""
+    words = frozenset(re.findall(r"\w+", program))
+    used = sorted(words.intersection(macros) - frozenset(_DEFINED.findall(program)))
+    includes = list(_INCLUDE.finditer(program))
+    if not used or not includes:
+        return None
+    end = includes[-1].end()
+    return program[:end] + "".join(f"\n#undef {name}" for name in used) + program[end:]

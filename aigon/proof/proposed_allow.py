@@ -15,6 +15,7 @@ from msgspec import Struct
 from aigon.checks.wording import Wording, read_wording
 from aigon.model.criteria import Spec
 from aigon.profiles.protection import Protection
+from aigon.proof.analysis.patterns import find_pattern, list_patterns
 from aigon.proof.analysis.references import mentions
 from aigon.spec import markdown
 from aigon.text.patterns import compile_re
@@ -26,39 +27,15 @@ _MOST_HOLDERS = 20
 """Files that may hold a text. One that more hold is a part of the language that the tests are written in."""
 _SHORTEST = 3
 """Characters of a text that is searched for."""
+_RULE = "proposed-allow"
 _COMMENT = compile_re(r"<!--.*?-->", re.DOTALL)
 _SENTENCE = compile_re(r"[.;!?](?:\s+|$)")
 _MARK = compile_re(r"§\d+")
-_LISTED = r"(?P<old>§\d+(?:(?:,| and|, and| or) §\d+)*)"
-_GOES = r"(?:renam|remov|delet|drop|replac|retir|reword)\w*"
-_OLD = tuple(
-    compile_re(pattern)
-    for pattern in (
-        rf"\b(?:instead of|in place of|rather than|where it (?:said|was|gave|printed)|no longer(?: \w+)?) {_LISTED}",
-        rf"\b{_GOES}(?: (?!to\b|by\b|with\b|is\b|are\b)\w+){{0,4}} {_LISTED}",
-        rf"{_LISTED}(?: \w+)?(?: and (?:its|their) \w+)?"
-        r"(?: (?:is|are|was|were|gets?|has|have|been|must|should|will|be|now))*"
-        rf" (?:{_GOES}|gone|becomes?|turns? into|moves? to|changes? (?:in)?to)\b",
-        r"\bfrom (?P<old>§\d+) (?:in)?to §\d+",
-        r"(?P<old>§\d+) ?(?:→|->|=>) ?§\d+",
-    )
-)
-"""What a sentence says of a text that there is and that will not be there any more: `§N` stands for the text."""
-_CHANGES = compile_re(
-    r"\b(?:chang|updat|adapt|adjust|rewr|edit|mov|renam|remov|delet|drop|replac|extend|reword|becom|regist|overrid)\w*"
-    r"|\b(?:configured? to|instead|in place of|no longer|now|too|also|new|gets?|gains?|adds?|tells?|says? so)\b"
-)
-_CHANGES_TESTS = compile_re(
-    r"\b(?:chang|updat|adapt|adjust|rewr|edit|mov|renam|remov|delet|drop|replac|reword)\w*|\bno longer\b"
-)
-"""What a sentence says of a test file that is not to stay: new tests in it need nobody's leave."""
-_STAYS = compile_re(
-    r"\b(?:not be|must not|should not|shall not|do not|does not|don't|doesn't|without (?:chang|touch|edit)\w+|unchanged"
-    r"|untouched|stays?|remains?|keeps?|still)\b"
-)
-_PATH = compile_re(r"[\w.-]*(?:/[\w.-]+)+/?|[\w-]+\.[a-z]{1,5}\b|[A-Z]\w*file\b|makefile|justfile")
 _FILE = compile_re(r"(?!\.\./)[\w.-]+(?:/[\w-][\w.-]*)+\.\w+")
-_PACKAGE_SCRIPT = compile_re(r"(?:npm|pnpm|yarn|bun)(?: run(?:-script)?)? ([\w:-]+)")
+
+
+def _find(name: str) -> re.Pattern[str]:
+    return find_pattern(_RULE, name)
 
 
 class AllowProposal(Struct, frozen=True):
@@ -81,7 +58,7 @@ class _Sentence(Struct, frozen=True):
 
     def list_old(self) -> Iterator[str]:
         """Yield the quoted texts that the sentence says will go."""
-        old = (match["old"] for pattern in _OLD for match in pattern.finditer(self.words))
+        old = (match["old"] for pattern in list_patterns(_RULE, "old") for match in pattern.finditer(self.words))
         marks = (mark for listed in old for mark in _MARK.findall(listed))
         yield from (self.literals[mark] for mark in dict.fromkeys(marks))
 
@@ -90,7 +67,7 @@ def propose_allow(
     spec: Spec, protection: Protection, root: Path, list_tracked: Callable[[], Sequence[str]]
 ) -> tuple[AllowProposal, ...]:
     """Return what the words of the spec ask to change of what decides, among the tracked files; nothing twice."""
-    sentences = [each for each in _list_sentences(spec) if _CHANGES.search(each.words) or any(each.list_old())]
+    sentences = [each for each in _list_sentences(spec) if _find("changes").search(each.words) or any(each.list_old())]
     if not sentences:
         return ()
     tracked = list_tracked()
@@ -138,19 +115,22 @@ def _list_sentences(spec: Spec) -> Iterator[_Sentence]:
         wording: Wording = read_wording(" ".join(_COMMENT.sub("", token.content).split()))
         literals = {f"§{number}": literal for number, literal in enumerate(wording.literals)}
         for words in _SENTENCE.split(wording.skeleton):
-            if not _STAYS.search(words):
+            if not _find("stays").search(words):
                 yield _Sentence(markdown.line_of(token), words, literals)
 
 
 def _list_named(sentence: _Sentence, files: Sequence[str], tests: Sequence[str]) -> Iterator[str]:
     """Yield the files, and folders of tests, that a sentence names as what changes."""
-    named = [*_PATH.findall(sentence.words), *(sentence.literals[mark] for mark in _MARK.findall(sentence.words))]
+    named = [
+        *_find("path").findall(sentence.words),
+        *(sentence.literals[mark] for mark in _MARK.findall(sentence.words)),
+    ]
     for name in (each.strip().removeprefix("./").rstrip(".").casefold() for each in named):
         below = name.rstrip("/")
         for path in files:
             known = path.casefold()
-            changes = _CHANGES_TESTS if path in tests else _CHANGES
-            if not changes.search(sentence.words):
+            changes = "changes_tests" if path in tests else "changes"
+            if not _find(changes).search(sentence.words):
                 continue
             if known == below or ("/" in below and known.endswith(f"/{below}")):
                 yield path
@@ -160,9 +140,9 @@ def _list_named(sentence: _Sentence, files: Sequence[str], tests: Sequence[str])
 
 def _list_scripts(sentence: _Sentence, protection: Protection, deciding: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield each package.json and the command by which a sentence names a script of it that checks run."""
-    marks = _MARK.findall(sentence.words) if _CHANGES.search(sentence.words) else ()
+    marks = _MARK.findall(sentence.words) if _find("changes").search(sentence.words) else ()
     for literal in (sentence.literals[mark] for mark in marks):
-        if script := _PACKAGE_SCRIPT.fullmatch(literal):
+        if script := _find("package_script").fullmatch(literal):
             for path in deciding:
                 keys = (key for rule in protection.rules_of(path) if rule.level == "restore" for key in rule.keys)
                 if f"scripts.{script[1]}" in keys:

@@ -20,10 +20,10 @@ from aigon.journal.events import CheckFinished, CheckStarted, CriterionJudged, E
 from aigon.journal.state import State
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Finding, Problem
-from aigon.model.criteria import COMMAND_KINDS, Criterion, Verdict, find_bound_checks
+from aigon.model.criteria import Criterion, Verdict
 from aigon.proof.baseline import compare_with_baseline
 from aigon.proof.clean_room import ProofResult, run_proof
-from aigon.proof.dry_run import make_refusal, record_base, run_clean_room_dry_run, try_criteria_on_base
+from aigon.proof.dry_run import make_refusal, name_deciding, record_base, run_clean_room_dry_run, try_criteria_on_base
 from aigon.proof.findings import Changed, apply_decisions, find_concerns, list_changed, make_finding
 from aigon.proof.frozen import Frozen, load
 from aigon.proof.vacuity import criterion_key, describe_passing, results_of
@@ -186,11 +186,7 @@ def _review_verdict(
     job: Job, criterion: Criterion, verdict: Verdict, proof: ProofResult, findings: Sequence[Finding]
 ) -> Verdict:
     """Return what a verdict is worth after the proof: a judge's word waits until the rest is clean."""
-    names: tuple[str, ...] = ()
-    if criterion.kind == "check":
-        names = find_bound_checks(criterion.command or "", {check.name: check.role for check in job.checks})
-    elif criterion.kind in COMMAND_KINDS:
-        names = (f"criterion-{criterion.number}",)
+    names = name_deciding(criterion, {check.name: check.role for check in job.checks})
     if against := [proof.against[name].summary for name in names if name in proof.against]:
         return replace(verdict, status="unmet", reason=f"fails on a clean export: {against[0]}")
     if doubts := [proof.with_base[name].summary for name in names if name in proof.with_base]:

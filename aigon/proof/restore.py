@@ -1,7 +1,7 @@
 """Files that are put back when an agent has touched them: aigon's configuration, validation scripts, by rule others."""
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -75,20 +75,24 @@ def find_other_features(
 
     None stands for a file that was not there. New specs of the inbox are left: they steer nothing yet.
     """
-    added, changed = workspace.added_and_changed(since, ROOT)
-    touched = [path for path in (*added, *changed) if path not in own and not protection.allowed(path)]
-    return {
-        path: workspace.file_at(since, path, workspace.root) if path in changed else None
-        for path in touched
-        if path in changed or not path.startswith(INBOX)
-    }
+
+    def is_theirs(path: str, is_new: bool) -> bool:
+        return path not in own and not protection.allowed(path) and not (is_new and path.startswith(INBOX))
+
+    return _find_changed(workspace, since, ROOT, is_theirs)
 
 
 def find_outside(workspace: Workspace, since: str, own: Collection[str], folder: str) -> Mapping[str, bytes | None]:
     """Return what a turn changed outside of `folder`, each as it was in the commit `since`; None: it was not there."""
-    added, changed = workspace.added_and_changed(since, ".")
-    touched = [path for path in (*added, *changed) if path not in own and not path.startswith(f"{folder}/")]
-    return {path: workspace.file_at(since, path, workspace.root) if path in changed else None for path in touched}
+    return _find_changed(workspace, since, ".", lambda path, _: path not in own and not path.startswith(f"{folder}/"))
+
+
+def _find_changed(
+    workspace: Workspace, since: str, below: str, is_meant: Callable[[str, bool], bool]
+) -> Mapping[str, bytes | None]:
+    added, changed = workspace.added_and_changed(since, below)
+    found: dict[str, bytes | None] = {path: None for path in added if is_meant(path, True)}
+    return found | {path: workspace.file_at(since, path, workspace.root) for path in changed if is_meant(path, False)}
 
 
 def restore_files(

@@ -1,5 +1,8 @@
 """Which of the files that commands read on the base decide, and which are the product's."""
 
+import subprocess
+from collections.abc import Iterator
+
 import pytest
 
 from aigon.files.resources import read_profiles
@@ -10,9 +13,7 @@ from aigon.observation.reads import Observation, Reads
 from aigon.profiles.profile import load_free_files, load_protections
 from aigon.profiles.protection import Protection
 from aigon.proof.findings import Changed
-from aigon.proof.inputs import find_inputs
-from aigon.proof.macros import list_new_macros, undefine
-from tests.lab import Lab
+from aigon.proof.inputs import find_inputs, list_new_macros, undefine
 from tests.projects import files
 
 PROTECTION = Protection(load_protections(read_profiles(), {}), free=load_free_files(read_profiles(), {}))
@@ -214,48 +215,65 @@ CASES: dict[str, tuple[dict[str, str], str, bool]] = {
 }  # fmt: skip
 
 
-def found(lab: Lab, path: str, observed: Observation, protection: Protection = PROTECTION) -> bool:
-    """Whether a change of `path` is one of an input."""
-    with Checkout.open(lab.root) as checkout:
-        git = TrustedGit(checkout, lab.home / "own")
-        base = lab.git("rev-parse", "HEAD")
-        rows = [Changed(path, objects.list_entries(git, base).get(path), None)]
-        return path in find_inputs(git, base, rows, observed, protection).rules
+GOLDEN = {**CALC, "golden/a.json": "[]"}
+NAMING = {**GOLDEN, "golden/b.json": "[]", "tests/test_g.py": "open('data/a.json')"}
+SETTINGS = {**CALC, "settings.yaml": "a: 1"}
+PROJECTS = [*(contents for contents, _, _ in CASES.values()), GOLDEN, NAMING, SETTINGS]
+Bases = tuple[TrustedGit, str]
 
 
-def project(lab: Lab, contents: dict[str, str]) -> Observation:
-    """Commit a project of which one command reads everything."""
-    files(lab.root, contents)
-    lab.git("add", "-A")
-    lab.git("commit", "-qm", "base")
-    return Observation("access times", {"tests": Reads(tuple(sorted(contents)), ("golden",))})
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bases]:
+    """A repository and its one commit: each project is a folder of it, and its tree a base."""
+    root = tmp_path_factory.mktemp("inputs") / "project"
+    for number, contents in enumerate(PROJECTS):
+        files(root / str(number), contents)
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    for words in (("init", "-q"), ("add", "-A", "-f"), (*who, "commit", "-qm", "base")):
+        subprocess.run(["git", *words], cwd=root, check=True)
+    with Checkout.open(root) as checkout:
+        yield TrustedGit(checkout, root.parent / "own"), checkout.head() or ""
+
+
+def is_input(
+    bases: Bases,
+    contents: dict[str, str],
+    path: str,
+    observed: Observation | None = None,
+    protection: Protection = PROTECTION,
+) -> bool:
+    """Whether a change of `path` is one of an input; unless `observed` says otherwise, one command reads everything."""
+    git, head = bases
+    base = f"{head}:{PROJECTS.index(contents)}"
+    observed = observed or Observation("access times", {"tests": Reads(tuple(sorted(contents)), ("golden",))})
+    rows = [Changed(path, objects.list_entries(git, base).get(path), None)]
+    return path in find_inputs(git, base, rows, observed, protection).rules
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_file_decides_or_is_the_product_s(lab: Lab, case: str) -> None:
+def test_a_file_decides_or_is_the_product_s(bases: Bases, case: str) -> None:
     contents, path, decides = CASES[case]
-    assert found(lab, path, project(lab, contents)) is decides
+    assert is_input(bases, contents, path) is decides
 
 
-def test_what_nobody_read_counts_only_if_a_test_names_it(lab: Lab) -> None:
-    project(lab, {**CALC, "golden/a.json": "[]", "golden/b.json": "[]", "tests/test_g.py": "open('data/a.json')"})
-    assert found(lab, "golden/a.json", Observation()) and not found(lab, "golden/b.json", Observation())
+def test_what_nobody_read_counts_only_if_a_test_names_it(bases: Bases) -> None:
+    assert is_input(bases, NAMING, "golden/a.json", Observation())
+    assert not is_input(bases, NAMING, "golden/b.json", Observation())
 
 
-def test_what_a_command_without_a_program_reads_is_its_subject(lab: Lab) -> None:
-    project(lab, {**CALC, "settings.yaml": "a: 1"})
-    assert not found(lab, "settings.yaml", Observation("strace", {"criterion: grep a": Reads(("settings.yaml",))}))
+def test_what_a_command_without_a_program_reads_is_its_subject(bases: Bases) -> None:
+    observed = Observation("strace", {"criterion: grep a": Reads(("settings.yaml",))})
+    assert not is_input(bases, SETTINGS, "settings.yaml", observed)
 
 
-def test_the_spec_may_allow_a_change(lab: Lab) -> None:
-    observed = project(lab, {**CALC, "golden/a.json": "[]"})
+def test_the_spec_may_allow_a_change(bases: Bases) -> None:
     allowing = Protection(PROTECTION.rules, ("golden/",), free=PROTECTION.free)
-    assert found(lab, "golden/a.json", observed) and not found(lab, "golden/a.json", observed, allowing)
+    assert is_input(bases, GOLDEN, "golden/a.json")
+    assert not is_input(bases, GOLDEN, "golden/a.json", protection=allowing)
 
 
-def test_a_new_entry_of_a_listed_folder_counts_among_inputs(lab: Lab) -> None:
-    observed = project(lab, {**CALC, "golden/a.json": "[]"})
-    assert found(lab, "golden/new.json", observed) and not found(lab, "other/new.json", observed)
+def test_a_new_entry_of_a_listed_folder_counts_among_inputs(bases: Bases) -> None:
+    assert is_input(bases, GOLDEN, "golden/new.json") and not is_input(bases, GOLDEN, "other/new.json")
 
 
 def test_a_test_program_of_c_keeps_its_words_whatever_a_header_defines() -> None:

@@ -48,19 +48,20 @@ def read_tests(text: str) -> tuple[AssertingTest, ...]:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _is_constant(node.value)
     }
     try:
-        return tuple(_read_test(test, classes, constants) for test, classes in _list_functions(tree, ()))
+        return tuple(_read_test(test, classes, constants) for test, classes in list_test_functions(tree))
     except RecursionError:
         return ()
 
 
-def _list_functions(node: ast.AST, classes: tuple[str, ...]) -> Iterator[tuple[Function, tuple[str, ...]]]:
+def list_test_functions(node: ast.AST, classes: tuple[str, ...] = ()) -> Iterator[tuple[Function, tuple[str, ...]]]:
+    """Yield the test functions of a file or a class, with the classes around each."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, Function) and child.name.startswith("test"):
             yield child, classes
         elif isinstance(child, ast.ClassDef):
-            yield from _list_functions(child, (*classes, child.name))
+            yield from list_test_functions(child, (*classes, child.name))
         elif isinstance(child, (ast.If, ast.Try, ast.With)):
-            yield from _list_functions(child, classes)
+            yield from list_test_functions(child, classes)
 
 
 def _read_test(test: Function, classes: tuple[str, ...], constants: Names) -> AssertingTest:
@@ -145,16 +146,11 @@ def _write(node: ast.AST, names: Names) -> str:
 
 
 _COMPARED: Mapping[str, ast.cmpop] = {
-    "assertEqual": ast.Eq(),
-    "assertNotEqual": ast.NotEq(),
-    "assertIs": ast.Is(),
-    "assertIsNot": ast.IsNot(),
-    "assertIn": ast.In(),
-    "assertNotIn": ast.NotIn(),
-    "assertGreater": ast.Gt(),
-    "assertGreaterEqual": ast.GtE(),
-    "assertLess": ast.Lt(),
-    "assertLessEqual": ast.LtE(),
+    f"assert{name}": getattr(ast, kind)()
+    for name, kind in (
+        *(("Equal", "Eq"), ("NotEqual", "NotEq"), ("Greater", "Gt"), ("GreaterEqual", "GtE"), ("Less", "Lt")),
+        *(("LessEqual", "LtE"), ("Is", "Is"), ("IsNot", "IsNot"), ("In", "In"), ("NotIn", "NotIn")),
+    )
 }
 """unittest's way to write a comparison."""
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from aigon.proof.analysis.assertions import list_test_functions
 from aigon.proof.analysis.languages import is_python
 from aigon.proof.analysis.python import read_module
 from aigon.syntax import Node, Source, parse
@@ -39,18 +40,10 @@ def list_cases(path: str, text: str) -> tuple[SingleTest, ...]:
 
 def _list_in_python(tree: ast.AST, text: str) -> Iterator[SingleTest]:
     lines = text.split("\n")
-    todo = [(tree, "")]
-    while todo:
-        node, prefix = todo.pop()
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)) and child.name.startswith("test"):
-                start = min([child.lineno, *(mark.lineno for mark in child.decorator_list)])
-                end = child.end_lineno or child.lineno
-                yield SingleTest(prefix + child.name, start, end, "\n".join(lines[start - 1 : end]))
-            elif isinstance(child, ast.ClassDef):
-                todo.append((child, f"{prefix}{child.name}."))
-            elif isinstance(child, (ast.If, ast.Try, ast.With)):
-                todo.append((child, prefix))
+    for test, classes in list_test_functions(tree):
+        start = min([test.lineno, *(mark.lineno for mark in test.decorator_list)])
+        end = test.end_lineno or test.lineno
+        yield SingleTest(".".join([*classes, test.name]), start, end, "\n".join(lines[start - 1 : end]))
 
 
 def _list_by_grammar(source: Source) -> Iterator[SingleTest]:

@@ -10,12 +10,6 @@ from aigon.text.patterns import compile_re
 
 
 @cache
-def read_templates(file: str, *sections: str) -> Mapping[str, DocumentNode]:
-    """Return the sections of a document that ships with aigon."""
-    return parse_yaml(read_shipped("templates", file), file).fields(sections)
-
-
-@cache
 def _read_rule(rule: str) -> Mapping[str, DocumentNode]:
     return parse_yaml(read_shipped("templates", "integrity.yaml"), "integrity.yaml").pairs()[rule].pairs()
 
@@ -32,10 +26,20 @@ def list_words(rule: str, name: str) -> frozenset[str]:
     return frozenset(_read_rule(rule)[name].text().split())
 
 
+@cache
+def list_patterns(rule: str, name: str) -> tuple[re.Pattern[str], ...]:
+    """Return the patterns that a rule lists by a name, each for itself."""
+    return tuple(map(compile_re, _list_texts(rule, name)))
+
+
+@cache
 def find_pattern(rule: str, name: str, flags: int = 0) -> re.Pattern[str]:
-    """Return the pattern that a rule calls so; of a list, what any of its patterns matches. Names are expanded."""
+    """Return the pattern that a rule calls so; of a list, what any of its patterns matches."""
+    return compile_re("|".join(_list_texts(rule, name)), flags)
+
+
+def _list_texts(rule: str, name: str) -> list[str]:
     entries = _read_rule(rule)
     texts = {key: node.text() for key, node in entries.items() if isinstance(node.value, str)}
-    listed = entries[name]
-    written = [listed.text()] if name in texts else [each.text() for each in listed.items()]
-    return compile_re(expand("|".join(written), texts), flags)
+    written = [texts[name]] if name in texts else [each.text() for each in entries[name].items()]
+    return [expand(each, texts) for each in written]

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 
 from aigon.model.changes import Concern, ConcernLevel, Edit, hash_change
-from aigon.proof.analysis.text import line_at, line_of
 from aigon.text.quoting import code_span, fold
 
 _SHOWN = 5
@@ -25,12 +24,6 @@ class Sighting(Struct, frozen=True):
     def name(self) -> tuple[str, str]:
         """What it is, independently of its line."""
         return " ".join(self.text.split()), self.says
-
-
-def sight(text: str, offset: int, says: str, level: ConcernLevel = "review") -> Sighting:
-    """Return what was seen at an offset of the text."""
-    line = line_at(text, offset)
-    return Sighting(line, line_of(text, line), says, level)
 
 
 Look = Callable[[str, str], Iterable[Sighting]]

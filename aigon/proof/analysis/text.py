@@ -46,11 +46,9 @@ def bare(text: str, path: str) -> str:
     return _blank(text, path, strings=True)
 
 
-def comments(text: str, path: str) -> Iterator[tuple[int, str]]:
-    """Yield line (from 1) and text of each line of each comment."""
-    for is_comment, start, end in _pieces(text, path):
-        if is_comment:
-            yield from enumerate(text[start:end].split("\n"), line_at(text, start))
+def list_comments(text: str, path: str) -> Iterator[tuple[int, int]]:
+    """Yield where each comment begins and ends."""
+    yield from ((start, end) for is_comment, start, end in _pieces(text, path) if is_comment)
 
 
 def line_at(text: str, offset: int) -> int:

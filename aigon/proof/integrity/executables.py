@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
 from aigon.proof.analysis.languages import LONGEST, extension, is_code, list_product
 from aigon.proof.analysis.patterns import find_pattern, list_words
-from aigon.proof.analysis.sightings import Sighting, find_new, report, report_file, sight
-from aigon.proof.analysis.text import without_comments
+from aigon.proof.analysis.sightings import Sighting, find_new, report, report_file
+from aigon.proof.analysis.text import line_at, line_of, without_comments
 from aigon.text.quoting import fold
 
 RULE = "executables"
@@ -52,4 +52,5 @@ def _judge(edit: Edit) -> tuple[str, ConcernLevel] | None:
 def _see_unpacked(path: str, text: str) -> Iterator[Sighting]:
     plain = re.sub(r"[^\n]{4000,}", lambda m: m[0][:4000].ljust(len(m[0])), without_comments(text, path))
     for match in _UNPACKED.finditer(plain):
-        yield sight(text, match.start(), "unpacks a text and runs it")
+        line = line_at(text, match.start())
+        yield Sighting(line, line_of(text, line), "unpacks a text and runs it")

@@ -16,13 +16,15 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from aigon.files.resources import read_shipped
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
 from aigon.proof.analysis.languages import extension, is_javascript, is_python, is_script, list_parts, list_product
-from aigon.proof.analysis.patterns import expand, read_templates
+from aigon.proof.analysis.patterns import expand
 from aigon.proof.analysis.python import list_statements, read_module
 from aigon.proof.analysis.sightings import Sighting, find_new, report, report_file
 from aigon.proof.analysis.text import join_strings, line_of, without_comments
 from aigon.syntax import Source, parse
+from aigon.text.documents import parse_yaml
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
 
@@ -76,7 +78,7 @@ class Suspicion(Struct, frozen=True):
 @cache
 def read_suspicions() -> tuple[Suspicion, ...]:
     """Return the rules that ship, with `%name%` replaced by what it stands for."""
-    document = read_templates("suspicions.yaml", "names", "rules")
+    document = parse_yaml(read_shipped("templates", "suspicions.yaml"), "suspicions.yaml").fields(("names", "rules"))
     names = {name: node.text() for name, node in document["names"].pairs().items()}
     rules = (node.build(Suspicion) for node in document["rules"].items())
     return tuple(
