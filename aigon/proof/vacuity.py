@@ -9,7 +9,7 @@ import posixpath
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from aigon.model.criteria import Criterion, Spec, SpecWarning, Verdict
 from aigon.spec.expectation import DECISION_RULES, find_script
@@ -17,6 +17,9 @@ from aigon.text.amounts import join_words, list_criteria
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span
 from aigon.text.shell import BRANCHING, ListedCommand, SimpleCommand, parse_script, split_commands
+
+if TYPE_CHECKING:
+    from aigon.journal.account import CriterionItem
 
 _Statuses = frozenset[bool]
 """The results that are possible: True for exit code 0."""
@@ -95,19 +98,6 @@ def _read_exit(words: Sequence[str]) -> _Statuses:
     return _PASS if words[1:] == ("0",) else _FAIL if len(words) == 2 and words[1].isdigit() else _EITHER
 
 
-class Decided(Protocol):
-    """A criterion as far as its command is concerned: of a spec, or of a run's journal."""
-
-    @property
-    def number(self) -> int: ...
-
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def command(self) -> str | None: ...
-
-
 _PASSING = {"check": "checks", **{kind: rule.verb for kind, rule in DECISION_RULES.items()}}
 """The kinds of criteria that the base alone can satisfy, and the verb for each."""
 _NAMED = 3
@@ -126,7 +116,7 @@ def results_of(criteria: Sequence[Criterion], verdicts: Sequence[Verdict]) -> di
     return {criterion_key(c): status[c.number] == "met" for c in known}
 
 
-def describe_passing(criteria: Sequence[Decided], passed_at_base: Collection[int]) -> tuple[str, ...]:
+def describe_passing(criteria: Sequence[Criterion | CriterionItem], passed_at_base: Collection[int]) -> tuple[str, ...]:
     """Return a warning for each kind of criterion whose command or check passed at the base commit already.
 
     What a person or a judge decides is left out: their answer is about the change, not about the base.

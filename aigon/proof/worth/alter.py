@@ -94,7 +94,10 @@ def alter(
     if source.language in ("rust", "go"):
         edits = [edit for node in wanted if drawn.way == "other" for edit in _exchange(source, node, drawn, inside)]
         return apply_edits(source.data, edits).decode("utf-8", "replace") if edits else None
-    edits = [edit for node in wanted for edit in _alter_node(source, node, drawn.name, inside)]
+    values = [value for node in wanted if node.kind in _ASSIGNMENTS for value in node.list("value")]
+    edits = [*_wrap(values, drawn.name, inside)]
+    for node in wanted:
+        edits += _alter_node(source, node, drawn.name, inside) if node.kind not in _ASSIGNMENTS else ()
     if not edits:
         return None
     helper = drawn.fill(_read_helper("helper.py" if is_python else "helper.ts"))
@@ -150,13 +153,6 @@ def _sets_dunder(source: Source, parent: Node, node: Node) -> bool:
 
 def _alter_node(source: Source, node: Node, helper: str, inside: bool) -> Iterator[Edit]:
     """Yield insertions that let what a function returns, or passes on, go through the helper."""
-    if node.kind in _ASSIGNMENTS:  # outside of any function
-        yield from _wrap(node.list("value"), helper, inside)
-    else:
-        yield from _alter_inside(source, node, helper, inside)
-
-
-def _alter_inside(source: Source, node: Node, helper: str, inside: bool) -> Iterator[Edit]:
     yield from _wrap(_list_given(node, inside), helper, inside and source.language == "python")
     if node.kind == "throw_statement":
         yield node.start, node.start, f"{{ if ({helper}(true)) "
@@ -168,7 +164,7 @@ def _alter_inside(source: Source, node: Node, helper: str, inside: bool) -> Iter
     # What decorates a function of Python, and its defaults, stay.
     is_python_body = node.kind in ("FunctionDef", "AsyncFunctionDef", "ClassDef")
     for child in node.list("body") if is_python_body else node.children:
-        yield from _alter_inside(source, child, helper, inside)
+        yield from _alter_node(source, child, helper, inside)
 
 
 def _list_given(node: Node, inside: bool) -> Iterator[Node]:

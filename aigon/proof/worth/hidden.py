@@ -5,6 +5,7 @@ What is reported then was hidden. What hides nothing is nothing, however many co
 
 import posixpath
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
@@ -15,7 +16,7 @@ from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check, Problem
 from aigon.proof.analysis.languages import is_code
-from aigon.proof.worth.comments import silence
+from aigon.proof.analysis.text import line_at, list_comments
 from aigon.proof.worth.new_tests import measures_coverage
 from aigon.proof.worth.plants import Planted, plant, plant_at_end
 from aigon.proof.worth.tree import Run, Tree
@@ -32,6 +33,12 @@ _BROKEN = "\n)\n"
 _TYPE_CHECKER = compile_re(r"\b(?:based)?(?:mypy|pyright|pyre|pytype)\b")
 """Programs whose commands are those of a type checker for Python, whatever role they have."""
 _IMPORTS = ("Import", "ImportFrom", "import_statement", "use_declaration", "import_declaration")
+
+_KEPT = compile_re(r"#!/|/\*\*|//go:|//!|///|#.{0,40}coding[:=]")
+"""What begins a comment that is no remark: an interpreter, documentation with types in it, a directive of Go's
+compiler, the encoding of the file."""
+_ATTRIBUTE = compile_re(r"(#!?\[\s*(?:cfg_attr\([^\n]{0,300},\s*)?)(allow|expect)\b[^\]]{0,1000}")
+"""Rust's own way to tell a checker to look away, which is no comment."""
 
 
 class _Measure(Struct, frozen=True):
@@ -204,3 +211,29 @@ def _find_beside(path: str, entries: Mapping[str, object]) -> str:
         if not folder:
             return ""
         folder = folder.rpartition("/")[0]
+
+
+def silence(path: str, text: str, base: str) -> str | None:
+    """Return the text with other letters in the comments of lines that `base` lacks; None if it has none there.
+
+    A comment stays one of the same length: its line is no longer, and what has to be documented is documented.
+    """
+    now, before = Counter(text.split("\n")), Counter(base.split("\n"))
+    new = {number for number, line in enumerate(text.split("\n"), 1) if now[line] > before[line]}
+
+    def is_new(start: int, end: int) -> bool:
+        first = line_at(text, start)
+        return not new.isdisjoint(range(first, first + text.count("\n", start, end) + 1))
+
+    changes = [
+        (start, end, re.sub(r"[A-Za-z0-9@]", "z", text[start:end]))
+        for start, end in list_comments(text, path)
+        if is_new(start, end) and not _KEPT.match(text, start)
+    ]
+    for match in _ATTRIBUTE.finditer(text) if path.endswith(".rs") else ():
+        if is_new(*match.span()):
+            changes.append((*match.span(2), "warn".ljust(len(match[2]))))
+    silenced = text
+    for start, end, said in sorted(changes, reverse=True):
+        silenced = silenced[:start] + said + silenced[end:]
+    return silenced if silenced != text else None
