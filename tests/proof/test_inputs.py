@@ -232,7 +232,7 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bases]:
     for words in (("init", "-q"), ("add", "-A", "-f"), (*who, "commit", "-qm", "base")):
         subprocess.run(["git", *words], cwd=root, check=True)
     with Checkout.open(root) as checkout:
-        yield TrustedGit(checkout, root.parent / "own"), checkout.head() or ""
+        yield TrustedGit(checkout, root.parent / "own"), checkout.head or ""
 
 
 def is_input(
