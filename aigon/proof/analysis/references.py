@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from aigon.proof.analysis.languages import is_python
 from aigon.proof.analysis.python import parse_python
-from aigon.syntax import language_of, parse
+from aigon.syntax import Node, Source, parse
 from aigon.text.patterns import compile_re
 
 _LONGEST = 500_000
@@ -24,7 +24,9 @@ _ASSERTS = compile_re(r"(?i)\bassert\w*|\bexpect\s*\(|\bAssertionError\b|\b(?:t|
 _INLINE = compile_re(r"(?s)\s-[ce]\s+(?P<quote>['\"])(?P<code>.*?)(?P=quote)")
 _COMPARES = compile_re(r"\[\s.*\s(?:==?|!=|-eq|-ne)\s|\btest\s.*\s(?:==?|-eq)\s|\bgrep\s+-\w*q|\b(?:diff|cmp)\s")
 _PYTHON_ASSERTS = ("unittest", "pytest", "hypothesis", "testing")
-_NAMES = ("identifier", "shorthand_property_identifier_pattern")
+_NAMES = ("Name", "identifier", "shorthand_property_identifier_pattern")
+_CALLS, _LITERALS = ("Call", "call_expression"), ("Constant", "number", "string", "true", "false")
+_READ = ("python", "javascript", "typescript", "tsx")
 _INDEX = ("index", "__init__", "__main__", "mod")
 """Files that a folder stands for."""
 
@@ -79,82 +81,69 @@ class Uses(Struct, frozen=True):
 
 def find_uses(path: str, text: str, target: str) -> Uses | None:
     """Return how a test uses `target`; None for a language that is not read, and if it uses nothing."""
-    if (tree := _parse(path, text)) is not None:
-        bound = {name for name, module in _list_bound(path, tree) if _is_module(module, target)}
-        plain, asked = list(_list_effects(tree)), list(_list_questions(tree))
-        names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in bound]
-        calls = {id(_find_root(call.func)): call for call in (*plain, *asked)}
-        used = [call for node in names if (call := calls.get(id(node)))]
-        asks = any(call in asked for call in used)
-        hands = any(_is_handed(call) for call in used)
-        return Uses(len(used) < len(names), asks, hands) if names else None
-    return (
-        _find_javascript_uses(path, text, target) if language_of(path) in ("javascript", "typescript", "tsx") else None
-    )
-
-
-def _is_handed(call: ast.Call) -> bool:
-    return any(isinstance(each, ast.Call) for each in call.args) and any(
-        isinstance(each, ast.Constant) for each in call.args
-    )
-
-
-def _list_effects(tree: ast.Module) -> Iterator[ast.Call]:
-    """Yield the calls that are a statement of their own, or entered by `with`."""
-    for node in ast.walk(tree):
-        expressions = [node.value] if isinstance(node, ast.Expr) else []
-        if isinstance(node, (ast.With, ast.AsyncWith)):
-            expressions = [item.context_expr for item in node.items]
-        for each in expressions:
-            call = each.value if isinstance(each, ast.Await) else each
-            if isinstance(call, ast.Call):
-                yield call
-
-
-def _list_questions(tree: ast.Module) -> Iterator[ast.Call]:
-    """Yield the calls that an assertion only asks whether they come to true."""
-    for node in ast.walk(tree):
-        asked: ast.expr | None = node.test if isinstance(node, ast.Assert) else None
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("assertTrue", "assertFalse") and node.args:
-            asked = node.args[0]
-        if isinstance(asked, ast.UnaryOp) and isinstance(asked.op, ast.Not):
-            asked = asked.operand
-        if isinstance(asked, ast.Call):
-            yield asked
-
-
-def _find_javascript_uses(path: str, text: str, target: str) -> Uses | None:
-    if (source := parse(path, text)) is None:
+    source = parse(path, text)
+    if source is None or source.language not in _READ:
         return None
-    here, bound, declared, effects = posixpath.dirname(path), set(), set(), {}
+    bound, declared = _find_bound(source, target)
+    nodes = list(source.root.walk())
+    asked = {id(_find_root(call)): call for node in nodes if (call := _find_question(source, node))}
+    effects = {id(_find_root(call)): call for node in nodes for call in _list_effects(node)}
+    names = [n for n in nodes if n.kind in _NAMES[:2] and id(n) not in declared and source.text(n) in bound]
+    used = [call for node in names if (call := effects.get(id(node)) or asked.get(id(node)))]
+    asks = any(id(node) in asked for node in names)
+    return Uses(len(used) < len(names), asks, any(map(_is_handed, used))) if names else None
+
+
+def _find_bound(source: Source, target: str) -> tuple[set[str], set[int]]:
+    """Return the names that stand for something of `target`, and the nodes that declare them."""
+    if (tree := _parse(source.path, source.data.decode("utf-8", "replace"))) is not None:
+        return {name for name, module in _list_bound(source.path, tree) if _is_module(module, target)}, set()
+    bound, declared = set[str](), set[int]()
     for node in source.root.walk():
         if node.kind in ("variable_declarator", "import_statement"):
             found = re.search(r"(?:require\(|from|import)\s*[\"']([^\"'\n]+)", source.text(node))
-            if found and _is_module(_name_module(_join(here, found[1])), target):
+            if found and _is_module(_name_module(_join(posixpath.dirname(source.path), found[1])), target):
                 names = [each for each in node.walk() if each.kind in _NAMES]
                 bound |= {source.text(each) for each in names} - {"require"}
                 declared |= {id(each) for each in names}
-        elif node.kind == "expression_statement" or node.kind == "arrow_function":
-            call = node.get("body") if node.kind == "arrow_function" else node.children[0]
-            call = call.children[-1] if call and call.kind == "await_expression" else call
-            if call and call.kind == "call_expression" and (root := call.get("function")):
-                while root.kind == "member_expression" and (inner := root.get("object")):
-                    root = inner
-                effects[id(root)] = call
-    uses = [
-        n for n in source.root.walk() if n.kind == "identifier" and id(n) not in declared and source.text(n) in bound
-    ]
-    if not uses:
-        return None
-    used = [call for node in uses if (call := effects.get(id(node)))]
-    given = [{each.kind for each in place.children} for call in used if (place := call.get("arguments"))]
-    hands = any("call_expression" in kinds and kinds & {"number", "string", "true", "false"} for kinds in given)
-    return Uses(len(used) < len(uses), hands=hands)
+    return bound, declared
 
 
-def _find_root(node: ast.expr) -> ast.expr:
-    while isinstance(node, ast.Attribute):
-        node = node.value
+def _list_effects(node: Node) -> Iterator[Node]:
+    """Yield the calls that are a statement of their own, all that a function does, or entered by `with`."""
+    expressions: list[Node | None] = []
+    if node.kind in ("Expr", "expression_statement"):
+        expressions = [node.children[0]]
+    elif node.kind == "arrow_function":
+        expressions = [node.get("body")]
+    elif node.kind == "withitem":
+        expressions = [node.get("context_expr")]
+    for each in expressions:
+        call = each.children[-1] if each and each.kind in ("Await", "await_expression") else each
+        if call and call.kind in _CALLS:
+            yield call
+
+
+def _find_question(source: Source, node: Node) -> Node | None:
+    """Return the call that an assertion of Python only asks whether it comes to true."""
+    asked = node.get("test") if node.kind == "Assert" else None
+    if node.kind == "Call" and source.text(node.children[0]).endswith((".assertTrue", ".assertFalse")):
+        asked = node.get("args")
+    if asked and asked.kind == "UnaryOp" and asked.children[0].kind == "not":
+        asked = asked.get("operand")
+    return asked if asked and asked.kind == "Call" else None
+
+
+def _is_handed(call: Node) -> bool:
+    given = call.list("args") or tuple(each for place in call.list("arguments") for each in place.children)
+    kinds = {each.kind for each in given}
+    return not kinds.isdisjoint(_CALLS) and not kinds.isdisjoint(_LITERALS)
+
+
+def _find_root(call: Node) -> Node:
+    node = call.get("func", "function") or call
+    while node.kind in ("Attribute", "member_expression") and (inner := node.get("value", "object")):
+        node = inner
     return node
 
 
