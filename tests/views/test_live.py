@@ -37,7 +37,7 @@ from aigon.views.terminal.live import STOPPING, LiveSink
 from aigon.views.terminal.scene import NOTICES, ArenaScene, CheckProgress, Scene, list_waiting_checks
 from aigon.views.terminal.turn_steps import TurnProgress
 from tests.views.story import TITLE, criteria, finding, run_started, story
-from tests.views.terminal import COLOUR, Played, play
+from tests.views.terminal import COLOUR, Played, Screen, play
 
 PROGRAM = ("-m", "tests.views.story")
 
@@ -171,12 +171,16 @@ def test_a_terminal_without_unicode_gets_ascii() -> None:
 
 
 def test_a_closed_view_stays_closed() -> None:
-    program = (
-        "import sys; from aigon.views.terminal.live import LiveSink; from tests.views.story import TITLE, story\n"
-        "sink = LiveSink(sys.stdout, title=TITLE, criteria=())\n"
-        "sink.close(); sink.close(); [sink(event) for event in story()]; sink.close()"
-    )
-    assert play(["-c", program]).screen.shown() == []
+    master, slave = pty.openpty()
+    with os.fdopen(slave, "w", encoding="utf-8") as stream:
+        sink = LiveSink(stream, title=TITLE, criteria=())
+        sink.close()
+        sink.close()
+        for event in story():
+            sink(event)
+        sink.close()
+        assert Screen().feed(os.read(master, 65536).decode()).shown() == []
+    os.close(master)
 
 
 @given(
