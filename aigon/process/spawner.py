@@ -96,6 +96,8 @@ class Spawner:
     def _fork(self, namespaces: int, descriptors: list[int]) -> int:
         """Return the number of a process in new namespaces that waits for its request; 0 if there is none."""
         with self._lock:
+            if self._socket is None and self._has_forked:
+                self.start()
             if self._socket is None:
                 return 0
             with contextlib.suppress(OSError):
@@ -103,9 +105,7 @@ class Spawner:
                 if answer := self._socket.recv(4):
                     self._has_forked = True
                     return int.from_bytes(answer, "little")
-            self._end()
-            if self._has_forked:  # else it cannot: an old kernel, or a filter for system calls
-                self.start()
+            self._end()  # one that never forked cannot: an old kernel, or a filter for system calls
             return 0
 
     def _end(self) -> None:
