@@ -31,7 +31,7 @@ from aigon.proof.troubles import (
     list_problems,
     name_for_people,
 )
-from aigon.text.amounts import join_words
+from aigon.text.amounts import format_count, join_words
 from aigon.text.patterns import compile_re
 
 if TYPE_CHECKING:
@@ -71,54 +71,22 @@ def run_proof(
     bench = bench.set_apart(checks) if record.observed.apart else bench
     inputs = find_inputs(git, job.base_commit, rows, record.observed, job.protection)
     touched = restore_base_versions(git, tree, rows, job.protection, inputs)
-    whole = touched is None
-
-    def run_clean(bench: ProofBench) -> dict[str, Result]:
-        return bench.run(tree, checks, "clean")
-
-    def run_base_tests(bench: ProofBench) -> dict[str, Result]:
-        return _run_base_tests(bench, touched) if touched else {}
-
-    results, of_base = bench.run_both(run_clean, run_base_tests) if bench.rooms.apart else (run_clean(bench), {})
-    if bench.rooms.apart and compare_with_workspace(job, checks, look, results, every_test=True):
-        bench = bench.put_together()  # the change may need a network
-        results, of_base = bench.run(tree, checks, "with-network"), {}
-    against = bench.find_failed(checks, results, whole=whole)
+    bench, results, of_base = _run_checks(bench, tree, checks, touched, look)
+    against = bench.find_failed(checks, results, whole=touched is None)
     if against and not world.stop.now:
-        against = _tell_flaky(bench, tree, against, checks, whole=whole)
+        against = _tell_flaky(bench, tree, against, checks, whole=touched is None)
     with_base: dict[str, Trouble] = {}
     if touched and not against and not world.stop.now:
-        of_base = of_base or run_base_tests(bench)
-        failed = _judge_base_tests(bench, touched, of_base)
-        if failed and bench.rooms.apart:
-            bench = bench.put_together()
-            of_base = run_base_tests(bench)
-            failed = _judge_base_tests(bench, touched, of_base)
+        bench, of_base, failed = _prove_with_base(bench, touched, of_base)
         # Tests of the base that the tree itself has lost: passed or not as they were, nobody will run them again.
         lost = ((check, bench.find_lost(check, results[check.name], touched.files)) for check in checks)
         with_base = {check.name: describe_lost(check, problems) for check, problems in lost if problems} | failed
-    concerns: tuple[Concern, ...] = ()
-    weighed, control = 0, None
+    weighed, concerns, control = 0, tuple[Concern, ...](), None
     if not against and not world.stop.now:
-        from aigon.proof.clock_control import control_clocks, list_metrics
-        from aigon.proof.negative_control import run_control  # its parsers are needed nowhere else
-
-        def weigh(bench: ProofBench) -> tuple[int, tuple[Concern, ...]]:
-            return _weigh_change(bench, tree, rows, checks, results, touched.files if touched else TestFiles({}, {}))
-
-        def control_tests(bench: ProofBench) -> "Control":
-            laid_over, ran = (touched.tree, of_base) if touched else (tree, results)
-            return run_control(bench, tree, laid_over, checks, ran, [row.path for row in rows])
-
-        (weighed, concerns), control = bench.run_both(weigh, control_tests)
-        if metrics := list_metrics(job.spec.criteria, checks):
-            concerns = (*concerns, *control_clocks(bench, tree, metrics, results))
-    commands = len(criteria.list_commands(job.required))
-    parts = ((len(checks) - commands, "check"), (commands, "command"), (weighed, "new test"))
-    ran = join_words([f"{number} {noun}{'s' * (number > 1)}" for number, noun in parts if number] or ["nothing to run"])
+        weighed, concerns, control = _examine_tests(bench, tree, rows, results, touched, of_base)
     return ProofResult(
         bench.rooms.mechanism,
-        ran,
+        _describe_ran(job, checks, weighed),
         against,
         with_base,
         touched,
@@ -127,6 +95,72 @@ def run_proof(
         concerns=concerns,
         control=control,
     )
+
+
+def _run_checks(
+    bench: ProofBench, tree: str, checks: Sequence[Check], touched: BaseVersions | None, look: Assessment
+) -> tuple[ProofBench, dict[str, Result], dict[str, Result]]:
+    """Return the bench that goes on, what came of the tree and, where both can run at once, of the base's tests."""
+
+    def run_clean(bench: ProofBench) -> dict[str, Result]:
+        return bench.run(tree, checks, "clean")
+
+    def run_base_tests(bench: ProofBench) -> dict[str, Result]:
+        return _run_base_tests(bench, touched) if touched else {}
+
+    if not bench.rooms.apart:
+        return bench, run_clean(bench), {}
+    results, of_base = bench.run_both(run_clean, run_base_tests)
+    if not compare_with_workspace(bench.job, checks, look, results, every_test=True):
+        return bench, results, of_base
+    bench = bench.put_together()  # the change may need a network
+    return bench, bench.run(tree, checks, "with-network"), {}
+
+
+def _prove_with_base(
+    bench: ProofBench, touched: BaseVersions, of_base: dict[str, Result]
+) -> tuple[ProofBench, dict[str, Result], dict[str, Trouble]]:
+    """Return what fails with the base's versions; in rooms that are apart it may only lack a network."""
+    of_base = of_base or _run_base_tests(bench, touched)
+    failed = _judge_base_tests(bench, touched, of_base)
+    if not failed or not bench.rooms.apart:
+        return bench, of_base, failed
+    bench = bench.put_together()
+    of_base = _run_base_tests(bench, touched)
+    return bench, of_base, _judge_base_tests(bench, touched, of_base)
+
+
+def _examine_tests(
+    bench: ProofBench,
+    tree: str,
+    rows: Sequence[Changed],
+    results: Mapping[str, Result],
+    touched: BaseVersions | None,
+    of_base: Mapping[str, Result],
+) -> tuple[int, tuple[Concern, ...], "Control"]:
+    """Return how many new tests were weighed, what follows, and what the control of the base's tests came to."""
+    from aigon.proof.clock_control import control_clocks, list_metrics
+    from aigon.proof.negative_control import run_control  # its parsers are needed nowhere else
+
+    checks = list_deciding(bench.job)
+
+    def weigh(bench: ProofBench) -> tuple[int, tuple[Concern, ...]]:
+        return _weigh_change(bench, tree, rows, checks, results, touched.files if touched else TestFiles({}, {}))
+
+    def control_tests(bench: ProofBench) -> "Control":
+        laid_over, ran = (touched.tree, of_base) if touched else (tree, results)
+        return run_control(bench, tree, laid_over, checks, ran, [row.path for row in rows])
+
+    (weighed, concerns), control = bench.run_both(weigh, control_tests)
+    if metrics := list_metrics(bench.job.spec.criteria, checks):
+        concerns = (*concerns, *control_clocks(bench, tree, metrics, results))
+    return weighed, concerns, control
+
+
+def _describe_ran(job: Job, checks: Sequence[Check], weighed: int) -> str:
+    commands = len(criteria.list_commands(job.required))
+    parts = ((len(checks) - commands, "check"), (commands, "command"), (weighed, "new test"))
+    return join_words([format_count(number, noun) for number, noun in parts if number] or ["nothing to run"])
 
 
 def _weigh_change(
