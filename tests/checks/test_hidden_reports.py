@@ -204,6 +204,7 @@ def test_where_all_tests_pass_and_the_script_fails_its_last_words_are_told(lab: 
     assert found.finding.counts == TestCounts(total=2, passed=2) and set(found.tests.values()) == {"passed"}
 
 
+@pytest.mark.slow
 def test_the_same_failure_has_the_same_name_in_every_run(lab: Lab) -> None:
     tests(lab, MIXED)
     for text in (PYTEST, f"{PYTEST} -k good; exit 3"):

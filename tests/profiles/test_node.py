@@ -139,7 +139,7 @@ def set_up(root: Path, manager: str, **content: object) -> None:
     subprocess.run(command, cwd=root, capture_output=True, check=False, timeout=100)
 
 
-@pytest.mark.parametrize("manager", ["", "npm", "pnpm", "yarn", "bun"])
+@pytest.mark.parametrize("manager", ["", *(pytest.param(name, marks=pytest.mark.slow) for name in LOCKS)])
 def test_node_tests_really_run_and_report(tmp_path: Path, manager: str) -> None:
     path = installed("node", *filter(None, [manager]))
     files(tmp_path, {"test/a.js": NODE_TEST + RED})

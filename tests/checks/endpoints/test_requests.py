@@ -139,6 +139,7 @@ def test_everything_that_is_not_as_expected_is_named_and_no_answer_holds_anybody
     assert len(finding.fingerprints) == len(RED) and "requests were answered as expected" in finding.excerpt
 
 
+@pytest.mark.slow
 def test_the_same_answers_have_the_same_fingerprints_on_another_port(found: Found) -> None:
     requests = ["/health", "/nowhere", {"path": "/echo", "expect": {"json": {"headers": {"host": "x"}}}}]
     first, second = found(requests=requests), found(requests=requests)

@@ -29,6 +29,7 @@ def read_both_ways(folder: Path, source: str) -> tuple[ParsedOutput, ParsedOutpu
     return read("pytest", output, (folder / "report.xml").read_bytes()), read("pytest", output)
 
 
+@pytest.mark.slow
 def test_pytest_passes(tmp_path: Path) -> None:
     for found in read_both_ways(tmp_path, PASSES):
         assert (found.summary, found.counts) == ("2/2 passed", TestCounts(total=2, passed=2))
@@ -43,6 +44,7 @@ def test_pytest_fails(tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.slow
 def test_pytest_cannot_collect(tmp_path: Path) -> None:
     for found in read_both_ways(tmp_path, "import there_is_no_such_module\n"):
         assert found.counts == TestCounts(total=1, errors=1)
