@@ -41,7 +41,7 @@ TURNED_AWAY = {"usage": None, "cost": 0.0}
             ),
         ),
         ("404", seen(end="failed", detail="error (404): OpenAIException - The model `nope` does not exist",
-                     usage=None, cost=None, cost_status="unknown")),
+                     usage=None, cost=None)),
         ("quota", seen(end="usage_limit", detail=f"usage limit (429): {QUOTA}", **TURNED_AWAY)),
         (
             "429",  # after a reply whose edit names another error
@@ -53,7 +53,7 @@ TURNED_AWAY = {"usage": None, "cost": 0.0}
             ),
         ),
         ("length", seen(end="failed", detail="Model openai/gpt-4o has hit a token limit!", usage=None, cost=None,
-                        cost_status="unknown")),
+                        )),
         ("quoting", seen(said=QUOTES)),
     ],
 )  # fmt: skip

@@ -33,12 +33,12 @@ _TOLD_BY = ("command", "cmd", "file_path", "path", "filePath", "absolute_path", 
 Record = Mapping[str, Any]
 
 
-class Records(list[Record]):
+class RecordList(list[Record]):
     """Records of one output, or of one list in a record, in their order."""
 
-    def of(self, *types: str) -> "Records":
+    def of(self, *types: str) -> "RecordList":
         """Return the records whose `type` is one of these."""
-        return Records(record for record in self if record.get("type") in types)
+        return RecordList(record for record in self if record.get("type") in types)
 
     def last(self, *types: str) -> Record:
         """Return the last record of one of these types; empty if there is none."""
@@ -57,13 +57,13 @@ class Records(list[Record]):
         return tuple(describe_use(look_up(use, name), look_up(use, given)) for use in self)
 
 
-def parse_records(output: bytes) -> Records:
+def parse_records(output: bytes) -> RecordList:
     """Return every JSON object in `output`: one per line, else those of one document (an object, or a list of them)."""
-    found = Records(record for line in output.split(b"\n") for record in parse_line(line))
+    found = RecordList(record for line in output.split(b"\n") for record in parse_line(line))
     return found or _objects(_parse(output))
 
 
-def parse_line(line: bytes) -> Records:
+def parse_line(line: bytes) -> RecordList:
     """Return the JSON objects on one line of an output."""
     return _objects(_parse(line))
 
@@ -96,8 +96,8 @@ def _parse(text: bytes) -> object:
         return None
 
 
-def _objects(value: object) -> Records:
-    return Records(one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict))
+def _objects(value: object) -> RecordList:
+    return RecordList(one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict))
 
 
 def make_storable(value: object, text: str) -> object:
@@ -131,7 +131,7 @@ def list_at(record: object, *path: str) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def objects_at(record: object, *path: str) -> Records:
+def objects_at(record: object, *path: str) -> RecordList:
     """Return the objects of the list there."""
     return _objects(list_at(record, *path))
 

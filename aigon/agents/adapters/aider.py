@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from aigon.agents.adapters._errors import LITELLM_ERROR, TURNED_AWAY, read_exception
-from aigon.agents.adapters._program import LONGEST_DETAIL, get_cost_status
+from aigon.agents.adapters._program import LONGEST_DETAIL
 from aigon.agents.adapters._records import describe_use
 from aigon.model.turns import ProgramExit, TurnReport, Usage
 from aigon.text.fingerprints import strip_escapes
@@ -57,7 +57,6 @@ def read_output(exited: ProgramExit) -> TurnReport:
         model=next((found[1] for found in map(_MODEL.match, own) if found), ""),
         usage=usage,
         cost=cost,
-        cost_status=get_cost_status(cost),
         tools=tuple(describe_use("edit", found[1]) for found in map(_EDITED.match, own) if found),
     )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import cast, get_args
 
 from aigon.agents.adapters import _launch
-from aigon.agents.adapters._program import get_cost_status, parse_dollars
+from aigon.agents.adapters._program import parse_dollars
 from aigon.agents.adapters._records import (
     parse_records,
     sum_usage,
@@ -63,7 +63,7 @@ def read_output(exited: ProgramExit) -> TurnReport:
         model=records.of("start").first_text("model"),
         usage=sum_usage(calls, "input cache_write", "output", "cache_read", input_holds_cached=False),
         cost=cost,
-        cost_status=get_cost_status(cost, "estimated"),
+        cost_status="estimated",
         tools=tuple(text_at(record, "line") for record in records.of("tool")),
         resets_at=parse_dollars(value_at(result, "resets_at")),
     )

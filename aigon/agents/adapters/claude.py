@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from aigon.agents.adapters._errors import read_error
-from aigon.agents.adapters._program import LONGEST_DETAIL, get_cost_status, last_words, parse_dollars
+from aigon.agents.adapters._program import LONGEST_DETAIL, last_words, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
     count_at,
@@ -91,7 +91,7 @@ def read_output(exited: ProgramExit) -> TurnReport:
         session=records.session,
         usage=_sum_usage(records.result),
         cost=cost,
-        cost_status=get_cost_status(cost, "estimated"),
+        cost_status="estimated",
         denied=objects_at(records.result, "permission_denials").describe_uses("tool_name", "tool_input"),
         tools=tuple(records.tools),
     )

@@ -17,7 +17,7 @@ from aigon.agents.adapters import _program
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._records import (
     Record,
-    Records,
+    RecordList,
     describe_use,
     objects_at,
     parse_records,
@@ -41,7 +41,7 @@ _TOOLS = ("command_execution", "file_change", "mcp_tool_call", "web_search")
 def read_output(exited: ProgramExit) -> TurnReport:
     """Return the turn by its events."""
     events = parse_records(exited.stdout)
-    items = Records(event["item"] for event in events.of("item.completed") if isinstance(event.get("item"), dict))
+    items = RecordList(event["item"] for event in events.of("item.completed") if isinstance(event.get("item"), dict))
     uses = items.of(*_TOOLS)
     counts = [value_at(event, "usage") for event in events.of("turn.completed")]
     whole_session = [count for count in counts if isinstance(count, dict)][-1:]  # each record counts from the beginning
@@ -55,7 +55,7 @@ def read_output(exited: ProgramExit) -> TurnReport:
     )
 
 
-def _read_end(events: Records, exited: ProgramExit) -> TurnReport:
+def _read_end(events: RecordList, exited: ProgramExit) -> TurnReport:
     last = events.last("turn.completed", "turn.failed")
     if last.get("type") == "turn.completed":
         return TurnReport("finished")

@@ -21,7 +21,6 @@ from aigon.agents.adapters._program import (
     LONGEST_DETAIL,
     describe_own_ending,
     ending_from_action,
-    get_cost_status,
     last_words,
     parse_dollars,
     parse_reported_usage,
@@ -117,7 +116,6 @@ def read_output(exited: ProgramExit) -> TurnReport:
         model=str(report.get("model") or ""),
         usage=parse_reported_usage(report.get("usage")),
         cost=cost,
-        cost_status=get_cost_status(cost),
         resets_at=resets_at,
         tools=tuple(map(_describe_call, list_at(report, "tool_calls")[:_CALLS])),
     )

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._records import (
     Record,
-    Records,
+    RecordList,
     count_at,
     parse_records,
     sum_usage,
@@ -40,12 +40,12 @@ def read_output(exited: ProgramExit) -> TurnReport:
         session=text_at(events.last("result"), "sessionId"),
         usage=Usage.of_all(share.usage for share in shares) if shares else None,
         usage_by_model=shares,
-        denied=Records(use for use in uses if text_at(use, "data", "toolCallId") in denied).describe_uses(*_USE),
+        denied=RecordList(use for use in uses if text_at(use, "data", "toolCallId") in denied).describe_uses(*_USE),
         tools=uses.describe_uses(*_USE),
     )
 
 
-def _read_end(events: Records, exited: ProgramExit) -> TurnReport:
+def _read_end(events: RecordList, exited: ProgramExit) -> TurnReport:
     last = events.last("session.error", "assistant.message")
     code = events.last("result").get("exitCode")
     ended = None

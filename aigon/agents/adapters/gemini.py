@@ -14,7 +14,7 @@ from aigon.agents.adapters._errors import find_status, read_error
 from aigon.agents.adapters._program import LONGEST_DETAIL, last_words
 from aigon.agents.adapters._records import (
     Record,
-    Records,
+    RecordList,
     count_at,
     describe_use,
     list_at,
@@ -75,12 +75,12 @@ def _document_end(document: Record, exited: ProgramExit) -> TurnReport:
     return TurnReport("finished", "; ".join(warnings)[:LONGEST_DETAIL])
 
 
-def _read_stream(events: Records, exited: ProgramExit) -> TurnReport:
+def _read_stream(events: RecordList, exited: ProgramExit) -> TurnReport:
     begun = next(iter(events.of("init")), {})
     result = events.last("result")
     uses = events.of("tool_use")
     by_id = {text_at(use, "tool_id"): use for use in uses}
-    denied = Records(by_id.get(text_at(one, "tool_id"), {}) for one in events.of("tool_result") if _is_denied(one))
+    denied = RecordList(by_id.get(text_at(one, "tool_id"), {}) for one in events.of("tool_result") if _is_denied(one))
     shares = _usage_by_model(result, _stream_usage)
     return replace(
         _stream_end(events, result, exited),
@@ -94,7 +94,7 @@ def _read_stream(events: Records, exited: ProgramExit) -> TurnReport:
     )
 
 
-def _stream_end(events: Records, result: Record, exited: ProgramExit) -> TurnReport:
+def _stream_end(events: RecordList, result: Record, exited: ProgramExit) -> TurnReport:
     if not result:
         spoken = any(text_at(one, "role") == "assistant" for one in events.of("message"))
         return TurnReport() if spoken or events.of("tool_use") else _read_silent_end(exited)
@@ -125,7 +125,7 @@ def _read_silent_end(exited: ProgramExit) -> TurnReport:
     return replace(report, detail=f"ended while trying again: {report.detail}"[:LONGEST_DETAIL])
 
 
-def _last_reply(events: Records) -> str:
+def _last_reply(events: RecordList) -> str:
     """Return the last reply with text in it, put together from its pieces."""
     replies = [""]
     for event in events.of("message", "tool_use", "tool_result"):

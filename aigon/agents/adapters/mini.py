@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from aigon.agents.adapters._errors import LITELLM_ERROR, TURNED_AWAY, read_exception, read_stderr
-from aigon.agents.adapters._program import drop_free_cost, get_cost_status, parse_dollars
+from aigon.agents.adapters._program import drop_free_cost, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
     count_at,
@@ -57,7 +57,6 @@ def read_output(exited: ProgramExit) -> TurnReport:
         model=text_at(info, "config", "model", "model_name"),
         usage=usage,
         cost=cost,
-        cost_status=get_cost_status(cost),
         tools=tuple(describe_use("bash", action) for action in actions),
     )
 
@@ -120,7 +119,7 @@ def _read_screen(exited: ProgramExit) -> TurnReport:
     said = _NEXT.split(text[steps[-1].end() :], maxsplit=1)[0].strip() if steps else ""
     report = replace(_screen_end(text, exited), said=said)
     known = cost > 0 or (not steps and report.end in TURNED_AWAY)
-    return replace(report, cost=cost, cost_status="reported") if known else report
+    return replace(report, cost=cost) if known else report
 
 
 def _screen_end(text: str, exited: ProgramExit) -> TurnReport:

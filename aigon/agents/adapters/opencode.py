@@ -12,10 +12,10 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from aigon.agents.adapters._errors import read_error, read_stderr
-from aigon.agents.adapters._program import get_cost_status, parse_dollars
+from aigon.agents.adapters._program import parse_dollars
 from aigon.agents.adapters._records import (
     Record,
-    Records,
+    RecordList,
     count_at,
     is_cut,
     parse_records,
@@ -52,13 +52,13 @@ def read_output(exited: ProgramExit) -> TurnReport:
         session=events.first_text("sessionID"),
         usage=sum_usage(counts, "input cache.write", "output reasoning", "cache.read", input_holds_cached=False),
         cost=cost,
-        cost_status=get_cost_status(cost, "estimated" if partly else "reported"),
-        denied=Records(filter(_is_rejected, uses)).describe_uses("part.tool", "part.state.input"),
+        cost_status="estimated" if partly else "reported",
+        denied=RecordList(filter(_is_rejected, uses)).describe_uses("part.tool", "part.state.input"),
         tools=uses.describe_uses("part.tool", "part.state.input"),
     )
 
 
-def _read_end(events: Records, exited: ProgramExit) -> TurnReport:
+def _read_end(events: RecordList, exited: ProgramExit) -> TurnReport:
     if not events:
         return _read_retry(events, exited) if exited.timed_out else read_stderr(exited)
     last = events.last("step_start", "step_finish", "error")
@@ -66,14 +66,14 @@ def _read_end(events: Records, exited: ProgramExit) -> TurnReport:
         return _read_session_error(last, exited)
     reason = text_at(last, "part", "reason")
     begun = max((number for number, one in enumerate(events) if one.get("type") == "step_start"), default=0)
-    if reason == "tool-calls" and any(map(_is_rejected, Records(events[begun:]).of("tool_use"))):
+    if reason == "tool-calls" and any(map(_is_rejected, RecordList(events[begun:]).of("tool_use"))):
         return TurnReport("finished", "stopped at a denied permission")
     if reason in ("", "tool-calls"):
         return _read_retry(events, exited) if exited.timed_out else TurnReport()
     return TurnReport(*_ENDS.get(reason, ("finished", "")))
 
 
-def _read_retry(events: Records, exited: ProgramExit) -> TurnReport:
+def _read_retry(events: RecordList, exited: ProgramExit) -> TurnReport:
     """Return what its deadline cut off: the request that it logged as failed since its last event.
 
     It tries only that again which may pass, so that such a request is at least an overload, whatever its message.

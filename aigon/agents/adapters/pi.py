@@ -10,10 +10,10 @@ import re
 from msgspec.structs import replace
 
 from aigon.agents.adapters._errors import read_error, read_stderr
-from aigon.agents.adapters._program import LONGEST_DETAIL, drop_free_cost, get_cost_status, last_words, parse_dollars
+from aigon.agents.adapters._program import LONGEST_DETAIL, drop_free_cost, last_words, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
-    Records,
+    RecordList,
     is_cut,
     join_texts,
     list_at,
@@ -35,7 +35,7 @@ def read_output(exited: ProgramExit) -> TurnReport:
     replies = _list_replies(records)
     parts = [objects_at(reply, "content") for reply in replies]
     texts = [text for some in parts[::-1] if (text := join_texts(some.of("text")))]
-    calls = Records(part for some in parts for part in some.of("toolCall"))
+    calls = RecordList(part for some in parts for part in some.of("toolCall"))
     usage = cost = None
     if not _is_incomplete(exited, records):
         # What was written to a cache was read by the model for the first time.
@@ -49,12 +49,11 @@ def read_output(exited: ProgramExit) -> TurnReport:
         session=records.of("session").first_text("id"),
         usage=usage,
         cost=cost,
-        cost_status=get_cost_status(cost),
         tools=calls.describe_uses("name", "arguments"),
     )
 
 
-def _list_replies(records: Records) -> Records:
+def _list_replies(records: RecordList) -> RecordList:
     """Return the messages of the model, each once: a stream has them when they are whole, and all again at its end."""
     replies: dict[str, Record] = {}
     for record in records.of("message", "message_end", "agent_end"):
@@ -65,17 +64,17 @@ def _list_replies(records: Records) -> Records:
                 key = repr(name if any(name) else message)
                 replies.pop(key, None)  # the last place is the right one if a middle is left out
                 replies[key] = message
-    return Records(replies.values())
+    return RecordList(replies.values())
 
 
-def _is_incomplete(exited: ProgramExit, records: Records) -> bool:
+def _is_incomplete(exited: ProgramExit, records: RecordList) -> bool:
     """Whether messages may be missing: the middle of a stream, unless its end has them all; the end of a file."""
     if exited.report:
         return not exited.report.endswith(b"\n")
     return is_cut(exited.stdout) and not records.of("agent_end")
 
 
-def _read_end(replies: Records, exited: ProgramExit) -> TurnReport:
+def _read_end(replies: RecordList, exited: ProgramExit) -> TurnReport:
     match text_at(replies[-1], "stopReason"):
         case "stop":
             return TurnReport("finished")
@@ -103,7 +102,7 @@ def _read_api_error(message: str, now: float) -> TurnReport:
     return read_error(told or http["body"][:LONGEST_DETAIL], int(http[1]), now=now)
 
 
-def _cost(replies: Records, usage: Usage | None) -> float | None:
+def _cost(replies: RecordList, usage: Usage | None) -> float | None:
     """Return the cost by pi's own table of prices; None for a model that has none there."""
     costs = [parse_dollars(value_at(reply, "usage", "cost", "total")) for reply in replies]
     if not costs or None in costs:

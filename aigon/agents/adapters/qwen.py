@@ -13,7 +13,7 @@ from aigon.agents.adapters import _launch
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._records import (
     Record,
-    Records,
+    RecordList,
     objects_at,
     parse_records,
     read_blocks,
@@ -33,14 +33,14 @@ def read_output(exited: ProgramExit) -> TurnReport:
     records = parse_records(exited.stdout)
     result = records.last("result")
     spoken = records.of("assistant")
-    replies = Records(one for one in spoken if not one.get("parent_tool_use_id"))
-    uses = Records(use for one in spoken for use in objects_at(one, "message", "content").of("tool_use"))
+    replies = RecordList(one for one in spoken if not one.get("parent_tool_use_id"))
+    uses = RecordList(use for one in spoken for use in objects_at(one, "message", "content").of("tool_use"))
     # The replies so far add up to what a session used that did not come to its end.
     counts = [value_at(result, "usage")] if result else [value_at(reply, "message", "usage") for reply in replies]
     return replace(
         _read_end(result, replies, exited),
         said=_last_reply(result, replies),
-        model=Records(one for one in records.of("system") if one.get("subtype") == "init").first_text("model"),
+        model=RecordList(one for one in records.of("system") if one.get("subtype") == "init").first_text("model"),
         session=records.last_text("session_id"),
         usage=sum_usage(counts, "input_tokens", "output_tokens", "cache_read_input_tokens"),
         denied=objects_at(result, "permission_denials").describe_uses("tool_name", "tool_input"),
@@ -48,7 +48,7 @@ def read_output(exited: ProgramExit) -> TurnReport:
     )
 
 
-def _read_end(result: Record, replies: Records, exited: ProgramExit) -> TurnReport:
+def _read_end(result: Record, replies: RecordList, exited: ProgramExit) -> TurnReport:
     if not result:
         return TurnReport() if replies else read_stderr(exited)
     if result.get("is_error") is False and text_at(result, "subtype") == "success":
@@ -57,7 +57,7 @@ def _read_end(result: Record, replies: Records, exited: ProgramExit) -> TurnRepo
     return read_error(message, now=exited.ended)
 
 
-def _last_reply(result: Record, replies: Records) -> str:
+def _last_reply(result: Record, replies: RecordList) -> str:
     """Return the last text without the error that the program put there in place of the agent's words."""
     if text := text_at(result, "result").strip():
         return text

@@ -38,4 +38,4 @@ def build_launch(agent: Agent, ask: TurnRequest) -> Launch:
 def read_output(exited: ProgramExit) -> TurnReport:
     """Return the turn as it ended. It cost nothing, and says so."""
     end, detail = _program.describe_own_ending(exited)
-    return TurnReport(end, detail, _program.last_words(exited.stdout), cost=0.0, cost_status="reported")
+    return TurnReport(end, detail, _program.last_words(exited.stdout), cost=0.0)

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from aigon.agents.adapters import _program
 from aigon.agents.adapters._errors import read_error
-from aigon.agents.adapters._program import drop_free_cost, get_cost_status, parse_dollars
+from aigon.agents.adapters._program import drop_free_cost, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
-    Records,
+    RecordList,
     describe_use,
     join_texts,
     list_at,
@@ -62,7 +62,7 @@ def _read_export(folder: Path, exited: ProgramExit) -> bytes:
 
 def read_output(exited: ProgramExit) -> TurnReport:
     """Return the turn by its export, and by its records."""
-    entries = Records({text_at(one, "id") or repr(one): one for one in parse_records(exited.stdout)}.values())
+    entries = RecordList({text_at(one, "id") or repr(one): one for one in parse_records(exited.stdout)}.values())
     messages = [one for one in entries.of("message") if one.get("role") == "assistant"]
     texts = [text for one in messages[::-1] if (text := join_texts(list_at(one, "content")))]
     effects = entries.of("effect")
@@ -91,7 +91,6 @@ def _read_usage(export: Record, now: float) -> TurnReport:
         session=text_at(export, "session_id"),
         usage=usage,
         cost=cost,
-        cost_status=get_cost_status(cost),
     )
 
 

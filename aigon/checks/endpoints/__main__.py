@@ -11,7 +11,7 @@ from pathlib import Path
 def _run_session() -> int:
     from aigon.checks.endpoints import server, session
 
-    return session.Session(server.read_order(sys.argv[1:], os.environ)).run()
+    return session.EndpointSession(server.read_order(sys.argv[1:], os.environ)).run()
 
 
 if __name__ == "__main__":

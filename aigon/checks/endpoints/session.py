@@ -32,7 +32,7 @@ SUMMED_UP = 15
 """Requests that are named again at the end, where people look first."""
 
 
-class Session:
+class EndpointSession:
     """One order, carried out."""
 
     def __init__(self, order: ProgramOrder) -> None:

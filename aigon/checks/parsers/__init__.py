@@ -17,15 +17,14 @@ from aigon.model.checks import ParsedOutput
 
 Reader = Callable[[bytes, bytes | None], ParsedOutput]
 _BESIDE = {
-    "androidlint": "violations", "any": "opaque", "ava": "tap", "build": "opaque", "cargodoc": "cargotest",
-    "checkstyle": "violations", "clippy": "cargo", "gradle": "jvm", "maven": "jvm", "minitest": "ruby",
-    "nextest": "cargotest", "node": "opaque", "nodelint": "opaque", "precommit": "opaque", "rspec": "ruby",
-    "rustfmt": "cargo", "sarif": "violations", "swifttest": "swift", "vitest": "jest", "xcresult": "swift",
+    "cargo": "clippy rustfmt", "cargotest": "cargodoc nextest", "javascript": "bun mocha nodetest", "jest": "vitest",
+    "jvm": "gradle maven", "opaque": "any build node nodelint precommit", "ruby": "minitest rspec",
+    "swift": "swifttest xcresult", "tap": "ava", "violations": "androidlint checkstyle sarif",
 }  # fmt: skip
 """Parsers that share a file, as `read_NAME`."""
 _SHARED = (
     *("documents", "matchers", "output", "readings", "stacks"),
-    *("jvm", "libtest", "opaque", "ruby", "swift", "tap_document", "violations"),
+    *("javascript", "jvm", "libtest", "opaque", "ruby", "swift", "tap_document", "violations"),
 )
 """Files without a parser of their name."""
 
@@ -38,7 +37,7 @@ class _ParserRegistry(Registry, frozen=True):
 
         files = super().builtins()
         own = {name: module for name, module in files.items() if name not in _SHARED}
-        beside = {name: files[file] for name, file in _BESIDE.items()}
+        beside = {name: files[file] for file, names in _BESIDE.items() for name in names.split()}
         return own | beside | dict.fromkeys(list_matchers(), files["matchers"])
 
 

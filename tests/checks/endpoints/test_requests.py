@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from aigon.model.checks import Finding, TestCounts
 from tests.checks.endpoints.conftest import Found
 from tests.lab import Lab

@@ -118,6 +118,7 @@ def _used_by_code(code: CodeType, names: dict[str, Any]) -> Iterator[object]:
     """What the names in `code` stand for, and the parsers that it loads by their names."""
     steps = [step for each in _nested(code) for step in dis.get_instructions(each)]
     found = [names[step.argval] for step in steps if step.opname == "LOAD_GLOBAL" and step.argval in names]
+    found += [each() for each in found if _is_table(each)]
     attributes = {step.argval for step in steps if step.opname in ("LOAD_ATTR", "LOAD_METHOD")}
     modules = [each for each in found if isinstance(each, ModuleType)]
     yield from found
@@ -127,6 +128,15 @@ def _used_by_code(code: CodeType, names: dict[str, Any]) -> Iterator[object]:
         yield from map(load_matcher, words & list_matchers())
     if load_reader in found:
         yield from map(load_reader, words & set(list_parsers()))
+
+
+def _is_table(value: Any) -> bool:
+    """Whether a parser reads a table of what ships by this function."""
+    return (
+        hasattr(value, "cache_info")
+        and value.__module__.startswith(_OURS)
+        and not value.__wrapped__.__code__.co_argcount
+    )
 
 
 def _nested(code: CodeType) -> Iterator[CodeType]:

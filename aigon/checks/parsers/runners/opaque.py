@@ -28,7 +28,7 @@ from aigon.checks.parsers.readings import (
     summarize_lint,
     summarize_tests,
 )
-from aigon.checks.parsers.runners import bun, jest, junit, mocha, nodetest, playwright, tap
+from aigon.checks.parsers.runners import javascript, jest, junit, playwright, tap
 from aigon.checks.parsers.stacks import read_crash
 from aigon.files.resources import read_shipped
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
@@ -44,9 +44,9 @@ _NODE_RUNNERS = (
     jest.read_vitest_text,
     jest.read_jest_text,
     playwright.read_playwright_text,
-    nodetest.read_nodetest_text,
-    mocha.read_mocha_text,
-    bun.read_bun_text,
+    javascript.read_nodetest_text,
+    javascript.read_mocha_text,
+    javascript.read_bun_text,
     tap.read_ava_text,
     tap.read_tap_text,
 )
@@ -130,7 +130,7 @@ def read_node(output: bytes, report: bytes | None) -> ParsedOutput:
     found = found or _merge_parts(_split_by_header(lines)) or _merge_parts(_split_by_prefix(lines))
     if not found and not _NO_SCRIPT.sub("", lines).strip():
         return replace(summarize_tests(TestCounts()), understood=False)
-    return found or mocha.read_unloaded(lines) or read_crash(lines) or describe_unknown(lines)
+    return found or javascript.read_unloaded(lines) or read_crash(lines) or describe_unknown(lines)
 
 
 def _merge_parts(parts: Iterable[str]) -> ParsedOutput | None:

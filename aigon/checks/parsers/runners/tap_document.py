@@ -52,7 +52,7 @@ class Point(Struct):
     block: list[str] = field(default_factory=list)
 
 
-class Level(Struct):
+class TapLevel(Struct):
     """The points of one subtest, or of a document. `points` are its own, `numbers` those of all levels below too."""
 
     numbers: Counter[TestResult] = field(default_factory=Counter)
@@ -71,7 +71,7 @@ class Level(Struct):
         """Return whether it ran another number of points than it planned."""
         return self.plan is not None and self.points != self.plan
 
-    def add(self, point: Point, below: "Level | None") -> None:
+    def add(self, point: Point, below: "TapLevel | None") -> None:
         """Count a point; `below` are the points that it sums up."""
         self.points += 1
         has_failed = not (point.ok or point.directive)
@@ -92,7 +92,7 @@ class Level(Struct):
             if len(self.problems) < KEPT_PROBLEMS:
                 self.problems.append(make_problem(message or point.name or "failed", file, line, test=point.name))
 
-    def absorb(self, other: "Level", name: str = "") -> None:
+    def absorb(self, other: "TapLevel", name: str = "") -> None:
         """Take over what a subtest had, under its name."""
         self.numbers.update(other.numbers)
         room = KEPT_TESTS - len(self.names)
@@ -100,13 +100,13 @@ class Level(Struct):
         for problem in other.problems[: KEPT_PROBLEMS - len(self.problems)]:
             self.problems.append(replace(problem, test=clean(join_names(name, problem.test))))
 
-    def excuse(self) -> "Level":
+    def excuse(self) -> "TapLevel":
         """Return the level of a subtest that is to do: nothing of it failed."""
         skipped = self.numbers["skipped"] + self.broken
         names: list[tuple[str, TestResult]] = [
             (name, "skipped" if result in ("failed", "error") else result) for name, result in self.names
         ]
-        return Level(Counter({"passed": self.numbers["passed"], "skipped": skipped}), names)
+        return TapLevel(Counter({"passed": self.numbers["passed"], "skipped": skipped}), names)
 
 
 class TapDocument:
@@ -117,12 +117,12 @@ class TapDocument:
     """
 
     def __init__(self, lines: str) -> None:
-        self.done = Level()
+        self.done = TapLevel()
         self.stated = Counter[str]()
         self.understood = False
         self.bailed: list[str] = []
         self.off_plan: list[tuple[int | None, int]] = []
-        self._levels = [Level()]
+        self._levels = [TapLevel()]
         self._open: list[tuple[int, Point]] = []
         self._point: tuple[int, Point] | None = None
         self._block = -1
@@ -178,7 +178,7 @@ class TapDocument:
         if (whole.is_off_plan or (self._has_begun and whole.plan is None)) and len(self.off_plan) < _FEW:
             self.off_plan.append((whole.plan, whole.points))
         self.done.absorb(whole, self._file)
-        self._levels, self._heading, self._is_headed, self._has_begun = [Level()], "", False, False
+        self._levels, self._heading, self._is_headed, self._has_begun = [TapLevel()], "", False, False
 
     def _is_in_block(self, line: str, body: str, indent: int) -> bool:
         """Take a line of the YAML under a point: from `---` to `...`, both further in than the point."""
@@ -204,9 +204,9 @@ class TapDocument:
         self._close_to(depth + 1)
         level.add(point, self._levels.pop() if len(self._levels) == depth + 2 else None)
 
-    def _level(self, depth: int) -> Level:
+    def _level(self, depth: int) -> TapLevel:
         while len(self._levels) <= depth:
-            self._levels.append(Level())
+            self._levels.append(TapLevel())
         return self._levels[depth]
 
     def _close_to(self, depth: int) -> None:
