@@ -1,4 +1,5 @@
-"""What keeps an agent from working here, as far as files and variables tell. Nothing is started or shown."""
+"""What keeps an agent from working here, as far as files and variables tell, and which one to choose for a run whose
+command line names none. Nothing is started or shown."""
 
 import os
 import shutil

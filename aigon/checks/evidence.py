@@ -6,9 +6,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from aigon.checks.parsers import parse
+from aigon.checks.parsers.output import LARGEST_REPORT
 from aigon.checks.parsers.readings import merge_readings
 from aigon.checks.pytest_arguments import read_pytest_request
-from aigon.checks.reports import LARGEST_REPORT, is_too_large
+from aigon.checks.reports import is_too_large
 from aigon.model.checks import Check, CheckStatus, ParsedOutput, TestCounts, TestResult
 
 _NO_FORMAT = (None, "text")

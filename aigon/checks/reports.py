@@ -11,11 +11,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from aigon.checks.parsers.output import LARGEST_REPORT
 from aigon.model.checks import Check
 from aigon.text.globs import compile_glob
-
-LARGEST_REPORT = 16 * 1024 * 1024
-"""Bytes of a report that is read, as parsers do: some 100,000 tests. Of a larger one nothing is believed."""
 
 
 def read_report(report: Path) -> bytes | None:

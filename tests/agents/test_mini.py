@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from aigon.agents.adapters import find_adapter, mini
+from aigon.agents.adapters._program import get_cost_status
 from aigon.model.turns import Agent, ProgramExit, TurnReport, TurnRequest, Usage
 from tests.agents.captured import NOW, exited, played
 from tests.agents.turns import PROMPT, place
@@ -127,7 +128,11 @@ def test_the_cost_of_a_model_without_a_price_is_unknown() -> None:
     document = json.loads(exited("mini_ok").report)
     document["info"]["model_stats"]["instance_cost"] = 0.0
     found = mini.read_output(ProgramExit(0, report=json.dumps(document).encode()))
-    assert (found.cost, found.cost_status, found.usage) == (None, "unknown", Usage(3600, 120, 9000))
+    assert (found.cost, get_cost_status(found.cost, found.cost_status), found.usage) == (
+        None,
+        "unknown",
+        Usage(3600, 120, 9000),
+    )
 
 
 def test_what_the_model_says_is_no_error_of_the_run() -> None:

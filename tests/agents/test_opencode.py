@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from aigon.agents.adapters import opencode
+from aigon.agents.adapters._program import get_cost_status
 from aigon.model.turns import Agent, ProgramExit, Turn, Usage
 from tests.agents.captured import NOW, events, exited, played, turn, turn_of
 from tests.agents.turns import PROMPT, place
@@ -169,7 +170,7 @@ def test_a_cost_is_the_programs_own_only_where_all_of_it_was_seen(
     output: bytes, cost: float | None, status: str
 ) -> None:
     seen = opencode.read_output(ProgramExit(0, output))
-    assert (seen.cost, seen.cost_status) == (cost, status)
+    assert (seen.cost, get_cost_status(seen.cost, seen.cost_status)) == (cost, status)
 
 
 def test_an_error_tells_its_limit_in_the_providers_answer_and_its_wait_in_a_header() -> None:

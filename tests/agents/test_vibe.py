@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from aigon.agents.adapters import find_adapter, vibe
+from aigon.agents.adapters._program import get_cost_status
 from aigon.model.turns import Agent, ProgramExit, TurnReport, Usage
 from tests.agents.captured import NOW, events, exited, played
 from tests.agents.turns import place
@@ -115,7 +116,7 @@ def test_subagents_usage_is_added_and_a_model_without_a_price_has_unknown_cost()
     both = vibe.read_output(ProgramExit(0, report=export(**one, subagents=[one])))
     assert (both.usage, both.cost) == (Usage(80, 10, 120), 1.0)
     free = vibe.read_output(ProgramExit(0, report=export(usage=usage, cost_usd=0.0)))
-    assert (free.usage, free.cost, free.cost_status) == (Usage(40, 5, 60), None, "unknown")
+    assert (free.usage, free.cost, get_cost_status(free.cost, free.cost_status)) == (Usage(40, 5, 60), None, "unknown")
 
 
 def test_without_an_export_an_exit_code_alone_is_no_good_end() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from aigon.checks import reports
 from aigon.checks.evidence import weigh_hidden_reports, weigh_own_report, weigh_placed_reports
+from aigon.checks.parsers.output import LARGEST_REPORT
 from aigon.config import loading
 from aigon.errors import AigonError, Exit
 from aigon.files import atomic
@@ -71,7 +72,7 @@ def test_a_pipe_in_place_of_a_file_is_no_file_and_nobody_waits_for_it(tmp_path: 
 def test_a_report_that_is_too_large_is_an_error_that_says_so_and_never_a_pass(tmp_path: Path) -> None:
     good = b'<testsuites><testsuite tests="1"><testcase classname="a" name="b"/></testsuite></testsuites>'
     report = tmp_path / "report.xml"
-    report.write_bytes(good + b"\n" * reports.LARGEST_REPORT)
+    report.write_bytes(good + b"\n" * LARGEST_REPORT)
     content = reports.read_report(report) or b""
     check = Check("tests", "tests", ("x", "{report}"), "pytest")
     for evidence in (

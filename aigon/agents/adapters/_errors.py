@@ -13,6 +13,7 @@ from aigon.agents.adapters._records import text_at
 from aigon.files.resources import read_shipped
 from aigon.model.turns import TEMPORARY_ENDS, ProgramExit, TurnEnd, TurnReport
 from aigon.text.documents import parse_yaml
+from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
 
 _NAMED_ENDS: Mapping[str, TurnEnd] = {"ContentPolicyViolationError": "refused", "BudgetExceededError": "usage_limit"}
@@ -27,6 +28,7 @@ END_WORDS: Mapping[TurnEnd, str] = {
 }
 LITELLM_ERROR = compile_re(r"litellm\.(?P<name>[A-Z]\w+): ")
 """How an error of the library behind aider and mini-swe-agent begins."""
+_STATED = compile_re(r"^\w*Error: (?P<message>.*)", re.M | re.S)
 _DEEPEST = 4
 _LONGEST_MESSAGE = 20_000
 _API_ERROR = compile_re(r"^\[API Error: (.*)\]", re.DOTALL)
@@ -106,6 +108,13 @@ def read_stderr(exited: ProgramExit) -> TurnReport:
         return TurnReport()
     report = read_error(last_words(exited.stderr, 2 * LONGEST_DETAIL), now=exited.ended)
     return TurnReport() if report.end == "failed" else report
+
+
+def find_stated_error(exited: ProgramExit) -> str:
+    """Return what follows `Error: ` (`TypeError: `) on the standard error of a program that failed by itself."""
+    text = strip_escapes(exited.stderr.decode("utf-8", "replace"))
+    found = _STATED.search(text) if (exited.exit_code or 0) > 0 else None
+    return found["message"].strip() if found else ""
 
 
 def read_exception(name: str, message: str, now: float) -> TurnReport:

@@ -4,12 +4,11 @@ One record per line, the last of type `result`. A run that fails ends early with
 It tells neither tokens nor cost.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from aigon.agents.adapters._errors import read_error, read_stderr
+from aigon.agents.adapters._errors import find_stated_error, read_error, read_stderr
 from aigon.agents.adapters._records import (
     Record,
     describe_use,
@@ -23,10 +22,7 @@ from aigon.agents.adapters._records import (
 )
 from aigon.model.activity import Activity
 from aigon.model.turns import ProgramExit, TurnReport
-from aigon.text.fingerprints import strip_escapes
-from aigon.text.patterns import compile_re
 
-_ERROR = compile_re(r"^\w*Error: (?P<message>.*)", re.M | re.S)
 ACTIVITY_MARKS = (b'"assistant"', b'"started"')
 _SUFFIX = "ToolCall"
 _REFUSED = ("rejected", "permissionDenied")
@@ -63,9 +59,8 @@ def _read_end(result: Record, begun: bool, exited: ProgramExit) -> TurnReport:
         return TurnReport("finished")
     if result:
         return read_error(text_at(result, "result"), now=exited.ended)
-    error = _ERROR.search(strip_escapes(exited.stderr.decode("utf-8", "replace")))
-    if error and (exited.exit_code or 0) > 0:
-        return read_error(error["message"].strip(), now=exited.ended)
+    if error := find_stated_error(exited):
+        return read_error(error, now=exited.ended)
     return TurnReport() if begun else read_stderr(exited)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from aigon.agents.adapters import _program
-from aigon.agents.adapters._errors import read_error
+from aigon.agents.adapters._errors import find_stated_error, read_error
 from aigon.agents.adapters._program import drop_free_cost, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
@@ -26,7 +26,6 @@ from aigon.agents.adapters._records import (
     value_at,
 )
 from aigon.model.turns import Agent, ProgramExit, Turn, TurnReport, TurnRequest
-from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
 
 _EXPORT = 4 * 1024 * 1024
@@ -37,7 +36,6 @@ _HTTP = compile_re(
 )
 _KEY = compile_re(r"api[_ -]?key", re.I)
 _LIMITS = ("turn_limit", "token_limit", "price_limit", "deadline", "terminated", "length", "usage_error", "aborted")
-_ERROR = compile_re(r"^Error: (?P<message>.*)", re.M | re.S)
 
 
 def read_turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
@@ -111,9 +109,8 @@ def _read_exit(exited: ProgramExit, answered: bool) -> TurnReport:
     """Return how a run without an export ended. What is on standard error is Vibe's own."""
     if exited.exit_code == 0 and answered:
         return TurnReport("finished")
-    error = _ERROR.search(strip_escapes(exited.stderr.decode("utf-8", "replace")))
-    if error and (exited.exit_code or 0) > 0:
-        return _read_provider_error(error["message"].strip(), 0, exited.ended)
+    if error := find_stated_error(exited):
+        return _read_provider_error(error, 0, exited.ended)
     return TurnReport()
 
 

@@ -11,15 +11,15 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
-from pydantic import BeforeValidator, ConfigDict, ValidationError
-from pydantic.dataclasses import dataclass
+from msgspec import Struct, convert
 
 from aigon.agents.api_agent.tool import ToolFailure, ToolOutput, Work
 from aigon.text.patterns import compile_re
 
+T = TypeVar("T")
 FILES = ("mcp_endpoints.json", ".aigon/mcp_endpoints.json")
 SECONDS = 60.0
 """A service that answers later than this has failed."""
@@ -29,49 +29,19 @@ _NAME = compile_re(r"[A-Za-z0-9_-]{1,128}")
 """What the API takes as the name of a tool."""
 
 
-@dataclass(frozen=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """What an endpoint does, if that is said, and its path below the service's address, if that is not its name."""
 
     description: str = ""
     path: str = ""
 
 
-def _check_url(url: object) -> object:
-    if not isinstance(url, str) or urlsplit(url).scheme not in ("http", "https"):
-        raise ValueError("has to be an http or https address")
-    return url
-
-
-def _name_endpoints(value: object) -> dict[str, Any]:
-    """Return each endpoint by its name. A list has names, or objects with one.
-
-    What a mapping says of a name is a path, which begins with `/`, a description, or an object with both.
-    """
-    if isinstance(value, list):
-        pairs = ((each["name"], each) if isinstance(each, dict) and "name" in each else (each, "") for each in value)
-    elif isinstance(value, dict):
-        pairs = ((name, about) for name, about in value.items())
-    else:
-        raise ValueError("has to be a list of names")
-    return {str(name): _drop_nulls(about) for name, about in pairs}
-
-
-def _drop_nulls(about: object) -> object:
-    if isinstance(about, Endpoint):
-        return about
-    if isinstance(about, str):
-        return {"path": about} if about.startswith("/") else {"description": about}
-    return {key: text for key, text in about.items() if text is not None} if isinstance(about, dict) else {}
-
-
-@dataclass(frozen=True, config=ConfigDict(extra="ignore"))
-class Service:
+class Service(Struct, frozen=True):
     """One service and its endpoints by name."""
 
     name: str
-    url: Annotated[str, BeforeValidator(_check_url)]
-    endpoints: Annotated[dict[str, Endpoint], BeforeValidator(_name_endpoints)]
+    url: str
+    endpoints: dict[str, Endpoint]
     auth_required: bool = False
     api_key_env: str = ""
 
@@ -81,32 +51,65 @@ class Service:
         return self.name.removesuffix("_mcp") + "_"
 
 
+def _build_service(about: dict[str, Any]) -> Service:
+    if urlsplit(str(about.get("url"))).scheme not in ("http", "https"):
+        raise ValueError("`url` has to be an http or https address")
+    return convert({**about, "endpoints": _name_endpoints(about.get("endpoints"))}, Service)
+
+
+def _name_endpoints(value: object) -> dict[str, Any]:
+    """Return each endpoint by its name. A list has names, or objects with one.
+
+    What a mapping says of a name is a path, which begins with `/`, a description, or an object with both.
+    """
+    if isinstance(value, list):
+        value = {(each["name"] if isinstance(each, dict) else each): each for each in value}
+    if not isinstance(value, dict):
+        raise ValueError("`endpoints` has to be a list of names")
+    return {str(name): _describe_endpoint(about, str(name)) for name, about in value.items()}
+
+
+def _describe_endpoint(about: object, name: str) -> dict[str, Any]:
+    if isinstance(about, str) and about != name:
+        return {"path": about} if about.startswith("/") else {"description": about}
+    return {key: text for key, text in about.items() if text is not None} if isinstance(about, dict) else {}
+
+
 def load_services(checkout: Path, note: Callable[[str], None]) -> tuple[Service, ...]:
     """Return the services of a project; what is malformed is noted and left out."""
     services: dict[str, Service] = {}
-    for file in (checkout / name for name in FILES):
-        try:
-            document = json.loads(file.read_bytes()) if file.is_file() else {}
-            named = document.items()
-        except (OSError, ValueError, AttributeError, RecursionError) as error:
-            note(f"{file.name} is left out: {describe_invalid(error)}")
-            continue
-        for name, value in named:
-            try:
-                about = {key: text for key, text in value.items() if text is not None} | {"name": name}
-                services.setdefault(name, Service(**about))
-            except (ValidationError, AttributeError, TypeError) as error:
-                note(f"{file.name}: the service {name!r} is left out: {describe_invalid(error)}")
+    for name in FILES:
+        found = load_entries(checkout / name, "", "service", _build_service, note)
+        services = {service.name: service for service in found} | services
     return tuple(sorted(services.values(), key=lambda service: (-len(service.prefix), service.name)))
+
+
+def load_entries(
+    file: Path, key: str, noun: str, build: Callable[[dict[str, Any]], T], note: Callable[[str], None]
+) -> list[T]:
+    """Return what `build` makes of each entry under `key` of a JSON file, with its `name`.
+
+    What is malformed is noted and left out.
+    """
+    entries: list[T] = []
+    try:
+        document = json.loads(file.read_bytes()) if file.is_file() else {}
+        named = (document.get(key, {}) if key else document).items()
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
+        note(f"{file.name} is left out: {describe_invalid(error)}")
+        return entries
+    for name, value in named:
+        try:
+            about = {option: given for option, given in value.items() if given is not None}
+            entries.append(build(about | {"name": name}))
+        except (ValueError, AttributeError, TypeError, KeyError) as error:
+            note(f"{file.name}: the {noun} {name!r} is left out: {describe_invalid(error)}")
+    return entries
 
 
 def describe_invalid(error: Exception) -> str:
     """Return what is wrong with an entry of a project's file, in a line."""
-    if not isinstance(error, ValidationError):
-        return "it is not a JSON object" if isinstance(error, AttributeError | TypeError) else str(error)
-    first = error.errors(include_url=False, include_input=False)[0]
-    place = f"`{'.'.join(map(str, first['loc']))}`: " if first["loc"] else ""
-    return place + first["msg"].removeprefix("Value error, ")
+    return "it is not a JSON object" if isinstance(error, AttributeError | TypeError) else str(error)
 
 
 def build_tools(known: tuple[Service, ...]) -> dict[str, tuple[dict[str, object], Work]]:

@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, model_validator
+from msgspec import Struct, convert
 
-from aigon.agents.api_agent.endpoints import describe_invalid
+from aigon.agents.api_agent.endpoints import load_entries
 from aigon.agents.api_agent.tool import ToolFailure, ToolOutput, Work
 from aigon.installation import has_modules, suggest_extra
 from aigon.text.patterns import compile_re
@@ -34,7 +34,7 @@ PAGES = 20
 Tools = dict[str, tuple[dict[str, object], Work]]
 
 
-class McpServer(BaseModel):
+class McpServer(Struct, frozen=True):
     """One server: a program, or an address."""
 
     name: str
@@ -45,33 +45,21 @@ class McpServer(BaseModel):
     url: str = ""
     headers: dict[str, str] = {}
 
-    @model_validator(mode="after")
-    def _require_place(self) -> "McpServer":
-        needed = "command" if self.type == "stdio" else "url"
-        if not getattr(self, needed):
-            raise ValueError(f"`{needed}` has to be a text")
-        return self
-
 
 def load_servers(checkout: Path, note: Callable[[str], None]) -> tuple[McpServer, ...]:
-    """Return the servers of a project; what is malformed is noted and left out."""
-    file = checkout / SERVERS_FILE
-    try:
-        document = json.loads(file.read_bytes()) if file.is_file() else {}
-        named = document.get("mcpServers", {}).items()
-    except (OSError, ValueError, AttributeError, RecursionError) as error:
-        note(f"{SERVERS_FILE} is left out: {error}")
-        return ()
-    servers = []
-    for name, value in named:
-        try:
-            about = {key: _fill_variables(part) for key, part in value.items() if part is not None}
-            if about.get("disabled") is not True:
-                kind = about.get("type") or ("http" if "url" in about else "stdio")
-                servers.append(McpServer.model_validate(about | {"name": name, "type": kind}))
-        except (ValueError, AttributeError) as error:
-            note(f"{SERVERS_FILE}: the server {name!r} is left out: {describe_invalid(error)}")
-    return tuple(servers)
+    """Return the servers of a project that are not disabled; what is malformed is noted and left out."""
+
+    def build(entry: dict[str, Any]) -> McpServer | None:
+        about = {key: part if key == "name" else _fill_variables(part) for key, part in entry.items()}
+        kind = about.get("type") or ("http" if "url" in about else "stdio")
+        if about.get("disabled") is True:
+            return None
+        server = convert(about | {"type": kind}, McpServer)
+        if not (server.command if server.type == "stdio" else server.url):
+            raise ValueError(f"`{'command' if server.type == 'stdio' else 'url'}` has to be a text")
+        return server
+
+    return tuple(filter(None, load_entries(checkout / SERVERS_FILE, "mcpServers", "server", build, note)))
 
 
 def _fill_variables(value: object) -> object:

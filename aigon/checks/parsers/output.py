@@ -9,7 +9,7 @@ from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
 
 LARGEST_REPORT = 16 * 1024 * 1024
-"""Bytes of one report or JSON document that are read."""
+"""Bytes of one report or JSON document that are read: some 100,000 tests. Of a larger report nothing is believed."""
 _LARGEST_TEXT = 4 * 1024 * 1024
 """Bytes of free text that are read, which keeps every parser at a few seconds for any input."""
 _LONGEST_LINE = 4000

@@ -84,6 +84,13 @@ def find_frame(stack: str) -> Place:
     return "", 0
 
 
+def find_own_place(frames: Iterable[re.Match[str]]) -> Place:
+    """Return the first frame with a relative path, else the first: aigon has made the project's own paths relative."""
+    found = list(frames)
+    own = [match for match in found if not match["file"].startswith("/")] or found
+    return (own[0]["file"], parse_number(own[0]["line"])) if own else ("", 0)
+
+
 def find_headline(message: str, detail: str = "") -> str:
     """Return the first meaningful line. pytest's own words on where it failed say less than the exception."""
     headline = _find_first_line(message)
@@ -264,6 +271,4 @@ def explain_go_failure(output: str, errors: Iterable[str] = ()) -> tuple[str, st
 
 def _find_own_frame(stack: str) -> Place:
     """Return the first frame of the project. Go names files by absolute paths, the project's come without."""
-    frames = [match for match in _GO_FRAME.finditer(stack) if not _GO_LIBRARY.search(match["file"])]
-    own = [match for match in frames if not match["file"].startswith("/")] or frames
-    return (own[0]["file"], parse_number(own[0]["line"])) if own else ("", 0)
+    return find_own_place(match for match in _GO_FRAME.finditer(stack) if not _GO_LIBRARY.search(match["file"]))

@@ -127,7 +127,6 @@ _UNLOADED = compile_re(r"^ *Exception during run: |^ *✖ ERROR: ", re.M)
 _MOCHA_SPOT = compile_re(r"\S{1,500}:\d{1,9}")
 """Where a file could not be compiled stands before what was wrong with it."""
 _LISTS: dict[str, TestResult] = {"passes": "passed", "pending": "skipped", "failures": "failed"}
-_HOOK = compile_re(r'"(?:before|after) (?:all|each)" hook\b')
 
 
 def read_mocha(output: bytes, report: bytes | None) -> ParsedOutput:
@@ -147,7 +146,7 @@ def _read_document(document: Row, lines: str) -> ParsedOutput | None:
     for key, result in _LISTS.items():
         for row in as_rows(document.get(key)):
             tally.numbers[result] += 1
-            if not _HOOK.search(as_string(row.get("title"))[:1000]):
+            if not junit.HOOK.search(as_string(row.get("title"))[:1000]):
                 tally.record(_name_mocha_test(row), result)
     return tally.read((*map(_describe_row, as_rows(document["failures"])), *find_thresholds(lines)))
 

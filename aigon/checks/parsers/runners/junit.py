@@ -19,7 +19,7 @@ _OF_A_MODULE = ("collection failure", "collection skipped")
 _OF_A_CLASS = ("initializationError", "executionError", "classMethod")
 """Gradle's and JUnit's names of a class whose own set-up failed; Surefire leaves the name empty."""
 _SCRIPT = compile_re(r"\S*\.[cm]?[jt]sx?")
-_HOOK = compile_re(r'"(?:before|after) (?:all|each)" hook\b')
+HOOK = compile_re(r'"(?:before|after) (?:all|each)" hook\b')
 
 
 class JunitCase(Struct, frozen=True):
@@ -54,7 +54,7 @@ class JunitCase(Struct, frozen=True):
             return False
         is_file = self.name in (self.classname, self.file) or _SCRIPT.fullmatch(self.name)
         is_run = (self.classname, self.name) == ("pytest", "internal") or self.classname.endswith("._FailedTest")
-        return not (is_file or is_run or _HOOK.search(self.name))
+        return not (is_file or is_run or HOOK.search(self.name))
 
     @property
     def place(self) -> Place:

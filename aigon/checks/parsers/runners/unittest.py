@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from aigon.checks.parsers.output import LARGEST_REPORT, READ_MATCHES, parse_number, read_text, sum_words
 from aigon.checks.parsers.readings import ResultTally, describe_unknown, make_problem, summarize_tests
-from aigon.checks.parsers.stacks import Place
+from aigon.checks.parsers.stacks import Place, find_own_place
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.patterns import compile_re
 
@@ -236,8 +236,6 @@ def _find_frame(traceback: str) -> Place:
     """Return the innermost frame in the project, of the last exception if it has one."""
     for part in (_CHAINED.split(traceback)[-1], traceback):
         own = [match for match in _FRAME.finditer(part) if not any(each in match["file"] for each in _FOREIGN)]
-        # Paths below the project are relative by now, so that an absolute one is somebody else's.
-        inside = [match for match in own if not match["file"].startswith("/")] or own
-        if inside:
-            return inside[-1]["file"], parse_number(inside[-1]["line"])
+        if own:
+            return find_own_place(reversed(own))
     return "", 0
