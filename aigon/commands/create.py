@@ -252,7 +252,7 @@ def _render_import(result: "ImportResult") -> str:
             lines.append(f"  Not carried over, but kept below Source: {_list_left(made)}")
         if made.proposals:
             accept = f"aigon spec-compile {made.feature.slug} --accept"
-            lines.append(f"  It brought {format_count(made.proposals, 'annotation')}, which run nothing: {accept}")
+            lines.append(f"  It brought {format_count(made.proposals, 'annotation')} and ran none: {accept}")
     lines += [f"Skipped {path}: {clean(why)}" for path, why in result.skipped[:_MOST_SKIPPED]]
     if more := len(result.skipped[_MOST_SKIPPED:]):
         lines.append(f"Skipped {more} more")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from aigon.judge.selection import load_words
 from aigon.model.changes import FileDiff
 from aigon.text.patterns import compile_re
 
@@ -15,13 +16,6 @@ if TYPE_CHECKING:
 
 Position = tuple[int, int]
 """A line's number and a column from 0."""
-_PROSE = (".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".asciidoc", ".org", ".textile", ".rdoc", ".rtf", ".tex")
-_PROSE_NAMES = compile_re(
-    r"(readme|changelog|changes|history|news|licen[cs]e|authors|contributors|contributing|notice|todo|notes?|copying"
-    r"|security|code_of_conduct)",
-    re.IGNORECASE,
-)
-_CODE_NAMES = compile_re(r"(.*requirements.*|constraints.*|cmakelists|robots|manifest)\.txt$", re.IGNORECASE)
 _MARKED = compile_re(r"\s*(#|//|--|;|%|/\*|\*|<!--|\{/\*|REM\b)", re.IGNORECASE)
 _SENTENCE = compile_re(r"\W*(?:[^\W\d_]+[,;:]?[ ]+){4,}[^\W\d_]+[.!?]?\W*")
 _LONGEST = 300_000
@@ -33,12 +27,6 @@ _NEAR = 2_000
 """Lines before a quote that a lexer sees of a very large file."""
 _LARGE = 200_000
 """Characters from which a file is very large."""
-_KEYWORDS = (
-    "return else pass break continue end begin try finally done fi esac then do none null nil true false undefined "
-    "void self this import from export default def class function func fn const let var public private static "
-    "except catch if elif elsif for while async await with new in is not and or"
-)
-_EMPTY_WORDS = frozenset(_KEYWORDS.split())
 
 
 class Passage(Struct, frozen=True):
@@ -112,10 +100,10 @@ class CommentMap(Struct, frozen=True):
 
 def is_prose(path: str) -> bool:
     """Whether the file is text for people, by its name."""
-    name = path.rpartition("/")[2]
-    if _CODE_NAMES.match(name):
+    known, name = load_words(), path.rpartition("/")[2]
+    if re.match(known.code_names, name, re.IGNORECASE):
         return False
-    return name.lower().endswith(_PROSE) or bool(_PROSE_NAMES.fullmatch(name))
+    return name.lower().endswith(known.prose_endings) or bool(re.fullmatch(known.prose_names, name, re.IGNORECASE))
 
 
 @lru_cache(maxsize=64)
@@ -227,4 +215,4 @@ def is_trivial(text: str) -> bool:
     """Whether it is too short, or nothing but punctuation and words of any code (`}`, `return None`)."""
     words = {word.casefold() for word in re.findall(r"\w+", text)}
     only_numbers = all(word.isdecimal() for word in words)
-    return len("".join(text.split())) < _SHORTEST_QUOTE or not words - _EMPTY_WORDS or only_numbers
+    return len("".join(text.split())) < _SHORTEST_QUOTE or words <= load_words().keywords or only_numbers

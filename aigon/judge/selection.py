@@ -2,52 +2,21 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
+from aigon.files.resources import read_shipped
 from aigon.model.changes import DiffLine, FileDiff, Hunk
 from aigon.model.criteria import Criterion
+from aigon.text.documents import parse_yaml
 from aigon.text.patterns import compile_re
 
 _NAMED = compile_re(r"`+([^`]+)`+")
 _WORD = compile_re(r"[^\W_][\w.-]*[^\W_]|[^\W_]")
-_SMALL = (
-    "the and for that this with from are is was be been has have had its not but can may must should shall will when "
-    "then than each every any all one two into onto over under after before where which while does do if in of on to "
-    "a an as at by it or no so there their they them you your also only used uses use using without within"
-)
-_STOP = frozenset(_SMALL.split())
 _NAMED_WEIGHT, _WORD_WEIGHT = 5, 1
-_DOCUMENTATION = compile_re(
-    r"\b(docs?|documented|documenting|documentation|readme|doc-?strings?|code comments?|comments?|commented|change-?log"
-    r"|release notes?|help text|usage text|man page|tutorial|explain(s|ed)?|explanation|described|jsdoc|javadoc"
-    r"|rustdoc|contributing|guide)\b|^\W*(document|describe)s?\b",
-    re.IGNORECASE,
-)
-_REMOVAL = compile_re(
-    r"\b(remov(e|es|ed|al|ing)|delet(e|es|ed|ion|ing)|drop(s|ped)?|no longer|not? .{0,40}any ?more|gone|get rid|rid of"
-    r"|renam(e|es|ed|ing)|replac(e|es|ed|ing)|eliminat(e|es|ed)|unused|clean(ed)? up|move[sd]?|strip(ped)?)\b",
-    re.IGNORECASE,
-)
-_LOCK_NAMES = (
-    "package-lock.json npm-shrinkwrap.json pnpm-lock.yaml bun.lockb go.sum go.work.sum packages.lock.json "
-    "gradle.lockfile conda-lock.yml package.resolved deno.lock pixi.lock"
-)
-_LOCKS = frozenset(_LOCK_NAMES.split())
 _LOCK_ENDINGS = (".lock", ".lockfile")
-_GENERATED = compile_re(
-    r"\.min\.(js|mjs|cjs|css)$|\.(js|mjs|cjs|css)\.map$|\.pb(\.gw)?\.(go|cc|h|swift|dart)$|_pb2(_grpc)?\.pyi?$"
-    r"|[._]generated\.[^/]+$|\.g\.(dart|cs)$|\.freezed\.dart$|\.designer\.cs$|\.snap$|\.ambr$",
-    re.IGNORECASE,
-)
-_VENDORED = {"vendor", "node_modules", "bower_components", "third_party", "dist", "__snapshots__", ".venv", "venv"}
-_MARK = compile_re(
-    r"@generated\b|\bDO NOT (EDIT|MODIFY)\b|^\W*auto(matically)?[ -]?generated (file|code)\b"
-    r"|^\W*((this|the) (file|code) (is|was|has been) )?(code |automatically |auto-?)?generated"
-    r" (by|from|with|using|automatically)\b",
-    re.IGNORECASE | re.MULTILINE,
-)
 _FIRST = 10
 """Lines at the top of a file in which a generator says that it wrote it (as linguist looks at the first few)."""
 _TOP = 2_000
@@ -58,20 +27,42 @@ PIECE = 6_000
 """Characters above which a hunk of a diff that is too long is divided: a new file would else be all or nothing."""
 
 
+class ChangeWords(Struct, frozen=True, forbid_unknown_fields=True):
+    """Words and patterns of templates/judged_changes.yaml, which says what each is."""
+
+    small_words: frozenset[str]
+    documentation: str
+    removal: str
+    locks: frozenset[str]
+    generated_names: str
+    vendored: frozenset[str]
+    generated_marks: str
+    prose_endings: tuple[str, ...]
+    prose_names: str
+    code_names: str
+    keywords: frozenset[str]
+
+
+@cache
+def load_words() -> ChangeWords:
+    """Return what is known of words and files."""
+    return convert(parse_yaml(read_shipped("templates", "judged_changes.yaml"), "").value, ChangeWords)
+
+
 def asks_documentation(criterion: str) -> bool:
     """Whether it asks for words for people, so that a comment, a docstring or prose can be what proves it."""
-    return bool(_DOCUMENTATION.search(criterion))
+    return bool(re.search(load_words().documentation, criterion, re.IGNORECASE))
 
 
 def asks_removal(criterion: str) -> bool:
     """Whether it asks that something be gone, so that a removed line can be what proves it."""
-    return bool(_REMOVAL.search(criterion))
+    return bool(re.search(load_words().removal, criterion, re.IGNORECASE))
 
 
 def weigh_words(criterion: str) -> Mapping[str, int]:
     """Return the words to look for in paths and hunks, in lower case; a word in backticks weighs most."""
     words = {word.lower() for word in _WORD.findall(criterion)}
-    found = {word: _WORD_WEIGHT for word in words if len(word) > 2 and word not in _STOP}
+    found = {word: _WORD_WEIGHT for word in words if len(word) > 2 and word not in load_words().small_words}
     for quoted in _NAMED.findall(criterion):
         found |= {part.lower(): _NAMED_WEIGHT for part in (quoted.strip(), *_WORD.findall(quoted)) if len(part) > 1}
     return found
@@ -79,12 +70,12 @@ def weigh_words(criterion: str) -> Mapping[str, int]:
 
 def explain_hidden_name(path: str) -> str:
     """Return why a file of that name is not shown, so that its text need not be asked for; "" if it is."""
-    *folders, name = path.lower().split("/")
-    if name in _LOCKS or name.endswith(_LOCK_ENDINGS):
+    known, (*folders, name) = load_words(), path.lower().split("/")
+    if name in known.locks or name.endswith(_LOCK_ENDINGS):
         return "lock file"
-    if not _VENDORED.isdisjoint(folders):
+    if not known.vendored.isdisjoint(folders):
         return "vendored or built"
-    return "generated" if _GENERATED.search(name) else ""
+    return "generated" if re.search(known.generated_names, name, re.IGNORECASE) else ""
 
 
 def is_hidden_by_name(path: str) -> bool:
@@ -107,7 +98,8 @@ def explain_hidden(diff: FileDiff) -> str:
     known = enumerate(diff.content.split("\n")[:_FIRST] if diff.content else [], 1)
     top = [text for number, text in known if number not in written]
     top += [line.text for line in lines if line.sign == "-" and line.old <= _FIRST]
-    return "generated" if _MARK.search("\n".join(top)[:_TOP]) else ""
+    marks = load_words().generated_marks
+    return "generated" if re.search(marks, "\n".join(top)[:_TOP], re.IGNORECASE | re.MULTILINE) else ""
 
 
 class ShownChange(Struct, frozen=True):
