@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -50,39 +50,57 @@ def _is_inside_project(folder: Path, here: Path) -> bool:
 
 def _is_shared() -> bool:
     """Return whether the environment holds anything that neither aigon nor one of its plug-ins needs."""
-    installed = _list_installed()
-    plugins = (name for name, each in installed.items() if _is_plugin(each))
+    folders = {
+        _normalise(folder.stem.partition("-")[0]): folder
+        for place in _list_places()
+        for folder in [*place.glob("*.dist-info"), *place.glob("*.egg-info")]
+    }
+    if "aigon" not in folders:
+        return True
+    plugins = (name for name, folder in folders.items() if "[aigon." in _read(folder / "entry_points.txt"))
     waiting = [(name, "") for name in ("aigon", *INSTALLERS, *plugins)]
-    waiting += [("aigon", extra) for extra in _list_extras(installed.get("aigon"))]
-    needed = set(waiting)
+    waiting += [("aigon", extra) for extra in _read_headers(folders["aigon"], "Provides-Extra")]
+    needed, required = set(waiting), dict[str, list[tuple[str, str, str]]]()
     while waiting:
         name, extra = waiting.pop()
-        new = {*_list_requirements(installed[name], extra)} - needed if name in installed else set()
+        if name in folders and name not in required:
+            required[name] = [*_parse_requirements(_read_headers(folders[name], "Requires-Dist"))]
+        new = {(other, its) for condition, other, its in required.get(name, ()) if condition == extra} - needed
         needed |= new
         waiting += new
-    return "aigon" not in installed or not installed.keys() <= {name for name, _ in needed}
+    return not folders.keys() <= {name for name, _ in needed}
+
+
+def _list_places() -> set[Path]:
+    import sysconfig
+
+    return {Path(sysconfig.get_path("purelib")), Path(sysconfig.get_path("platlib"))}
+
+
+def _read(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+
+
+def _read_headers(folder: Path, name: str) -> list[str]:
+    """Return the values of a header of a distribution. `importlib.metadata` would parse its whole description, too."""
+    head = _read(folder / "METADATA").partition("\n\n")[0]
+    return [line.partition(":")[2].strip() for line in head.split("\n") if line.startswith(f"{name}:")]
 
 
 def _list_installed() -> "dict[str, Distribution]":
     """Return what is installed in this environment, by normalised name."""
-    import sysconfig
     from importlib.metadata import distributions
 
-    folders = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
-    return {_normalise(each.metadata["Name"]): each for each in distributions(path=[*folders])}
+    return {_normalise(each.metadata["Name"]): each for each in distributions(path=[*map(str, _list_places())])}
 
 
-def _is_plugin(distribution: "Distribution") -> bool:
-    return any(entry.group.startswith("aigon.") for entry in distribution.entry_points)
-
-
-def _list_requirements(distribution: "Distribution", extra: str) -> "Iterator[tuple[str, str]]":
-    """Yield the name and an extra ("" for none) of what a distribution needs, by itself or for its own `extra`."""
-    for line in distribution.requires or ():
-        condition, name = _EXTRA.search(line), _NAME.match(line)
-        if name and (condition[1] if condition else "") == extra:
-            yield _normalise(name[1]), ""
-            yield from ((_normalise(name[1]), each.strip()) for each in (name[2] or "").split(",") if each)
+def _parse_requirements(lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield what a distribution needs: for which extra of its own, a name, an extra of that; "" for no extra."""
+    for line in lines:
+        condition, name = _EXTRA.search(line) if "extra" in line else None, _NAME.match(line)
+        if name:
+            for each in ("", *filter(None, (name[2] or "").split(","))):
+                yield condition[1] if condition else "", _normalise(name[1]), each.strip()
 
 
 def _list_extras(distribution: "Distribution | None") -> Sequence[str]:
@@ -131,7 +149,8 @@ def suggest_extra(extra: str) -> str:
 
 
 def _has_extra(installed: "Mapping[str, Distribution]", extra: str) -> bool:
-    return all(name in installed for name, _ in _list_requirements(installed["aigon"], extra))
+    required = _parse_requirements(installed["aigon"].requires or ())
+    return all(name in installed for condition, name, _ in required if condition == extra)
 
 
 def _pip_install() -> str:

@@ -113,6 +113,8 @@ def _scan_plugins() -> dict[str, dict[str, tuple[Plugin, ...]]]:
     path = [place for place in sys.path if place and os.path.realpath(place) != os.path.realpath(os.curdir)]
     found: dict[str, dict[str, dict[str, Plugin]]] = {}
     for distribution in distributions(path=path):
+        if "[aigon." not in (distribution.read_text("entry_points.txt") or ""):
+            continue
         for entry in distribution.entry_points:
             if entry.group.startswith("aigon."):
                 name = distribution.metadata["Name"]

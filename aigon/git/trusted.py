@@ -10,7 +10,7 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -81,11 +81,11 @@ class TrustedGit:
 
     def prepare(self, checkout: Checkout) -> None:
         """Write the directory afresh from the person's configuration. Raises AigonError (exit 7), naming a refusal."""
-        refuse_unsupported(checkout)
+        filters = refuse_unsupported(checkout)
         for name in ("objects", "refs", "info"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
         (self.directory / "HEAD").write_text("ref: refs/heads/aigon\n")
-        (self.directory / "config").write_text(format_config(_make_settings(checkout, self.directory)))
+        (self.directory / "config").write_text(format_config(_make_settings(checkout, self.directory, filters)))
         _copy_rules(checkout, self.directory)
 
     def keep_out(self, lines: Sequence[str]) -> None:
@@ -173,8 +173,11 @@ def _make_clean_env(identity: Identity) -> dict[str, str]:
     }
 
 
-def refuse_unsupported(checkout: Checkout) -> None:
-    """Raise AigonError (exit 7) for a repository of which aigon could not take faithful snapshots."""
+def refuse_unsupported(checkout: Checkout) -> set[str]:
+    """Return the git filters that files go through.
+
+    Raises AigonError (exit 7) for a repository of which aigon could not take faithful snapshots.
+    """
     config = checkout.config
     if any(name.startswith("remote.") and name.endswith(".promisor") and is_config_on(config[name]) for name in config):
         raise environment(
@@ -184,7 +187,8 @@ def refuse_unsupported(checkout: Checkout) -> None:
         )
     if config.get("extensions.refstorage", "files") != "files":
         raise environment("This repository keeps its refs in a reftable, which aigon does not support yet")
-    for name in sorted(_list_filters(checkout)):
+    filters = _list_filters(checkout)
+    for name in sorted(filters):
         if name != "lfs":
             raise environment(
                 f"The files of this repository go through the git filter '{name}', which aigon does not run",
@@ -197,6 +201,7 @@ def refuse_unsupported(checkout: Checkout) -> None:
                 where=".gitattributes",
                 hint="Install git-lfs (https://git-lfs.com), then run `git lfs install`",
             )
+    return filters
 
 
 def is_config_on(value: str) -> bool:
@@ -239,14 +244,14 @@ def _find_global_file(checkout: Checkout, kind: str) -> Path:
     return Path(base) / "git" / {"excludes": "ignore", "attributes": "attributes"}[kind]
 
 
-def _make_settings(checkout: Checkout, directory: Path) -> dict[str, str]:
+def _make_settings(checkout: Checkout, directory: Path, filters: Collection[str]) -> dict[str, str]:
     config = checkout.config
     settings = {name: config[name] for name in IMPORTED if name in config} | FIXED
     settings |= {"core.repositoryformatversion": "1", "extensions.preciousobjects": "true"}
     settings["core.attributesfile"] = str(directory / "attributes")
     if (object_format := config.get("extensions.objectformat", "sha1")) != "sha1":
         settings["extensions.objectformat"] = object_format
-    if "lfs" in _list_filters(checkout):  # its documented settings, with the program found before an agent runs
+    if "lfs" in filters:  # its documented settings, with the program found before an agent runs
         program = shutil.which("git-lfs") or "git-lfs"
         settings |= {
             "filter.lfs.clean": f"{program} clean -- %f",

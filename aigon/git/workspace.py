@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -164,16 +164,27 @@ class Workspace(PrivateIndex):
         return [text for commit, _, text in entries if text and commit not in own]
 
     def file_at(self, commit: str, path: str, root: Path) -> bytes | None:
-        """Return a file of the work tree as `commit` has it.
+        """Return a file of the work tree as `commit` has it; None if it has none."""
+        return self.files_at(commit, [path], root)[path]
 
-        It is read from the work tree if git sees no difference, so that line endings and filters are as checked out.
+    def files_at(self, commit: str, paths: Sequence[str], root: Path) -> dict[str, bytes | None]:
+        """Return files of the work tree as `commit` has them.
+
+        They are read from the work tree if git sees no difference, so that line endings and filters are as checked out.
         """
-        if self.trusted.attempt("cat-file", "-e", f"{commit}:{path}")[0]:
-            return None
-        same = self.trusted.attempt("diff-index", "--quiet", commit, "--", path)[0] == 0
-        if same and (root / path).is_file():
-            return (root / path).read_bytes()
-        return self._git("cat-file", "--filters", f"{commit}:{path}")
+        code, out, _ = self.trusted.attempt("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit, "--", *paths)
+        known = () if code else split_paths(out)
+        compared = (
+            self.trusted.attempt("diff-index", "-z", "--name-only", commit, "--", *known) if known else (1, b"", b"")
+        )
+        changed = known if compared[0] else split_paths(compared[1])
+
+        def read(path: str) -> bytes:
+            if path not in changed and (root / path).is_file():
+                return (root / path).read_bytes()
+            return self._git("cat-file", "--filters", f"{commit}:{path}")
+
+        return {path: read(path) if path in known else None for path in paths}
 
     def hand_over_index(self) -> None:
         with lock_index(self._checkout_index, self._index) as lock:

@@ -112,12 +112,14 @@ def list_uncommitted_setup(checkout: Checkout) -> list[str]:
     return [path for path in checkout.changed() if _is_own(checkout, path) and not is_runtime(path)]
 
 
-def require_configuration(checkout: Checkout) -> None:
+def require_configuration(checkout: Checkout, changed: Sequence[str] | None = None) -> None:
     """Raise AigonError (exit 7) if aigon's configuration is in no commit of the branch that is checked out.
 
+    `changed` are aigon's own uncommitted paths, if the caller knows them.
     A feature's branch would take it along, and it would be missing on every other branch.
     """
-    if PROJECT_FILE in checkout.changed() and checkout.ask("cat-file", "-e", f"HEAD:{PROJECT_FILE}") is None:
+    changed = checkout.changed() if changed is None else changed
+    if PROJECT_FILE in changed and checkout.ask("cat-file", "-e", f"HEAD:{PROJECT_FILE}") is None:
         what = f"aigon's configuration is not committed on {checkout.branch}, so other branches would lack it"
         raise environment(what, where=PROJECT_FILE, hint="aigon init --commit")
     if (checkout.root / PROJECT_FILE).exists() or checkout.ask("check-ignore", "-q", PROJECT_FILE) is not None:
@@ -150,14 +152,13 @@ def has_only_own_lines(before: str, after: str) -> bool:
     return all(line in IGNORED_LINES or not line.strip() or line.startswith("# aigon") for line in differing)
 
 
-def enter_branch(checkout: Checkout, branch: str) -> None:
-    """Check out `branch`, and make it at HEAD if it does not exist. Raises AigonError (exit 7)."""
+def enter_branch(checkout: Checkout, branch: str, *, exists: bool = True) -> None:
+    """Check out `branch`, which is made at HEAD unless it `exists`. Raises AigonError (exit 7)."""
     if checkout.branch == branch:
         return
     if other := checkout.checked_out_elsewhere(branch):
         hint = f"Run aigon there (cd {other}), or remove that worktree: git worktree remove {other}"
         raise environment(f"The branch {branch} is checked out elsewhere", where=other, hint=hint)
-    exists = checkout.commit_of(f"refs/heads/{branch}") is not None
     try:
         checkout.switch(branch, create_at=None if exists else "HEAD")
     except AigonError as error:

@@ -58,7 +58,7 @@ def _find_fork(git: TrustedGit, head: str, tips: Iterable[str]) -> str:
     """Return the newest commit that `head` shares with one of `tips`; "" if it shares none."""
     shared = {out.decode().strip() for tip in tips if (out := git.attempt("merge-base", tip, head)[1])}
     for one in shared:
-        if all(git.attempt("merge-base", "--is-ancestor", other, one)[0] == 0 for other in shared):
+        if all(git.attempt("merge-base", "--is-ancestor", other, one)[0] == 0 for other in shared - {one}):
             return one
     return ""
 

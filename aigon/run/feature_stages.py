@@ -191,7 +191,7 @@ def render_worktree_command(root: Path, feature: Feature, agents: Sequence[str] 
 def _enter_branch(checkout: Checkout, name: str) -> Iterator[None]:
     """Check out the branch `name`; if something goes wrong in here, HEAD is back and a branch made here is gone."""
     before, is_new = str(checkout.branch), checkout.commit_of(f"refs/heads/{name}") is None
-    branch.enter_branch(checkout, name)
+    branch.enter_branch(checkout, name, exists=not is_new)
     try:
         yield
     except BaseException:

@@ -176,18 +176,19 @@ def begin_run(opening: Opening, records: Records, prepared: Prepared, old: State
     beside = render_worktree_command(checkout.root, prepared.feature, opening.options.agents) if is_first else ""
     own = branch.list_own_changes(checkout, [prepared.feature.path], elsewhere=beside)
     events: tuple[Event, ...] = ()
-    if checkout.commit_of(f"refs/heads/{name}") is None:
-        branch.require_configuration(checkout)
+    exists = checkout.branch == name or checkout.commit_of(f"refs/heads/{name}") is not None
+    if not exists:
+        branch.require_configuration(checkout, own)
         if owner := find_checked_out_feature(checkout.root):
             its = f"the branch of feature {owner.name_for_people}"
             text = f"it starts from {opening.current}, {its}, and will be merged into it"
             events = (Notice(World.now(), text, "warning"),)
-    branch.enter_branch(checkout, name)
+    branch.enter_branch(checkout, name, exists=exists)
     branch.ignore_runtime_files(checkout)
     workspace = opening.open_workspace(name)
     feature, moved = move_to_stage(checkout.root, prepared.feature, "in-progress")
-    branch.commit_own_paths(workspace.trusted, feature, [*own, *moved])
-    workspace.take_over_index()
+    if branch.commit_own_paths(workspace.trusted, feature, [*own, *moved]):
+        workspace.take_over_index()
     head, is_new = str(workspace.tip()), records.origin() is None
     before = sum_earlier_spend(records)
     records.archive(old.started.run_id if old.started else f"unread-{new_run_id()}")
@@ -212,14 +213,15 @@ def begin_run(opening: Opening, records: Records, prepared: Prepared, old: State
 def _refuse_unfinished(opening: Opening, name: str, old: State) -> None:
     """Raise AigonError (exit 7) for an interrupted turn: a new run would mix its edits and commits in."""
     checkout = opening.checkout
-    changed = checkout.changed()
+    is_unfinished = old.iteration > old.finished or old.unseen
+    changed = checkout.changed() if old.lost or is_unfinished else []
     if old.lost and changed:
         raise environment(
             f"The record of feature {name} is damaged: nobody knows who made these changes",
             where=", ".join(changed[:5]),
             hint="aigon doctor --repair, then --resume   or   git stash --include-untracked",
         )
-    if (old.iteration > old.finished or old.unseen) and (changed or checkout.head != old.checkpoint):
+    if is_unfinished and (changed or checkout.head != old.checkpoint):
         number = max(old.iteration, old.last_number + 1)
         raise environment(
             f"The last run of feature {name} stopped in the middle of iteration {number}",

@@ -73,7 +73,7 @@ def _make_world(opening: Opening, opened: OpenedRun, job: Job, run_id: str, stop
 
         env |= {**build_environment(seat.candidate, config), "PWD": str(root)}
     # As the branch has them, whatever the agent of a turn that is not assessed yet made of them.
-    own = OwnFiles({path: workspace.file_at(opened.head, path, root) for path in (job.spec_path, job.log_path)})
+    own = OwnFiles(workspace.files_at(opened.head, (job.spec_path, job.log_path), root))
     scanner = secret_files.find_scanner(config.secrets.scanner, prepared.check_env, root)
     if scanner.program and not scanner.chosen:  # the project's own rules as the base has them
         texts = (workspace.file_at(job.base_commit, name, root) for name in secret_files.RULES)

@@ -73,7 +73,7 @@ class Session(Struct, frozen=True):
 def open_session(seat: Seat, options: Options, stop: Stop, confirm: Confirm) -> Iterator[Session]:
     """Open a run for as long as the context lasts. Raises AigonError before any agent starts, HEAD where it was."""
     checkout = seat.checkout
-    if checkout.head is None and options.resume:
+    if options.resume and checkout.head is None:
         _require_its_branch(seat, options)
     before = branch.require_sound(checkout)
     require_writable("A run cannot begin", *(root / ".aigon" for root in {checkout.root, seat.main}))
