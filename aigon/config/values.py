@@ -51,14 +51,11 @@ def convert_to_json(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else write_value(value)
 
 
-def is_set(section: Section, keys: KeyPath) -> bool:
-    """Return whether a configuration sets the value under `keys`."""
-    value: object = write_value(section)
-    for key in keys:
-        if not isinstance(value, Mapping) or key not in value:
-            return False
-        value = value[key]
-    return True
+def is_set(document: object, keys: KeyPath) -> bool:
+    """Return whether a configuration, as `write_value` writes it, sets the value under `keys`."""
+    if not keys:
+        return True
+    return isinstance(document, Mapping) and keys[0] in document and is_set(document[keys[0]], keys[1:])
 
 
 def format_key(keys: KeyPath) -> str:

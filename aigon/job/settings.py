@@ -8,11 +8,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.errors import usage
+from aigon.files.resources import read_shipped
 from aigon.job.options import Limits, Options, Source
 from aigon.model.criteria import SpecMode, SpecSettings
 from aigon.spec.annotation import EXAMPLES
 from aigon.text.amounts import abbreviate_duration, format_count
-from aigon.text.documents import suggest
+from aigon.text.documents import parse_yaml, suggest
 
 if TYPE_CHECKING:
     from aigon.config.models import Config, KindConfig
@@ -45,13 +46,23 @@ def find_kind(config: "Config", spec: "Spec", where: str) -> TaskKind | None:
     settings = spec.settings
     if not settings.kind:
         return None
-    from aigon.config.kinds import load_kinds
-
-    kinds = load_kinds(config.kinds)
+    kinds = _load_kinds(config.kinds)
     if settings.kind not in kinds:
         at = f"{where}: line {settings.lines['kind']}"
         raise usage(f"There is no kind of task {settings.kind!r}", where=at, hint=suggest(settings.kind, kinds))
     return TaskKind(settings.kind, kinds[settings.kind])
+
+
+def _load_kinds(own: Mapping[str, "KindConfig"]) -> dict[str, "KindConfig"]:
+    """Return all kinds by name; what a project sets goes before what ships under the same name."""
+    from aigon.config.models import KindConfig
+    from aigon.config.sections import read_section, write_value
+
+    shipped: Any = parse_yaml(read_shipped("templates", "kinds.yaml"), "kinds.yaml").value
+    return {
+        name: read_section(KindConfig, {**shipped.get(name, {}), **write_value(own.get(name, {}))})
+        for name in {**shipped, **own}
+    }
 
 
 def apply_settings(options: Options, settings: SpecSettings, kind: TaskKind | None) -> Options:

@@ -16,7 +16,7 @@ from aigon.config.loading import (
     read_user_configuration,
 )
 from aigon.config.models import Config, JudgeConfig
-from aigon.config.sections import KeyPath, rename_key
+from aigon.config.sections import KeyPath, rename_key, write_value
 from aigon.config.values import ConfigValue, convert_to_json, format_key, is_set, list_values, redact_value
 from aigon.files.home import state_home
 from aigon.files.resources import read_profiles
@@ -57,12 +57,12 @@ class Given(Struct, frozen=True):
 
 
 class Sources(Struct, frozen=True):
-    """The configuration as it holds, the project's and the person's by themselves, and what variables say."""
+    """What the files set, together and each by itself, as `write_value` writes it, and what variables say."""
 
     root: Path
-    merged: Config
-    project: Config
-    user: Config
+    merged: object
+    project: object
+    user: object
     given: Mapping[KeyPath, Given]
 
     def find_origin(self, keys: KeyPath) -> str:
@@ -90,20 +90,20 @@ def values(root: Path, env: Mapping[str, str], given: Mapping[str, Given]) -> tu
     """
     read, own = open_work_tree(root), read_user_configuration()
     content = read(PROJECT_FILE)
+    config = load_configuration(read)
     sources = Sources(
         root,
-        load_configuration(read),
-        parse_configuration([(PROJECT_FILE, content)] if content is not None else []),
-        parse_configuration([(str(get_user_file()), own)] if own is not None else []),
+        write_value(config),
+        write_value(parse_configuration([(PROJECT_FILE, content)] if content is not None else [])),
+        write_value(parse_configuration([(str(get_user_file()), own)] if own is not None else [])),
         {OPTIONS[name]: each for name, each in given.items()},
     )
-    config = sources.merged
     options = Options("", **{name: each.value for name, each in given.items()})  # type: ignore[arg-type]
     resolve_limits(config, options)  # an impossible limit is refused here as it is by a run
     resolved = resolve_checks(root, config, None, options, env)
     plain = resolve_checks(root, config.update(checks={}), None, options, env)
     by_profile = {check.name: check for check in plain.checks}
-    listed = [*_list_settings(sources, resolved)]
+    listed = [*_list_settings(sources, config, resolved)]
     if model := sources.given.get(("model",)):
         listed.append(Value("model", model.value, model.variable))
     home = "AIGON_STATE_HOME" if env.get("AIGON_STATE_HOME") else DEFAULT
@@ -112,14 +112,18 @@ def values(root: Path, env: Mapping[str, str], given: Mapping[str, Given]) -> tu
         listed += _list_check_settings(sources, check, by_profile.get(check.name))
     names = {check.name for check in resolved.checks}
     for leaf in list_values(config):  # what is said about checks that this project does not have
-        if leaf.keys[0] == "checks" and leaf.keys[1:] and leaf.keys[1] not in names and is_set(config, leaf.keys):
+        if (
+            leaf.keys[0] == "checks"
+            and leaf.keys[1:]
+            and leaf.keys[1] not in names
+            and is_set(sources.merged, leaf.keys)
+        ):
             listed.append(sources.make_value(leaf))
     return tuple(listed)
 
 
-def _list_settings(sources: Sources, resolved: ProjectChecks) -> Iterator[Value]:
+def _list_settings(sources: Sources, config: Config, resolved: ProjectChecks) -> Iterator[Value]:
     """Yield the keys of the configuration in its own order, without those of `checks`."""
-    config = sources.merged
     if ("judge", "backend") in sources.given and config.judge is None:
         config = config.update(judge=JudgeConfig())
     file = sources.find_profile_file(resolved.profile)

@@ -10,7 +10,7 @@ import pytest
 from aigon.cli import VERBS
 from aigon.commands.root import root
 from aigon.config.models import Config
-from aigon.config.sections import KeyPath, read_section
+from aigon.config.sections import KeyPath, read_section, write_value
 from aigon.config.values import format_key, is_set, list_values, redact_value
 from aigon.run.config_origin import OPTIONS
 from tests.lab import Lab
@@ -192,7 +192,9 @@ def test_the_names_that_are_let_through_and_protected_keys_are_no_secrets() -> N
 
 
 def test_what_is_set_is_known_through_every_layer() -> None:
-    config = read_section(Config, {"proof": "in-place", "agents": {"m": {"env": {"A": "b"}}}, "guards": {"stall": 4}})
+    config = write_value(
+        read_section(Config, {"proof": "in-place", "agents": {"m": {"env": {"A": "b"}}}, "guards": {"stall": 4}})
+    )
     there: list[KeyPath] = [("proof", "mode"), ("agents", "m", "env", "A"), ("guards", "stall")]
     for keys in there:
         assert is_set(config, keys)
