@@ -12,13 +12,16 @@ import sys
 from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
-from importlib.metadata import EntryPoint, distributions
 from importlib.util import find_spec
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from aigon.errors import AigonError, Exit, usage
+
+if TYPE_CHECKING:  # slow to import, and only plug-ins need it
+    from importlib.metadata import EntryPoint
 
 
 class Plugin(Struct, frozen=True):
@@ -26,7 +29,7 @@ class Plugin(Struct, frozen=True):
 
     name: str
     distribution: str
-    entry: EntryPoint
+    entry: "EntryPoint"
 
 
 class Registry(Struct, frozen=True):
@@ -112,6 +115,10 @@ def _scan_plugins() -> dict[str, dict[str, tuple[Plugin, ...]]]:
     """
     path = [place for place in sys.path if place and os.path.realpath(place) != os.path.realpath(os.curdir)]
     found: dict[str, dict[str, dict[str, Plugin]]] = {}
+    if not any(map(_has_plugins, path)):
+        return {}
+    from importlib.metadata import distributions
+
     for distribution in distributions(path=path):
         if "[aigon." not in (distribution.read_text("entry_points.txt") or ""):
             continue
@@ -125,3 +132,9 @@ def _scan_plugins() -> dict[str, dict[str, tuple[Plugin, ...]]]:
         group: {name: tuple(owners.values()) for name, owners in sorted(names.items())}
         for group, names in found.items()
     }
+
+
+def _has_plugins(place: str) -> bool:
+    """Return whether a distribution in a folder of the search path has entry points for aigon."""
+    files = Path(place).glob("*-info/entry_points.txt")
+    return any(b"[aigon." in file.read_bytes() for file in files)
