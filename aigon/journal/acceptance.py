@@ -3,12 +3,10 @@
 They are in aigon's home, `acceptance/<feature>.json`, until they are accepted; hidden tests are nowhere else.
 """
 
-import base64
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Struct, convert, field, to_builtins
 
 from aigon.files.atomic import make_lasting, write_atomic
 from aigon.files.checksums import damage_error, dump_with_sum, load_with_sum
@@ -98,19 +96,14 @@ def load_acceptance(home: Path | None, feature: str) -> Acceptance | None:
         return None
     file = locate_acceptance(home, feature)
     try:
-        document = load_with_sum(file.read_bytes())
-        files = {path: base64.b64decode(data) for path, data in document.pop("files").items()}
-        tests = tuple(AcceptanceTest(**each) for each in document.pop("tests"))
-        return Acceptance(**document, tests=tests, files=files)
+        return convert(load_with_sum(file.read_bytes()), Acceptance)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError):
         raise damage_error("The record of acceptance tests", str(file), feature) from None
 
 
 def save_acceptance(home: Path, acceptance: Acceptance) -> None:
     file = locate_acceptance(home, acceptance.feature)
     make_lasting(file.parent)
-    document = to_builtins(acceptance)
-    document["files"] = {path: base64.b64encode(data).decode() for path, data in acceptance.files.items()}
-    write_atomic(file, dump_with_sum(json.loads(json.dumps(document))), lasting=True)
+    write_atomic(file, dump_with_sum(to_builtins(acceptance)), lasting=True)

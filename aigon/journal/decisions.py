@@ -1,16 +1,16 @@
 """What a person decided on a criterion, and for how long it holds."""
 
 from collections.abc import Iterable, Mapping
-from typing import Literal, get_args
+from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from aigon.model.criteria import WAIVED, Criterion, Verdict
 
 DecisionKind = Literal["approve", "reject", "waive", "reset"]
 
 
-class HumanDecision(Struct, frozen=True):
+class HumanDecision(Struct, frozen=True, forbid_unknown_fields=True):
     """An approval or rejection of one criterion, for the code in `commit` with the content `content`.
 
     If the criterion's text or the code changes, it no longer holds: nobody has seen the new one. `waive` says that the
@@ -29,16 +29,7 @@ class HumanDecision(Struct, frozen=True):
 
 def parse_decision(document: Mapping[str, object]) -> HumanDecision:
     """Return the decision in a document. Raises ValueError, naming the field, for a malformed one."""
-    number = document.get("criterion")
-    for name in HumanDecision.__struct_fields__:
-        value = document.get(name)
-        if not isinstance(value, int if name == "criterion" else str) or isinstance(value, bool):
-            raise ValueError(f"'{name}'")
-    if extra := set(document) - set(HumanDecision.__struct_fields__):
-        raise ValueError(f"'{sorted(extra)[0]}'")
-    if document["decision"] not in get_args(DecisionKind):
-        raise ValueError("'decision'")
-    return HumanDecision(number, **{key: value for key, value in document.items() if key != "criterion"})  # type: ignore[arg-type]
+    return convert(document, HumanDecision)
 
 
 def find_decision(decisions: Iterable[HumanDecision], criterion: Criterion, content: str) -> HumanDecision | None:

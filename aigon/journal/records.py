@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct, convert, to_builtins
 
 from aigon.errors import AigonError, environment
 from aigon.files.atomic import make_lasting, write_atomic
@@ -108,9 +108,9 @@ class Records(Struct, frozen=True):
     def origin(self) -> Origin | None:
         """Return where the feature began, once it has. Raises AigonError (exit 7) if the record is damaged."""
         try:
-            origin = Origin(**load_with_sum(self.began.read_bytes()))
-            if not (isinstance(origin.branch, str) and isinstance(origin.commit, str) and origin.commit):
-                raise TypeError("no commit")
+            origin = convert(load_with_sum(self.began.read_bytes()), Origin)
+            if not origin.commit:
+                raise ValueError("no commit")
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError):

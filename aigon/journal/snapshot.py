@@ -9,6 +9,8 @@ from contextlib import suppress
 from functools import reduce
 from pathlib import Path
 
+from msgspec import convert, to_builtins
+
 from aigon.errors import environment
 from aigon.files.atomic import write_view
 from aigon.files.checksums import damage_error, dump_with_sum, load_with_sum, parse_lines
@@ -16,7 +18,7 @@ from aigon.journal.events import Event, IterationFinished, RolledBack, RunFinish
 from aigon.journal.records import Records
 from aigon.journal.replay import decode_events
 from aigon.journal.state import State, replay
-from aigon.journal.tasks import Tasks, decode_tasks, encode_tasks
+from aigon.journal.tasks import Tasks
 
 NAME = "tasks-snapshot.json"
 
@@ -38,7 +40,7 @@ class SnapshotSink:
             data = file.read()
         self._position += len(data)
         self._checksum = zlib.crc32(data, self._checksum)
-        document = {"position": self._position, "checksum": self._checksum, "tasks": encode_tasks(tasks)}
+        document = {"position": self._position, "checksum": self._checksum, "tasks": to_builtins(tasks)}
         write_view(self._journal.parent / NAME, [dump_with_sum(document)])
 
     def close(self) -> None:
@@ -70,5 +72,5 @@ def _read_snapshot(path: Path, journal: bytes) -> tuple[Tasks, int]:
         document = load_with_sum(path.read_bytes())
         position = int(document["position"])
         if zlib.crc32(journal[:position]) == document["checksum"] and 0 < position <= len(journal):
-            return decode_tasks(document["tasks"]), position
+            return convert(document["tasks"], Tasks), position
     return Tasks(), 0

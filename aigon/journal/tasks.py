@@ -177,16 +177,9 @@ def _flag(task: Task, number: int, event: RunFinished) -> Task:
 
 def build_task_document(task: Task) -> dict[str, object]:
     """Return a task as programs read it."""
-    return {
-        "id": task.id,
-        "criterion": task.criterion,
-        "subject": task.subject,
-        "description": task.description,
-        "status": task.status,
-        "manual_review": task.manual_review,
-        "notes": [{"iteration": each.iteration, "at": each.at, "text": each.text} for each in task.notes],
-        "source": task.source,
-    }
+    document: dict[str, object] = to_builtins(task)
+    del document["completed"], document["why"]
+    return document
 
 
 def build_tasks_document(tasks: Tasks, statuses: Iterable[str] = ()) -> dict[str, object]:
@@ -194,22 +187,6 @@ def build_tasks_document(tasks: Tasks, statuses: Iterable[str] = ()) -> dict[str
     wanted = tuple(statuses)
     listed = [build_task_document(task) for task in tasks.all if not wanted or task.status in wanted]
     return {"schema_version": 1, "feature_id": tasks.feature, "run_id": tasks.run_id, "tasks": listed}
-
-
-def encode_tasks(tasks: Tasks) -> dict[str, Any]:
-    """Return the tasks as a snapshot keeps them."""
-    document: dict[str, Any] = to_builtins(tasks)
-    return document
-
-
-def decode_tasks(document: Mapping[str, Any]) -> Tasks:
-    """Return the tasks of a snapshot. Raises TypeError, KeyError or ValueError for one of another version."""
-    tasks = []
-    for each in document["all"]:
-        notes = tuple(TaskNote(**note) for note in each["notes"])
-        done = Completion(**each["completed"]) if each["completed"] else None
-        tasks.append(Task(**{**each, "notes": notes, "completed": done}))
-    return Tasks(**{**document, "all": tuple(tasks)})
 
 
 _WORDS: Mapping[TaskStatus, PrdStatus] = {"pending": "pending", "in_progress": "in-progress", "completed": "done"}

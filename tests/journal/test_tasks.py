@@ -4,6 +4,7 @@ from functools import reduce
 from pathlib import Path
 
 import pytest
+from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
 from aigon.errors import AigonError
@@ -20,7 +21,7 @@ from aigon.journal.records import Records
 from aigon.journal.sinks import JournalSink
 from aigon.journal.snapshot import NAME, SnapshotSink, read_tasks
 from aigon.journal.state import State, replay
-from aigon.journal.tasks import MAX_NOTES, Tasks, build_tasks_table, decode_tasks, encode_tasks
+from aigon.journal.tasks import MAX_NOTES, Tasks, build_tasks_table
 from aigon.model.criteria import Verdict, VerdictStatus
 from aigon.model.outcomes import Met, Stopped
 from aigon.model.requests import AgentRequest
@@ -151,7 +152,7 @@ def record(folder: Path, *events: Event) -> Records:
 
 
 def test_a_snapshot_and_the_rest_of_the_journal_are_the_fold(tmp_path: Path) -> None:
-    assert decode_tasks(encode_tasks(fold(*REGRESSION))) == fold(*REGRESSION)
+    assert convert(to_builtins(fold(*REGRESSION)), Tasks) == fold(*REGRESSION)
     for number in range(1, len(REGRESSION) + 1):
         records = record(tmp_path / str(number), *REGRESSION[:number])
         assert read_tasks(records) == fold(*REGRESSION[:number])
