@@ -103,6 +103,7 @@ class _Fleet:
         self._held: dict[str, tuple[str, float]] = {}
         self._due: dict[str, float] = {}
         self._unfit: dict[str, set[str]] = {}
+        self._fit: dict[str, set[str]] = {}
 
     def run(self) -> FleetEnd:
         write_note(self._home, self._plan.id, find_address(self._client), {})
@@ -114,6 +115,7 @@ class _Fleet:
                 self._asked.set()
             if self._asked.is_set():
                 self._leave_out("stopped before it began", Exit.STOPPED)
+            self._take_back()
             self._submit()
             self._collect()
         return self._finish()
@@ -152,11 +154,22 @@ class _Fleet:
             stale = commit if now - since >= order.lease else ""
             order = replace(order, fleet=self._plan.id, money=money + self._spent(name), stale=stale)
             self._set_aside[name] = order.money
-            fit = [address for address in workers if address not in self._unfit.get(name, ())]
+            if name in self._unfit:
+                self._fit[name] = workers.keys() - self._unfit[name]
             self._running[name] = self._client.submit(
                 run_task, to_builtins(order), resources={SLOTS: 1, _label(order): 1}, pure=False,
-                workers=fit, allow_other_workers=True,
+                workers=list(self._fit.get(name, ())) or None,
             )  # fmt: skip
+
+    def _take_back(self) -> None:
+        """Let cells wait again that are for certain workers which are all gone: Dask would wait for these forever."""
+        bound = [name for name in self._running if self._fit.get(name)]
+        workers = list_workers(self._client) if bound else {}
+        for name in bound:
+            if not self._fit[name] & workers.keys():
+                self._running.pop(name).cancel()
+                del self._set_aside[name]
+                self._waiting.append(name)
 
     def _spent(self, name: str) -> float:
         """Return what is known that a cell spent, in this fleet or an earlier one."""
