@@ -20,6 +20,7 @@ from aigon.commands.common import (
 )
 from aigon.commands.completers import complete_agents, complete_open_features
 from aigon.commands.help import Command, option, setting
+from aigon.errors import AigonError
 from aigon.job.options import Options
 
 if TYPE_CHECKING:
@@ -72,8 +73,13 @@ def prove_feature(feature: str, witness: bool, yes: bool, as_json: bool, **given
     6 agent unavailable, 7 environment, 130 interrupted, 143 terminated.
     """
     options = Options(feature, **given, sources=from_environment())
-    with here() as checkout:
-        return prove(checkout, options, witness=witness, yes=yes, as_json=as_json)
+    try:
+        with here() as checkout:
+            return prove(checkout, options, witness=witness, yes=yes, as_json=as_json)
+    except AigonError as error:
+        if error.where.startswith("--agent"):
+            error.where = error.where.replace("--agent", "--with")
+        raise
 
 
 def prove_before_work(options: Options, *, is_asked: bool, as_json: bool) -> int:

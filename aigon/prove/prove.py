@@ -1,5 +1,6 @@
 """Let an agent write tests for the criteria that nothing decides, and show by running what they are worth."""
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -38,6 +39,7 @@ from aigon.prove.ground import (
 )
 from aigon.prove.weighing import Weighing
 from aigon.prove.witness import Witness, load_witness, read_witness, save_witness
+from aigon.run.actors import choose_agent, require_agent
 from aigon.run.feature_stages import prioritise_feature, require_feature
 from aigon.run.implement import Observers, Task, run_in_seat
 from aigon.run.opening import Confirm
@@ -118,7 +120,7 @@ def prove_feature(
     A feature of the inbox gets its ID first. Raises AigonError before or instead of a run: exit 2 if every criterion
     has something that decides it, or work on the feature has begun.
     """
-    feature = _find_feature(main, options.feature, how)
+    feature = _find_feature(main, options, how)
     name = feature.name_for_people
     spec = locate_spec(main.root, main.common_dir, name).parse()
     if not list_open_criteria(spec):
@@ -155,11 +157,16 @@ def find_waiting_tests(main: Checkout, wanted: str) -> Acceptance | None:
     return waiting if {(c.number, c.text) for c in list_open_criteria(place.parse())} == written else None
 
 
-def _find_feature(main: Checkout, wanted: str, how: Committing) -> Feature:
+def _find_feature(main: Checkout, options: Options, how: Committing) -> Feature:
+    """Return the feature, taken out of the inbox. Raises AigonError (exit 2 or 6) first if nobody can write tests."""
+    wanted = options.feature
     require_feature(main, wanted, write=True)
     feature = locate_spec(main.root, main.common_dir, wanted).feature
     refuse_closed(feature)
     if not feature.id and feature.stage == "inbox" and feature.path.startswith(f"{ROOT}/"):
+        env, read = dict(os.environ), open_work_tree(main.root)
+        author, _ = choose_agent(main.root, load_configuration(read), options, env, read)
+        require_agent(main.root, author, options, env)
         return prioritise_feature(main, wanted, how)
     return feature
 

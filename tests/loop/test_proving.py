@@ -269,6 +269,16 @@ def test_nobody_is_paid_for_tests_of_a_run_that_cannot_start(lab: Lab) -> None:
     assert not (lab.home / "called").exists() and lab.read("notes.txt") == "mine\n"
 
 
+def test_without_an_agent_the_spec_stays_in_the_inbox(lab: Lab) -> None:
+    inbox = "docs/specs/features/01-inbox/feature-add.md"
+    lab.spec("it adds", name=inbox)
+    lab.commit("an idea")
+    head = lab.git("rev-parse", "HEAD")
+    ran = lab.aigon("feature-prove", "add", "--with", "nobody")
+    assert (ran.code, "--with" in ran.err) == (2, True), ran.err
+    assert lab.path(inbox).exists() and lab.git("rev-parse", "HEAD") == head
+
+
 @pytest.mark.slow
 def test_a_killed_call_is_resumed_where_it_was(lab: Lab) -> None:
     prepare(lab, f"touch begun; [ -e {TESTS}/1.sh ] || sleep 1000", FIVE[:1])
