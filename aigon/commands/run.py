@@ -177,7 +177,7 @@ def convert(file: Path, title: str, slug: str, commit: bool, verify: bool, as_js
     Exit codes: 0 written, 2 the file is malformed: everything that is wrong with it is named.
     """
     from aigon.job.seat import hold_checkout
-    from aigon.run.convert import convert_table
+    from aigon.queue.convert import convert_table
 
     how = committing(commit=commit, verify=verify, as_json=as_json)
     with here() as checkout, hold_checkout(checkout):

@@ -4,6 +4,6 @@ events: what happens in a run; codec: events as JSON; sinks: what receives them;
 state: the fold of the events; attempt, attempts: what each iteration tried; history: all runs of a feature
 records: the folder of a feature in aigon's home; decisions: what people approved or rejected
 state_file, state_document: `.aigon/loop-state-*.json`, written and read; best: which assessment is better
-memory, build_log, steps: what was tried, for agents and for people; account: a feature for reports
+memory, steps: what was tried, for agents and for people; account: a feature for reports
 spending, durations: what turns cost and how long checks took
 """

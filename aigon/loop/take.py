@@ -9,7 +9,6 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from aigon.git.objects import can_read
-from aigon.git.rewriting import rewrite_without
 from aigon.git.secret_files import LeakPolicy, make_content_check, make_tracked_check, read_staged, unstage
 from aigon.git.workspace import Tip
 from aigon.job.assessment import Snapshot
@@ -17,6 +16,7 @@ from aigon.job.job import Job
 from aigon.job.world import TurnNotes, World
 from aigon.journal.events import Event, Notice, SavedAside
 from aigon.journal.state import State
+from aigon.loop.rewriting import rewrite_without
 from aigon.model.changes import PutBack
 from aigon.proof import restore
 from aigon.proof.frozen import ProtectedFiles

@@ -1,9 +1,8 @@
 """Around the loop: everything between a command and its first turn, and what else is done once per feature.
 
 `implement` runs a feature. Before it, `seating` finds the checkout, `prepare` and `actors` what is run and by whom,
-`choices` what a resumed run continues, `session` opens it with `opening` (a new run) or `resume` (an old one, whose
-branch `run_branch` checks), `run_world` makes its world, and `lent_repository` what its agents commit to. `dry_run` and
-`validate` show without an agent. `feature_stages` creates and sets up features, `decisions` records a person's word,
-which `authority` tells from that of a loop, `invocations` stops runs and ends leftovers, `repair` fixes records,
-`doctor` looks at the machine.
+`choices` what a resumed run continues, `session` opens it with `opening` (a new run) or `resume` (an old one),
+`run_world` makes its world, and `lent_repository` what its agents commit to. `dry_run` and `validate` show without an
+agent. `feature_stages` creates and sets up features, `decisions` records a person's word, which `authority` tells from
+that of a loop, `invocations` stops runs and ends leftovers, `repair` fixes records, `doctor` looks at the machine.
 """

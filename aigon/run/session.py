@@ -20,10 +20,10 @@ from aigon.files.system_errors import require_writable
 from aigon.job import branch
 from aigon.job.job import Job
 from aigon.job.options import Options
+from aigon.job.run_branch import require_branch
 from aigon.job.seat import Seat, checkout_lock
 from aigon.job.settings import limit_by_kind
 from aigon.job.world import TurnNotes, World
-from aigon.journal.build_log import list_titles
 from aigon.journal.decisions import find_human_ticks
 from aigon.journal.events import Event, Notice, RecordedTask, RunStarted
 from aigon.journal.records import Records, is_journal_lost, locate_records, new_run_id
@@ -45,8 +45,8 @@ from aigon.run.opening import Confirm, OpenedRun, Opening, begin_run, freeze_job
 from aigon.run.prepare import Prepared, build_job, prepare_ready
 from aigon.run.repair.journal import are_views_intact, repair_views
 from aigon.run.repair.records import require_sound_records, set_damaged_state_aside
-from aigon.run.run_branch import require_branch
 from aigon.run.run_world import make_run_world
+from aigon.run.sinks.memory import list_titles
 from aigon.spec import files as specs
 from aigon.text.quoting import fold
 

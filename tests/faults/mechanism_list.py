@@ -123,12 +123,12 @@ POWER = (
         "test_a_branch_that_names_lost_objects_is_refused_with_a_command_that_helps[a blob gone]",
     ),
     Mechanism(
-        "power cut", "objects without a byte go", "aigon/run/run_branch.py",
+        "power cut", "objects without a byte go", "aigon/job/run_branch.py",
         '    remove_empty_objects(checkout.common_dir / "objects")\n', "",
         f"{ROWS}/test_power_cut.py::test_before_the_branch_moved_the_work_tree_is_judged_again[objects empty]",
     ),
     Mechanism(
-        "power cut", "a branch that cannot be read is not called new", "aigon/run/run_branch.py",
+        "power cut", "a branch that cannot be read is not called new", "aigon/job/run_branch.py",
         "raise describe_damaged_ref(checkout, branch, last) or deleted", "raise deleted",
         f"{ROWS}/test_power_cut.py::"
         "test_a_branch_that_names_lost_objects_is_refused_with_a_command_that_helps[ref empty]",

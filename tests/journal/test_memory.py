@@ -12,13 +12,13 @@ from markdown_it.token import Token
 from msgspec.structs import replace
 
 from aigon.journal.attempts import Attempts, fold_attempts
-from aigon.journal.build_log import render_build_log
 from aigon.journal.events import Event
 from aigon.journal.memory import WHOLE, render_memory, render_scratchpad, summarise_attempt
 from aigon.model.changes import FileChange
 from aigon.model.checks import Finding
 from aigon.model.criteria import Verdict
 from aigon.model.turns import Turn
+from aigon.run.sinks.memory import render_build_log
 from aigon.text.amounts import estimate_tokens
 from tests.journal.tried import GREEN, begun, iteration, looked, red, run, turned, warned
 from tests.proof.hostile import CHANGE, EXAMPLES, FINDING, TEXT, TURN, VERDICT

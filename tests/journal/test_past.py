@@ -7,7 +7,6 @@ import pytest
 
 from aigon.errors import AigonError
 from aigon.files.checksums import format_line
-from aigon.journal.build_log import BUILD_LOG, SCRATCHPAD, MemorySink, list_titles
 from aigon.journal.codec import dumps
 from aigon.journal.events import Event, IterationFinished, Notice, TurnEnded
 from aigon.journal.records import Records
@@ -16,6 +15,7 @@ from aigon.journal.state import replay
 from aigon.journal.state_file import StateFileSink
 from aigon.journal.steps import StepSink
 from aigon.run.repair.journal import are_views_intact, repair_views
+from aigon.run.sinks.memory import BUILD_LOG, SCRATCHPAD, MemorySink, list_titles
 from tests.journal.tried import run
 from tests.views.story import story
 

@@ -9,7 +9,6 @@ from msgspec import Struct
 from aigon.files.atomic import keep_damaged, sync_folder, write_atomic, write_view
 from aigon.files.checksums import format_line, parse_lines
 from aigon.git.person import Checkout
-from aigon.journal.build_log import render_run_files
 from aigon.journal.codec import dumps
 from aigon.journal.events import (
     CommitIntended,
@@ -26,6 +25,7 @@ from aigon.journal.state_file import StateFileSink, find_last_write
 from aigon.journal.steps import StepSink
 from aigon.model.diagnosis import RepairedRecord, UnrepairedRecord
 from aigon.run.repair.records import RepairStep, inspect_state_file, keep_existing
+from aigon.run.sinks.memory import render_run_files
 
 MAX_ITERATION = 100_000
 """A commit that claims a higher iteration was not made by aigon."""

@@ -1,7 +1,214 @@
-"""Write what the attempts of this feature tried into the run's folder."""
+"""What earlier attempts tried: SCRATCHPAD.md and BUILD_LOG.md in the run folder. Nothing reads them back.
 
-from aigon.journal.build_log import MemorySink
+Unlike SCRATCHPAD.md, BUILD_LOG.md may quote why a turn failed in the words of its program, as code. No agent gets it.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from aigon.files.atomic import write_view
+from aigon.journal.attempt import Attempt, count_passed_checks
+from aigon.journal.attempts import Attempts
+from aigon.journal.events import Event, IterationFinished, RunFinished, RunStarted
+from aigon.journal.memory import describe_ending, render_once, render_scratchpad, render_title
+from aigon.journal.spending import Spend, describe_spend, format_cost
+from aigon.model.assessments import CheckSummary
+from aigon.model.criteria import VERDICT_WORDS
+from aigon.model.outcomes import describe_outcome
 from aigon.run.sinks import SinkContext
+from aigon.text.amounts import format_duration, format_timestamp
+from aigon.text.quoting import code_span
+
+SCRATCHPAD = "SCRATCHPAD.md"
+BUILD_LOG = "BUILD_LOG.md"
+SECONDS_BETWEEN_WRITES = 1.0
+"""Seconds between two writings: files that are new burden the flush of the journal, which a run waits for."""
+MAX_CHARS = 200
+_HEAD = """\
+# Build log
+
+Written by aigon after each iteration: who worked, what it changed, how the checks ended, what it took. Text in `code`
+comes from files, tools and agents.
+"""
+_COLUMNS = ("iteration", "begun", "by", "turn", "took", "changed", "checks", "tests", "criteria", "", "cost")
+
+
+def render_build_log(
+    attempts: Sequence[Attempt],
+    *,
+    base: Attempt | None = None,
+    started: RunStarted | None = None,
+    ended: RunFinished | None = None,
+) -> Iterator[str]:
+    """Yield the text of BUILD_LOG.md in parts, without the line breaks between them."""
+    known = [base, *attempts] if base else attempts
+    yield _HEAD
+    if started:
+        run = f"{code_span(started.run_id, 80)}{', resumed' if started.resumed else ''}"
+        branch = f"branch {code_span(started.branch, 120)} from {code_span(started.base_commit[:12], 20)}"
+        feature = f"Feature {code_span(started.feature_id, 80)} ({code_span(started.slug, 80)})"
+        yield f"{feature}, run {run} at {format_timestamp(started.at)}, on {branch}.\n"
+    yield from (_join_cells(_COLUMNS), _join_cells(["---"] * len(_COLUMNS)))
+    yield from map(render_row, known)
+    yield f"\n{_sum_up(attempts)}\n" if attempts else ""
+    if ended:
+        how = code_span(describe_outcome(ended.outcome), 500)
+        yield f"Ended at {format_timestamp(ended.at)} with exit code {ended.exit_code}: {how}\n"
+    yield from map(render_details, known)
+
+
+@render_once
+def render_row(attempt: Attempt) -> str:
+    """Return the table row of an attempt."""
+    worker = ending = took = changed = passed = proven = progress = cost = ""
+    if attempt.tries:
+        effort = f" {_quote_cell(attempt.effort, 20)}" if attempt.effort else ""
+        step = f" step {attempt.rung + 1}/{attempt.rungs}" if attempt.rungs > 1 else ""
+        worker = f"{_quote_cell(attempt.agent, 40)} {_quote_cell(attempt.model, 40)}{effort}".strip() + step
+        ending = (attempt.end or "broken off").replace("_", " ")
+        took = format_duration(attempt.duration)
+        changed = "0"
+        progress = "better" if attempt.better else "no better" if attempt.judged else "not assessed"
+        silent = f" and {attempt.unpriced} unknown" if attempt.unpriced and attempt.cost is not None else ""
+        cost = format_cost(attempt.cost, attempt.cost_status) + silent
+    if attempt.changed:
+        changed = f"{attempt.changed} (+{attempt.added} -{attempt.removed})"
+    if attempt.judged:
+        passed = "{}/{}".format(*count_passed_checks(attempt.checks))
+        proven = f"{attempt.proven}/{attempt.criteria}"
+    counts = [check.counts for check in attempt.checks if check.counts]
+    tests = f"{sum(c.passed for c in counts)}/{sum(c.total for c in counts)}" if counts else ""
+    name, begun = str(attempt.number) if attempt.number else "base", format_timestamp(attempt.at)
+    return _join_cells((name, begun, worker, ending, took, changed, passed, tests, proven, progress, cost))
+
+
+@render_once
+def render_details(attempt: Attempt) -> str:
+    """Return what there is to say of an attempt beside its row."""
+    return "\n".join([f"## {render_title(attempt) if attempt.number else 'The base'}", "", *_list_details(attempt), ""])
+
+
+def _list_details(attempt: Attempt) -> Iterator[str]:
+    if attempt.number:
+        yield f"- Turn: {describe_ending(attempt)}"
+    if attempt.waited:
+        yield f"- Waited for a usage limit or an overload: {format_duration(attempt.waited)}"
+    if attempt.detail:
+        yield f"- Reported end: {code_span(attempt.detail, MAX_CHARS)}"
+    if attempt.judged:
+        name = f", failure {code_span(attempt.fingerprint, 20)}" if attempt.fingerprint else ""
+        yield f"- Assessed: {format_timestamp(attempt.looked_at)}{name}"
+    yield from (f"- {_describe_check(check)}" for check in attempt.checks)
+    for each in attempt.open:
+        yield f"- Criterion {each.criterion}, {VERDICT_WORDS[each.status]}: {code_span(each.reason, MAX_CHARS)}"
+    yield from (f"- Undone by aigon: {code_span(note, MAX_CHARS)}" for note in attempt.notes)
+    for promise in attempt.promises:
+        why = f" ({code_span(promise.why, MAX_CHARS)})" if promise.why else ""
+        yield f"- Promise {code_span(promise.text, 80)}: {'kept' if promise.kept else 'broken'}{why}"
+
+
+def _describe_check(check: CheckSummary) -> str:
+    mark = {"pass": "✅", "skipped": "⚠️"}.get(check.status, "❌")
+    took = "remembered" if check.cached else format_duration(check.duration)
+    failed = f"; first: {code_span(check.complaints[0].text, MAX_CHARS)}" if check.complaints else ""
+    tests = ""
+    if counts := check.counts:
+        numbers = {"passed": counts.passed, "failed": counts.failed, "errors": counts.errors, "skipped": counts.skipped}
+        tests = f", {', '.join(f'{number} {name}' for name, number in numbers.items() if number or name == 'passed')}"
+    summary = code_span(check.summary, MAX_CHARS) or check.status
+    return f"{mark} {code_span(check.title, 80)}: {summary}{tests} ({took}){failed}"
+
+
+def _sum_up(attempts: Sequence[Attempt]) -> str:
+    money = Spend(sum(a.cost or 0.0 for a in attempts), sum(a.unpriced for a in attempts))
+    took = format_duration(sum(a.duration for a in attempts))
+    turns = sum(a.tries for a in attempts)
+    return f"Turns: {turns} in {len(attempts)} iterations, {took} of work, {describe_spend(money)}."
+
+
+def _quote_cell(text: str, limit: int) -> str:
+    """Return a code span for a table, where a bar would begin another cell."""
+    return code_span(text.replace("|", "¦"), limit)
+
+
+def _join_cells(texts: Sequence[str]) -> str:
+    return f"| {' | '.join(texts)} |"
+
+
+class MemorySink:
+    """Writes both files after each iteration, at most once a second, and at the end of the run."""
+
+    def __init__(
+        self,
+        folder: Path,
+        tried: Attempts | None = None,
+        started: RunStarted | None = None,
+        *,
+        apart: float = SECONDS_BETWEEN_WRITES,
+    ) -> None:
+        self._folder = folder
+        self._tried, self._started = tried or Attempts(), started
+        self._due, self._written, self._apart = False, -apart, apart
+
+    def __call__(self, event: Event) -> None:
+        """Raises OSError if the files cannot be written."""
+        self.remember(event)
+        if isinstance(event, RunFinished):
+            self._write(event)
+        elif isinstance(event, IterationFinished):
+            self._due = True
+            if time.monotonic() - self._written >= self._apart:
+                self._write(None)
+
+    def close(self) -> None:
+        """Write what is not written yet."""
+        if self._due:
+            self._write(None)
+
+    def remember(self, event: Event) -> None:
+        """Take `event` in without writing."""
+        self._tried = self._tried.apply(event)
+        if isinstance(event, RunStarted):
+            self._started = event
+
+    def _write(self, ended: RunFinished | None) -> None:
+        self._due, self._written = False, time.monotonic()
+        for name, lines in self._render(ended).items():
+            write_view(self._folder / name, _separate(lines))
+
+    def rendered(self, ended: RunFinished | None) -> dict[str, str]:
+        """Return both files by name; `ended` is how the run ended, if it has."""
+        return {name: "\n".join(lines) for name, lines in self._render(ended).items()}
+
+    def _render(self, ended: RunFinished | None) -> dict[str, Iterator[str]]:
+        tried = self._tried
+        log = render_build_log(tried.all, base=tried.base, started=self._started, ended=ended)
+        return {SCRATCHPAD: render_scratchpad(tried.all), BUILD_LOG: log}
+
+
+def _separate(lines: Iterator[str]) -> Iterator[str]:
+    """Yield the lines with a line break between any two of them."""
+    yield next(lines, "")
+    for line in lines:
+        yield "\n"
+        yield line
+
+
+def render_run_files(folder: Path, events: Iterable[Event]) -> dict[str, str]:
+    """Return both files as a run with these events leaves them, by name; none before its first assessment."""
+    sink, due, end = MemorySink(folder), False, None
+    for event in events:
+        sink.remember(event)
+        if isinstance(event, (RunStarted, IterationFinished, RunFinished)):
+            end = event if isinstance(event, RunFinished) else None
+            due = due or not isinstance(event, RunStarted)
+    return sink.rendered(end) if due else {}
+
+
+def list_titles() -> dict[str, str]:
+    """Return the first line of both files, by name: the same for every run."""
+    return {name: text.partition("\n")[0] for name, text in MemorySink(Path()).rendered(None).items()}
 
 
 def open_sink(run: SinkContext) -> MemorySink:
