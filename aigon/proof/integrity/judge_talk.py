@@ -32,7 +32,7 @@ _WHY = (
 )
 
 
-class Sign(Struct, frozen=True):
+class TalkSign(Struct, frozen=True):
     """One sign: its kind, what it counts, the words, and where they begin in the prose (-1: in its raw text)."""
 
     kind: str
@@ -54,13 +54,13 @@ class Prose(Struct, frozen=True):
         return next((n for s, n in zip(reversed(self.starts), reversed(self.lines), strict=True) if s <= offset), 0)
 
 
-class Source(Struct, frozen=True):
+class ProseSource(Struct, frozen=True):
     """One text with its signs."""
 
     name: str
     paths: tuple[str, ...]
     prose: Prose
-    signs: tuple[Sign, ...]
+    signs: tuple[TalkSign, ...]
 
 
 def look(edits: Edits) -> Iterator[Concern]:
@@ -81,11 +81,11 @@ def look(edits: Edits) -> Iterator[Concern]:
             yield Concern(RULE, "review", what, (edit.path,), hash_change([RULE, edit.path, edit.after or ""]))
 
 
-def _weigh(signs: Sequence[Sign]) -> int:
+def _weigh(signs: Sequence[TalkSign]) -> int:
     return sum({sign.kind: sign.weight for sign in sorted(signs, key=lambda sign: sign.weight)}.values())
 
 
-def _report(source: Source, signs: Sequence[Sign]) -> Concern:
+def _report(source: ProseSource, signs: Sequence[TalkSign]) -> Concern:
     first = max(signs, key=lambda sign: sign.weight)
     line = source.prose.line(first.at) if first.at >= 0 else 0
     where = f"{source.name}:{line}" if line else source.name
@@ -94,7 +94,7 @@ def _report(source: Source, signs: Sequence[Sign]) -> Concern:
     return Concern(RULE, "review", what, source.paths, hash_change([RULE, *source.paths, source.prose.raw]))
 
 
-def _read_files(edits: Edits) -> Iterator[Source]:
+def _read_files(edits: Edits) -> Iterator[ProseSource]:
     """Yield what each file has more of than before. Lines that only moved to another file are left out."""
     lost: Counter[str] = Counter()
     for edit in edits.files:
@@ -106,7 +106,7 @@ def _read_files(edits: Edits) -> Iterator[Source]:
             if edit.before is None:
                 name = _read_prose([re.sub(r"[_\-./]+", " ", edit.path)])
                 signs += tuple(replace(sign, at=-1) for sign in _find_signs(name))
-            yield Source(fold(edit.path), (edit.path,), prose, signs)
+            yield ProseSource(fold(edit.path), (edit.path,), prose, signs)
 
 
 def _read_added(edit: Edit, lost: Counter[str]) -> Prose:
@@ -123,10 +123,10 @@ def _read_added(edit: Edit, lost: Counter[str]) -> Prose:
     return Prose(" ".join(map(_clean, taken)), "\n".join(taken), tuple(starts), tuple(numbers))
 
 
-def _read_messages(edits: Edits) -> Iterator[Source]:
+def _read_messages(edits: Edits) -> Iterator[ProseSource]:
     for message in edits.messages:
         prose = Prose(_clean(message), message)
-        yield Source("The message of a commit", (), prose, tuple(_find_signs(prose)))
+        yield ProseSource("The message of a commit", (), prose, tuple(_find_signs(prose)))
 
 
 def _read_prose(lines: Sequence[str]) -> Prose:
@@ -159,15 +159,15 @@ _SIGNS = {
 _CLOSES = find_pattern(RULE, "closes", re.IGNORECASE)
 
 
-def _find_signs(prose: Prose, opened: str = "") -> Iterator[Sign]:
+def _find_signs(prose: Prose, opened: str = "") -> Iterator[TalkSign]:
     """Yield all signs of a text. `opened` is other text in which a closing tag may have been opened."""
     for (kind, weight), pattern in _SIGNS.items():
         if match := pattern.search(prose.words):
-            yield Sign(kind, weight, prose.words[match.start() : match.end() + 60], match.start())
+            yield TalkSign(kind, weight, prose.words[match.start() : match.end() + 60], match.start())
     for match in _CLOSES.finditer(prose.raw):
         name = match[1].lower()
         if f"<{name}" not in prose.raw[: match.start()].lower() and f"<{name}" not in opened.lower():
-            yield Sign("delimiter", 2 if re.search(r"[-_:]\w*\d", name) else 1, match[0], -1)
+            yield TalkSign("delimiter", 2 if re.search(r"[-_:]\w*\d", name) else 1, match[0], -1)
 
 
 _CARRIERS = compile_re("[\U000e0020-\U000e007e]{4}|[\u200b\u200c\u200d\u2060\ufeff]{8}")

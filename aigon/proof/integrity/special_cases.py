@@ -36,7 +36,7 @@ _MOST = 300
 """Functions, and tables that look copied, that are compared with each other."""
 
 
-class Run(Struct, frozen=True):
+class AnswerRun(Struct, frozen=True):
     """Literals that stand together: the examples among them, and the others."""
 
     line: int
@@ -44,7 +44,7 @@ class Run(Struct, frozen=True):
     others: list[str] = field(default_factory=list)
 
 
-class Question(Struct, frozen=True):
+class AskedTable(Struct, frozen=True):
     """One function as the tests ask for it: the answer by each row of input and answer, and the level of a table."""
 
     name: str
@@ -62,7 +62,7 @@ class Question(Struct, frozen=True):
         for row, answer in self.answers.items():
             yield (*answer, *row[: -len(answer)]), row
 
-    def is_answered(self, run: Run, besides: set[str]) -> bool:
+    def is_answered(self, run: AnswerRun, besides: set[str]) -> bool:
         """Return whether a run has nearly all examples, and hardly anything else. What is not in it can be what the
         code answers otherwise, one of the literals `besides`."""
         parts = {atom for row in run.hits for atom in row}
@@ -95,7 +95,7 @@ def _count_atoms(path: str, text: str | None) -> Counter[str]:
     return Counter(atom for _, atom in list_atoms(path, text or ""))
 
 
-def _list_questions(edits: Edits) -> Iterator[Question]:
+def _list_questions(edits: Edits) -> Iterator[AskedTable]:
     changed = list_parts(edits, "tests")
     before = {e.path: e.before for e in changed if e.before}
     texts = [(path, before.get(path, text)) for path, text in edits.tests.items()]
@@ -113,7 +113,7 @@ def _list_questions(edits: Edits) -> Iterator[Question]:
             yield from _ask_each(name, some)
 
 
-def _ask_each(name: str, answers: Mapping[Atoms, Atoms]) -> Iterator[Question]:
+def _ask_each(name: str, answers: Mapping[Atoms, Atoms]) -> Iterator[AskedTable]:
     """Yield the question by all arguments, and by each of several if that tells the answers apart."""
     several = any(len(given) > 1 for given in answers)
     yield from _ask(name, answers, 2 if several else 3)
@@ -121,10 +121,10 @@ def _ask_each(name: str, answers: Mapping[Atoms, Atoms]) -> Iterator[Question]:
         yield from _ask(name, {given[at : at + 1]: answer for given, answer in answers.items()}, 3)
 
 
-def _ask(name: str, answers: Mapping[Atoms, Atoms], enough: int) -> Iterator[Question]:
+def _ask(name: str, answers: Mapping[Atoms, Atoms], enough: int) -> Iterator[AskedTable]:
     rows = {(*given, *answer): answer for given, answer in answers.items() if given}
     if len(rows) >= enough:
-        yield Question(name, rows, enough, _choose_level(answers))
+        yield AskedTable(name, rows, enough, _choose_level(answers))
 
 
 def _choose_level(answers: Mapping[Atoms, Atoms]) -> ConcernLevel:
@@ -136,7 +136,7 @@ def _choose_level(answers: Mapping[Atoms, Atoms]) -> ConcernLevel:
     return "note" if single and names else "review"
 
 
-def _find_answers(path: str, text: str, questions: list[Question]) -> Iterator[Sighting]:
+def _find_answers(path: str, text: str, questions: list[AskedTable]) -> Iterator[Sighting]:
     atoms = list_atoms(path, text)
     known = {atom for _, atom in atoms}
     possible = [q for q in questions if sum(map(known.issuperset, q.rows)) >= q.enough]
@@ -146,22 +146,22 @@ def _find_answers(path: str, text: str, questions: list[Question]) -> Iterator[S
             yield Sighting(line, line_of(text, line), says, question.level)
 
 
-def _find_run(question: Question, atoms: Sequence[tuple[int, str]]) -> int:
+def _find_run(question: AskedTable, atoms: Sequence[tuple[int, str]]) -> int:
     """Return the line where rows begin that are close together, with little else among them; 0 if there are none."""
     runs = list(_list_runs(question, atoms))
     besides = {atom for run in runs for atom in run.others}
     return next((run.line for run in runs if question.is_answered(run, besides)), 0)
 
 
-def _list_runs(question: Question, atoms: Sequence[tuple[int, str]]) -> Iterator[Run]:
+def _list_runs(question: AskedTable, atoms: Sequence[tuple[int, str]]) -> Iterator[AnswerRun]:
     """Yield what stands together; lines far apart belong to several runs."""
     rows = {row: row for row in question.rows} | dict(question.turned())  # `6 if (a, b) == (2, 3)`
     lengths = sorted({len(row) for row in rows}, reverse=True)
-    run, at, last = Run(0), 0, -10
+    run, at, last = AnswerRun(0), 0, -10
     while at < len(atoms):
         if atoms[at][0] - last > _FAR:
             yield run
-            run = Run(atoms[at][0])
+            run = AnswerRun(atoms[at][0])
         words = tuple(atom for _, atom in atoms[at : at + lengths[0]])
         taken = next((length for length in lengths if words[:length] in rows), 0)
         if taken:

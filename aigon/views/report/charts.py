@@ -100,7 +100,7 @@ def _format_clock(seconds: float) -> str:
     return " ".join(f"{count}{unit}" for count, unit in units if count) or "0"
 
 
-class Measure(Struct, frozen=True):
+class ChartMeasure(Struct, frozen=True):
     """What the y axis shows: `get` returns its value at a point, or None if it is unknown."""
 
     key: str
@@ -121,18 +121,18 @@ class Direction(Struct, frozen=True):
     steps: bool
 
 
-CRITERIA = Measure("criteria", "Criteria passed", lambda p: p.proven, build_axis=build_goal_axis)
+CRITERIA = ChartMeasure("criteria", "Criteria passed", lambda p: p.proven, build_axis=build_goal_axis)
 MEASURES = (
     CRITERIA,
-    Measure("tests", "Tests passing", lambda p: p.tests_passed),
-    Measure(
+    ChartMeasure("tests", "Tests passing", lambda p: p.tests_passed),
+    ChartMeasure(
         "cost",
         "Cost in US dollars",
         lambda p: None if p.spend.unknown and not p.spend.usd else p.spend.usd,
         lambda value: format_dollars(value) if value else "$0",
         build_dollar_axis,
     ),
-    Measure("lines", "Lines changed since the base", lambda p: p.lines),
+    ChartMeasure("lines", "Lines changed since the base", lambda p: p.lines),
 )
 DIRECTIONS = (
     Direction("i", "iteration", lambda p: p.number, _format_count, build_iteration_axis, steps=False),
@@ -190,7 +190,7 @@ def build_figures(account: FeatureAccount) -> list[Figure]:
     return [_build_figure(account, measure) for measure in MEASURES]
 
 
-def _build_figure(account: FeatureAccount, measure: Measure) -> Figure:
+def _build_figure(account: FeatureAccount, measure: ChartMeasure) -> Figure:
     goal = len(account.items) if measure is CRITERIA else 0
     lines = []
     for number, work in enumerate(account.works):
@@ -211,7 +211,7 @@ def _build_figure(account: FeatureAccount, measure: Measure) -> Figure:
     return Figure(measure.title, "", charts, heads, rows[:TABLE_ROWS])
 
 
-def _build_chart(series: Sequence[Series], measure: Measure, direction: Direction, goal: float) -> Chart:
+def _build_chart(series: Sequence[Series], measure: ChartMeasure, direction: Direction, goal: float) -> Chart:
     labels = [measure.format(each.values[-1][1]) for each in series]
     if len(series) > 1:
         labels = [f"{clip(each.name, NAME_CHARACTERS)} {label}" for each, label in zip(series, labels, strict=True)]
