@@ -228,8 +228,8 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bases]:
     root = tmp_path_factory.mktemp("inputs") / "project"
     for number, contents in enumerate(PROJECTS):
         files(root / str(number), contents)
-    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
-    for words in (("init", "-q"), ("add", "-A", "-f"), (*who, "commit", "-qm", "base")):
+    who = (("config", "user.name", "a"), ("config", "user.email", "a@example.com"))
+    for words in (("init", "-q"), *who, ("add", "-A", "-f"), ("commit", "-qm", "base")):
         subprocess.run(["git", *words], cwd=root, check=True)
     with Checkout.open(root) as checkout:
         yield TrustedGit(checkout, root.parent / "own"), checkout.head or ""

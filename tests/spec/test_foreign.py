@@ -60,6 +60,7 @@ def test_boxes_of_a_spec_without_criteria_become_some_when_accepted() -> None:
 
 @example("- [ ] one <!-- human --> <!-- human -->")
 @example("## Validation\n\n- [ ] one <!-- verify: make --> <!-- verify: make -->")
+@example("## Validation\n\n- [ ] one\n\n  <!-- prints: ./say ==\n-->")
 @settings(max_examples=60)
 @given(st.lists(PARTS, max_size=12).map("".join))
 def test_no_text_from_outside_decides_or_runs_anything(text: str) -> None:
@@ -79,6 +80,6 @@ def test_no_text_from_outside_decides_or_runs_anything(text: str) -> None:
     try:
         accepted = accept_proposals(disarmed, numbers)
     except AigonError as error:  # boxes that were no criteria before would be some
-        assert "has two annotations" in error.what and not parse_spec(raw).criteria
+        assert error.what.endswith(("has two annotations", "is never closed")) and not parse_spec(raw).criteria
         return
     assert armed(accepted) == before or not parse_spec(raw).criteria

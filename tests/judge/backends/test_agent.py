@@ -37,7 +37,7 @@ def judge(folder: Path, script: str, *, timeout: float = 30.0, who: Agent | None
     (folder / "notes").mkdir()
     program(folder / "bin" / (who.adapter if who else "claude"), f"{NOTES}{script}")
     env = {"PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}", "NOTES": str(folder / "notes")}
-    own = JudgeConfig(model="claude-test", timeout=timeout)
+    own = JudgeConfig().update(model="claude-test", timeout=timeout)
     return build_settings("agent", own, folder, env, who or Agent("claude", "claude"))
 
 
