@@ -81,16 +81,18 @@ spawner = Spawner(LAUNCHER)
 spawner.start()
 run.spawners.append(spawner)
 orphans.adopt_orphans()
-print(start(Path("/"), f"setsid sleep 60 {sys.argv[1]} & exit 0").exit_code, orphans.sweep() >= 1)
+marker, ready = sys.argv[1:]
+leaves = f"setsid sh -c ': > {ready}; sleep 60; :' {marker} & until [ -e {ready} ]; do sleep 0.01; done"
+print(start(Path("/"), leaves).exit_code, orphans.sweep() >= 1)
 print(orphans.list_children() == [*orphans.kept], start(Path("/"), "exit 3").exit_code)
 spawner.close()
 print(orphans.sweep(), orphans.list_children())
 """
 
 
-def test_a_sweep_spares_it_and_ends_everything_else() -> None:
+def test_a_sweep_spares_it_and_ends_everything_else(tmp_path: Path) -> None:
     marker = f"marker-swept-{os.getpid()}"
-    argv = [sys.executable, "-c", SWEPT, marker]
+    argv = [sys.executable, "-c", SWEPT, marker, str(tmp_path / "ready")]
     done = subprocess.run(argv, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
     assert done.stdout == "0 True\nTrue 3\n0 []\n" and not alive(marker), done
 
