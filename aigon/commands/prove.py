@@ -77,8 +77,8 @@ def prove_feature(feature: str, witness: bool, yes: bool, as_json: bool, **given
         with here() as checkout:
             return prove(checkout, options, witness=witness, yes=yes, as_json=as_json)
     except AigonError as error:
-        if error.where.startswith("--agent"):
-            error.where = error.where.replace("--agent", "--with")
+        # This command's name for what a run calls --agent.
+        error.where, error.hint = (text.replace("--agent", "--with") for text in (error.where, error.hint))
         raise
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from aigon.checks import dependencies
 from aigon.checks.project_checks import require_tools
-from aigon.done.choice import ChosenWork, Landing
+from aigon.done.choice import Landing
 from aigon.errors import AigonError, Exit
 from aigon.git.person import Checkout
 from aigon.git.workspace import Tip, Workspace
@@ -33,9 +33,11 @@ from aigon.run.validate import assess_once
 from aigon.spec.features import ROOT
 
 
-def load_record(chosen: ChosenWork, workspace: Workspace, job: Job) -> frozen.Frozen:
-    """Return what decides the feature. If people changed a file on the target since, their version counts."""
-    known = None if chosen.is_claim else frozen.load(chosen.records.frozen)
+def build_record(known: frozen.Frozen | None, workspace: Workspace, job: Job) -> frozen.Frozen:
+    """Return what decides the feature. If people changed a file on the target since, their version counts.
+
+    `known` is what the feature's own run froze, None if no run did.
+    """
     root, base = str(workspace.trusted.root), job.base_commit
     if known:
         theirs: dict[str, str] = dict.fromkeys(workspace.paths_changed(known.base, base), base)
@@ -46,11 +48,10 @@ def load_record(chosen: ChosenWork, workspace: Workspace, job: Job) -> frozen.Fr
     return replace(known or frozen.Frozen(base, root, "", job.checks), root=root, folders=folders)
 
 
-def select_checks(chosen: ChosenWork, record: frozen.Frozen, job: Job) -> tuple[Check, ...]:
+def select_checks(known: frozen.Frozen | None, record: frozen.Frozen, job: Job) -> tuple[Check, ...]:
     """Return the checks there are, and those that the work took away; not those that people changed."""
     if job.demand.skip_validation or ".aigon/config.json" in record.theirs:
         return job.checks
-    known = None if chosen.is_claim else frozen.load(chosen.records.frozen)
     if known and known.root == record.root:
         return frozen.lasting(known, job.checks, known.root, known.inputs, known.base)
     names = {check.name for check in job.checks}
@@ -130,9 +131,10 @@ def _open_world(
     base = landing.main.git("merge-base", landing.onto, str(place.head))
     mode = chosen.candidate.mode if chosen.candidate else "solo"
     job = build_job(prepared, base, label=chosen.label, mode=mode)
-    record = load_record(chosen, world.workspace, job)
+    known = None if chosen.is_claim else frozen.load(chosen.records.frozen)
+    record = build_record(known, world.workspace, job)
     frozen.save(file, record)
-    job = replace(job, decisions=chosen.records.decisions(), checks=select_checks(chosen, record, job))
+    job = replace(job, decisions=chosen.records.decisions(), checks=select_checks(known, record, job))
     complaints = world.workspace.snapshot()
     return world, job, Snapshot(0, Tip(base, base), world.workspace, base, job.own_files, complaints)
 

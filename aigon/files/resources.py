@@ -32,7 +32,7 @@ def find_resource(*parts: str) -> Path:
 
 
 def read_prompt(name: str, **values: object) -> list[str]:
-    """The parts of a prompt that ships with aigon, with the value of that name in place of each `{{NAME}}`."""
+    """Return the parts of a prompt that ships with aigon, with each `{{NAME}}` replaced by its value."""
     parts = find_resource("templates", "prompts", f"{name}.md").read_text(encoding="utf-8").strip().split("\n---\n")
     return [re.sub(r"\{\{([A-Z]+)\}\}", lambda found: str(values[found[1]]), part) for part in parts]
 

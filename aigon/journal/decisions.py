@@ -50,11 +50,8 @@ def find_decision(decisions: Iterable[HumanDecision], criterion: Criterion, cont
 
 def find_outdated_approval(decisions: Iterable[HumanDecision], criterion: Criterion) -> HumanDecision | None:
     """Return a person's last word on this criterion if that was to approve of other code."""
-    last = None
-    for each in decisions:
-        if (each.criterion, each.text) == (criterion.number, criterion.text):
-            last = each
-    return last if last and last.decision == "approve" else None
+    mine = [each for each in decisions if (each.criterion, each.text) == (criterion.number, criterion.text)]
+    return mine[-1] if mine and mine[-1].decision == "approve" else None
 
 
 def decision_verdict(decision: HumanDecision) -> Verdict:

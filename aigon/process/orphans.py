@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn
 
 from msgspec import Struct, field
 
@@ -34,7 +32,7 @@ SURVIVOR_PAUSE_SECONDS = 0.01
 TRACK_SECONDS = 0.05
 """Between two looks at descendants: a look takes milliseconds, a daemon about as long to leave its parents."""
 kept: set[int] = set()
-"""Children that are no program of anybody's and stay: what starts programs for this process."""
+"""Children that a sweep leaves alone: the processes that start programs for this one."""
 
 
 def adopt_orphans(*, adopt: bool = True) -> bool:
@@ -87,7 +85,7 @@ def sweep() -> int:
                 kept.discard(pid)
         except ChildProcessError:  # only waitpid knows for certain that no child is left
             break
-        # Beside a child that stays it does not tell. No child leaves the list but by waitpid, so that none is missed.
+        # A child that is kept hides that from waitpid; the list of children then tells, as only waitpid shortens it.
         if kept and {*list_children()} == kept:
             break
         time.sleep(PAUSE_SECONDS)
@@ -293,41 +291,3 @@ class DescendantTracker(Struct):
                     pids.add(pid)
         for pid in pids - {os.getpid()}:
             _kill(pid)
-
-
-class ProgramInterrupted(KeyboardInterrupt):
-    """A signal that ends a program of aigon's. No Exception, so that no library takes it for an error of its own."""
-
-
-def run_program(work: Callable[[], int], failure: int) -> NoReturn:
-    """Run a program of aigon's own and leave with its exit code, or `failure`, or 128 plus a signal.
-
-    At once: no thread is waited for, and every process that is left is ended.
-    """
-    endings = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-    def stop(number: int, _frame: FrameType | None) -> None:
-        for each in endings:
-            signal.signal(each, signal.SIG_IGN)
-        raise ProgramInterrupted(number)
-
-    for number in endings:
-        signal.signal(number, stop)
-    code = failure
-    try:
-        code = work()
-    except ProgramInterrupted as stopped:
-        code = 128 + int(str(stopped))
-    except SystemExit as wrong:
-        if isinstance(wrong.code, str):
-            print(f"aigon: {wrong}", flush=True)
-        else:
-            code = wrong.code or 0
-    except BrokenPipeError:
-        pass  # whoever started this is gone, and so is everybody who could use an answer
-    except BaseException:
-        import traceback
-
-        traceback.print_exc()
-    sweep()
-    os._exit(code)

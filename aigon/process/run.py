@@ -32,7 +32,7 @@ CHUNK = 65536
 RunningProgram = subprocess.Popen[bytes]
 """A program that was started and is not waited for yet."""
 spawners: list[Spawner] = []
-"""What starts programs faster than by their command lines, the one to use last."""
+"""The processes that start sandboxed programs; of two that can start one, the last is asked."""
 Enter = Callable[[], None]
 """Confines the thread that calls it and what this thread starts, for good. Raises OSError."""
 

@@ -78,7 +78,7 @@ class RunningNote(Struct):
                 write_note(self.path, self.about)
 
     def over(self) -> None:
-        """Forget them. The note may go on to name them, as no other process is taken for one that has ended."""
+        """Forget the programs. The note on disk may still name them: no later process is taken for one of them."""
         with self._lock:
             if self.about:
                 self.about = replace(self.about, sessions=())

@@ -28,6 +28,7 @@ class SpawnedProgram(Struct):
     stderr: BinaryIO | None
 
     def wait(self) -> None:
+        """Wait until the program has ended, and reap it."""
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
 
@@ -68,6 +69,7 @@ class Spawner:
         orphans.kept.add(self._process.pid)
 
     def can_start(self, argv: Sequence[str]) -> bool:
+        """Return whether this process may have it start that command line."""
         return self._owner == os.getpid() and [*argv[: len(self._launcher)]] == self._launcher
 
     def spawn(
@@ -117,6 +119,7 @@ class Spawner:
             self._socket = None
 
     def close(self) -> None:
+        """End the process."""
         with self._lock:
             self._end()
 

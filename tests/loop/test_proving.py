@@ -276,7 +276,12 @@ def test_without_an_agent_the_spec_stays_in_the_inbox(lab: Lab) -> None:
     head = lab.git("rev-parse", "HEAD")
     ran = lab.aigon("feature-prove", "add", "--with", "nobody")
     assert (ran.code, "--with" in ran.err) == (2, True), ran.err
-    assert lab.path(inbox).exists() and lab.git("rev-parse", "HEAD") == head
+    lab.config(agents={name: {"adapter": "command", "command": ["true"]} for name in ("mine", "other")})
+    lab.commit("two agents")
+    ran = lab.aigon("feature-prove", "add")
+    assert ran.code == 2 and "--with mine or --with other" in ran.err, ran.err
+    assert "--agent" not in ran.err
+    assert lab.path(inbox).exists() and lab.git("rev-parse", "HEAD~1") == head
 
 
 @pytest.mark.slow

@@ -28,13 +28,13 @@ def list_words(rule: str, name: str) -> frozenset[str]:
 
 @cache
 def list_patterns(rule: str, name: str) -> tuple[re.Pattern[str], ...]:
-    """Return the patterns that a rule lists by a name, each for itself."""
+    """Return the patterns of the list `name` of a rule, one by one."""
     return tuple(map(compile_re, _list_texts(rule, name)))
 
 
 @cache
 def find_pattern(rule: str, name: str, flags: int = 0) -> re.Pattern[str]:
-    """Return the pattern that a rule calls so; of a list, what any of its patterns matches."""
+    """Return the pattern `name` of a rule; for a list, one that matches what any of them matches."""
     return compile_re("|".join(_list_texts(rule, name)), flags)
 
 
