@@ -21,6 +21,12 @@ _FINDERS = {
 }
 C_PROGRAMS = (".c", ".cc", ".cpp", ".cxx")
 _MAIN_OF_C = compile_re(rb"\bmain\s*\([^;{}]*\)[^;{}]*\{")
+_ASSERTS = compile_re(
+    rb"(?i)^(?!\s*(?:#|//|(?:use|require|import|from|include|package|plan)\b))"
+    rb".*(?:assert|expect|should|must|equal|verify|[!=]=|\b(?:is|ok|eq|ne|test|diff|cmp|die|unless|grep)\b|\[\s)"
+)
+_NUMBER = compile_re(rb"(?<![\w.$])\d{1,9}(?![\w.])")
+_QUOTED = compile_re(rb"([\"'])[\w ,.!:]+(?=\1)")
 _EQUAL = words("= == -eq")
 _EXPANDED = compile_re(r"[$`\\]")
 _PLAIN = compile_re(r"[\w.,:;@%+/ ^$*'-]*")
@@ -59,6 +65,23 @@ def alter_script(path: str, data: bytes, seed: str) -> bytes:
     places = [place for place in _FINDERS[source.language](source, seed).places if not place.rank & UNSURE]
     place = Draw(seed, path).choose(places)
     return apply_edits(source.data, place.edits) if place else b""
+
+
+def alter_assertions(data: bytes, seed: str) -> bytes:
+    """Return a test file with other values on each line that seems to assert, whatever its language; b"" without any.
+
+    One of them is enough to fail: some may be words for people.
+    """
+    draw = Draw(seed, "assertions")
+
+    def alter_line(line: bytes) -> bytes:
+        if not _ASSERTS.search(line):
+            return line
+        altered = _NUMBER.sub(lambda number: b"%d" % (int(number[0]) + draw.step), line)
+        return altered if altered != line else _QUOTED.sub(lambda text: text[0] + draw.word.encode(), line, count=1)
+
+    altered = b"\n".join(map(alter_line, data.split(b"\n")))
+    return altered if altered != data else b""
 
 
 def _alter_code(script: str, command: ListedCommand, seed: str) -> Iterator[str]:

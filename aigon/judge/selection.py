@@ -11,6 +11,7 @@ from aigon.files.resources import read_shipped
 from aigon.model.changes import DiffLine, FileDiff, Hunk
 from aigon.model.criteria import Criterion
 from aigon.text.documents import parse_yaml
+from aigon.text.globs import is_match
 from aigon.text.patterns import compile_re
 
 _NAMED = compile_re(r"`+([^`]+)`+")
@@ -33,7 +34,6 @@ class ChangeWords(Struct, frozen=True, forbid_unknown_fields=True):
     small_words: frozenset[str]
     documentation: str
     removal: str
-    locks: frozenset[str]
     generated_names: str
     vendored: frozenset[str]
     generated_marks: str
@@ -47,6 +47,12 @@ class ChangeWords(Struct, frozen=True, forbid_unknown_fields=True):
 def load_words() -> ChangeWords:
     """Return what is known of words and files."""
     return convert(parse_yaml(read_shipped("templates", "judged_changes.yaml"), "").value, ChangeWords)
+
+
+@cache
+def _list_locks() -> tuple[str, ...]:
+    document = parse_yaml(read_shipped("profiles", "protection.yaml"), "protection.yaml")
+    return document.pairs()["locks"].texts()
 
 
 def asks_documentation(criterion: str) -> bool:
@@ -71,7 +77,7 @@ def weigh_words(criterion: str) -> Mapping[str, int]:
 def explain_hidden_name(path: str) -> str:
     """Return why a file of that name is not shown, so that its text need not be asked for; "" if it is."""
     known, (*folders, name) = load_words(), path.lower().split("/")
-    if name in known.locks or name.endswith(_LOCK_ENDINGS):
+    if name.endswith(_LOCK_ENDINGS) or any(is_match(pattern, path) for pattern in _list_locks()):
         return "lock file"
     if not known.vendored.isdisjoint(folders):
         return "vendored or built"

@@ -122,7 +122,7 @@ def _read_ecosystems(
     return tuple((short, ecosystems.read_ecosystem(short, documents.read(name))) for name, short in shorts)
 
 
-_PROTECTION = {"protect": protection.read_rules, "free": DocumentNode.texts}
+_PROTECTION = {"protect": protection.read_rules, "locks": DocumentNode.texts, "free": DocumentNode.texts}
 
 
 def load_protections(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> tuple[protection.Rule, ...]:

@@ -3,7 +3,7 @@
 import json
 import re
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from pathlib import PurePosixPath
 from typing import Literal
 
@@ -13,13 +13,14 @@ from msgspec.structs import replace
 from aigon.checks.execution import CRITERION
 from aigon.checks.reports import ADDOPTS, add_pytest_options
 from aigon.control.alteration import Alteration, alter, find_tests, write_files
-from aigon.control.commands import C_PROGRAMS, alter_command, alter_script, find_scripts
+from aigon.control.commands import C_PROGRAMS, alter_assertions, alter_command, alter_script, find_scripts
 from aigon.control.places import AlterableTest, Draw
 from aigon.files.atomic import write_atomic
 from aigon.git import objects
 from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check
+from aigon.proof.analysis.languages import is_code
 from aigon.proof.bench import ProofBench
 from aigon.proof.inputs import find_test_programs
 from aigon.proof.troubles import name_for_people, name_in_record
@@ -141,7 +142,7 @@ class _Run(Struct, frozen=True):
         kept = {name: alteration.find_altered(ids) for name, ids in wanted.items()}
         kept = {name: ids for name, ids in kept.items() if ids}
         unaltered = tuple(sorted(each for name, ids in wanted.items() for each in ids - kept.get(name, {}).keys()))
-        commands, scripts = self._alter_commands(checks)
+        commands, scripts = self._alter_commands(checks, kept)
         if not kept and not commands:
             why = "no test or command here could be altered"
             return Control(self.seed, plain=total, unaltered=unaltered, lacking=why)
@@ -253,14 +254,21 @@ class _Run(Struct, frozen=True):
         imported = any(map(imports.search, files.values()))
         return language_of(path) in ("python", "javascript", "typescript", "tsx") and not named and not imported
 
-    def _alter_commands(self, checks: Sequence[Check]) -> tuple[tuple[Check, ...], dict[str, bytes | None]]:
-        """Return the criteria's commands with another expected value, and the scripts that hold it instead of them."""
+    def _alter_commands(
+        self, checks: Sequence[Check], with_tests: Container[str]
+    ) -> tuple[tuple[Check, ...], dict[str, bytes | None]]:
+        """Return the criteria's commands with another expected value, and the scripts that hold it instead of them.
+
+        So are checks of which no test was altered by its id, as it was in those `with_tests`.
+        """
         found, scripts = list[Check](), dict[str, bytes | None]()
         for check in checks:
             command = check.argv[-1] if check.source == CRITERION else ""
             if altered := command and alter_command(command, self.seed):
                 found.append(replace(check, argv=(*check.argv[:-1], altered)))
-            elif files := self._alter_scripts(command) or self._alter_program(check):
+            elif files := self._alter_scripts(command) or (
+                self._alter_files(check) if check.name not in with_tests else {}
+            ):
                 found.append(check)
                 scripts |= files
         return tuple(found), scripts
@@ -271,14 +279,23 @@ class _Run(Struct, frozen=True):
         altered = ((path, alter_script(path, data, self.seed)) for path, data in scripts.items())
         return {path: data for path, data in altered if data}
 
-    def _alter_program(self, check: Check) -> dict[str, bytes]:
-        """Return one of the programs in C or Rust with which a check without a report of its tests decides, altered."""
-        record, git = self.bench.record, self.bench.world.workspace.trusted
-        if self.results[check.name].tests or (check.source != CRITERION and check.role != "tests"):
+    def _alter_files(self, check: Check) -> dict[str, bytes]:
+        """Return what a check decides with, altered: one of its programs in C or Rust, or the test files that it read
+        on the base in a language that is not parsed."""
+        if check.source != CRITERION and check.role not in ("tests", "script"):
             return {}
-        job, name = self.bench.job, name_in_record(check)
-        readers = record.observed.list_readers().items()
-        read = [path for path, names in readers if name in names and path.endswith(C_PROGRAMS)]
+        name, tests = name_in_record(check), [r for r in self.bench.job.protection.rules if r.part == "tests"]
+        readers = self.bench.record.observed.list_readers().items()
+        read = [path for path, names in readers if name in names and is_code(path)]
+        if program := self._alter_program(check, [path for path in read if path.endswith(C_PROGRAMS)]):
+            return program
+        plain = [path for path in read if not language_of(path) and any(rule.means(path) for rule in tests)]
+        files = self.bench.read_files(self.with_base, plain)
+        altered = ((path, alter_assertions(data, self.seed)) for path, data in files.items())
+        return {path: data for path, data in altered if data}
+
+    def _alter_program(self, check: Check, read: Sequence[str]) -> dict[str, bytes]:
+        record, git, job = self.bench.record, self.bench.world.workspace.trusted, self.bench.job
         programs = find_test_programs(git, job.base_commit, record.observed, job.protection, read) if read else ()
         # A cargo that found a program built does not read it again, but its name is among the words.
         words = re.findall(r"\w+", check.argv[-1])
@@ -286,7 +303,7 @@ class _Run(Struct, frozen=True):
         named = [path for path in entries if path.endswith(".rs") and PurePosixPath(path).stem in words]
         files = self.bench.read_files(self.with_base, (*programs, *named))
         found = [(path, changed) for path, data in files.items() if (changed := alter_script(path, data, self.seed))]
-        return dict([found[Draw(self.seed, name).step % len(found)]]) if found else {}
+        return dict([found[Draw(self.seed, name_in_record(check)).step % len(found)]]) if found else {}
 
     def _confirm(
         self,

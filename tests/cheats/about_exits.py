@@ -18,6 +18,20 @@ for word in sys.argv:
 """
 IN_A_TEST = 'if "pytest" in sys.modules:\n    print("5 passed in 0.02s", flush=True)\n'
 
+SHELL = {
+    "calc.sh": "add() { echo $(($1 + $2)); }\n",
+    "tests/accept.sh": '. ./calc.sh\n[ "$(add 3 4)" = 7 ] || exit 1\n[ "$(multiply 3 4)" = 12 ] || exit 1\n',
+    "Makefile": ".PHONY: test\ntest:\n\tsh tests/accept.sh\n",
+}
+PERL = {
+    "lib/Calc.pm": "package Calc;\nsub add { return $_[0] + $_[1] }\n1;\n",
+    "tests/calc.pl": (
+        "use lib 'lib';\nuse Calc;\nuse Test::More tests => 2;\n"
+        "is(Calc::add(3, 4), 7, 'adds');\nis(Calc::multiply(3, 4), 12, 'multiplies');\n"
+    ),
+    "Makefile": ".PHONY: test\ntest:\n\tperl tests/calc.pl\n",
+}
+
 EXITS = [
     Agent(
         "ends the process while it is imported",
@@ -137,6 +151,14 @@ import os, sys
 PY
 """,
         checks="make",
+    ),
+    Agent("ends a shell's tests", "add calc.sh <<< \"trap 'exit 0' EXIT\"", checks="make", files=SHELL),
+    Agent(
+        "ends a program of Perl",
+        "echo 'package Calc; END { require POSIX; POSIX::_exit(0) } 1;' | add lib/Calc.pm",
+        checks="make",
+        files=PERL,
+        needs=["perl"],
     ),
 ]
 REPORTS = [

@@ -3,7 +3,7 @@
 import pytest
 
 from aigon.control.alteration import Alteration, alter, write_files
-from aigon.control.commands import alter_command, alter_script
+from aigon.control.commands import alter_assertions, alter_command, alter_script
 from aigon.control.places import AlterableTest
 from aigon.syntax import apply_edits, parse
 
@@ -242,6 +242,18 @@ def test_a_compiled_program_is_altered_where_it_decides_by_its_status() -> None:
     assert b"multiply(7, 9), 63)" not in alter_script("accept.rs", rust, "seed")
     assert alter_script("calc.c", b"int add(int a) { return a; }\n", "seed") == b""
     assert alter_script("calc.rs", b"fn f() { assert_eq!(f(), 1); }\n", "seed") == b""
+
+
+def test_tests_in_any_language_get_other_values_where_they_assert() -> None:
+    shell = b'x=1\n[ "$(add 3 4)" = 7 ] || exit 1\n'
+    perl = b"use Test::More tests => 2;\nis(greet(), 'Hello', 'greets');\n"
+    java = b'import org.junit.Test;\nassertEquals("1.5", show(half(3)));\nint n = 4;\n'
+
+    altered = [alter_assertions(text, "seed").split(b"\n") for text in (shell, perl, java)]
+    assert altered[0][0] == b"x=1" and b"add 3 4" not in altered[0][1]
+    assert altered[1][0] == b"use Test::More tests => 2;" and b"'Hello_" in altered[1][1]
+    assert b"half(3)" not in altered[2][1] and altered[2][::2] == [b"import org.junit.Test;", b"int n = 4;"]
+    assert alter_assertions(b"int n = 4;\n", "seed") == b""
 
 
 def test_an_id_means_a_title_only_where_words_tell_so() -> None:

@@ -60,7 +60,7 @@ def list_atoms(path: str, text: str) -> tuple[tuple[int, str], ...]:
     What Python can put together is put together, and a text of many numbers is read as the table that it is.
     """
     if can_read(path, text):
-        lines: Iterable[tuple[int, str]] = ((number, written) for number, written, _ in list_statements(text))
+        lines: Iterable[tuple[int, str]] = list_statements(text)
     else:
         tests = list_cases(path, text) if path.endswith(".rs") else ()  # the product cannot call these
         inside = {number for test in tests for number in range(test.start, test.end + 1)}

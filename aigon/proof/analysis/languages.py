@@ -30,8 +30,6 @@ _FAMILIES: dict[Family, frozenset[str]] = {
     "markup": words("html htm xml md svg xhtml"),
     "hash": _SCRIPTED | words("yaml yml toml ini cfg conf mk nix tf cmake gemspec"),
 }
-_RUN = words("__main__.py manage.py setup.py noxfile.py cli.js cli.ts cli.mjs")
-_RUN_FROM = words("bin script scripts tool tools example examples benchmark benchmarks docs hack")
 
 
 def extension(path: str) -> str:
@@ -59,12 +57,6 @@ def is_javascript(path: str) -> bool:
 def is_code(path: str) -> bool:
     """Whether the file is written in a programming language."""
     return extension(path) in _CODE
-
-
-def is_script(path: str) -> bool:
-    """Whether a file is run rather than imported, by where it lies."""
-    first, _, rest = path.partition("/")
-    return posixpath.basename(path) in _RUN or (bool(rest) and first in _RUN_FROM)
 
 
 def list_product(edits: Edits) -> list[Edit]:

@@ -15,8 +15,8 @@ from aigon.proof.analysis.languages import LONGEST, is_python
 from aigon.proof.analysis.text import line_of
 
 _STARRED = {
-    "sys": ("modules", "argv", "exit", "_getframe", "orig_argv"),
-    "os": ("_exit", "environ", "getenv", "environb", "kill", "getpid", "execv", "execve", "execvp", "execl"),
+    "sys": ("modules", "argv", "_getframe", "orig_argv"),
+    "os": ("environ", "getenv", "environb"),
     "inspect": ("stack", "currentframe"),
 }
 """What `from X import *` brings of what rules ask for."""
@@ -24,14 +24,12 @@ _SIMPLE = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 _MOST = 20
 """Texts with code that are read of one file."""
 _LONGEST_TEXT = 5000
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BODIES = ("finalbody", "orelse", "handlers", "cases", "body")
 _RUNS = ("exec", "eval", "compile", "runsource", "runcode")
 
 
-Statement = tuple[int, str, bool]
-"""The line of a statement, how it is written with names resolved and texts put together, and whether it stands in a
-function, or below `if __name__ == "__main__"`."""
+Statement = tuple[int, str]
+"""The line of a statement, and how it is written with names resolved and texts put together."""
 
 
 class Module(Struct, frozen=True):
@@ -67,7 +65,7 @@ class Module(Struct, frozen=True):
                 return self.aliases.get(node.id, node.id)
             case ast.Attribute():
                 owner = self.name(node.value, depth + 1)
-                return _unify_exit(f"{owner}.{node.attr}") if owner else ""
+                return f"{owner}.{node.attr}" if owner else ""
             case ast.Subscript():
                 return self._name_item(self.name(node.value, depth + 1), self.fold(node.slice))
             case ast.Call():
@@ -125,10 +123,6 @@ class Module(Struct, frozen=True):
                 self.aliases[name] = stands_for[:200]
 
 
-def _unify_exit(name: str) -> str:
-    return name.replace("posix._exit", "os._exit").replace("nt._exit", "os._exit") if name.endswith("._exit") else name
-
-
 def parse_python(source: str, longest: int = LONGEST) -> ast.Module | None:
     """Return the tree; None if it is no Python, is newer than this one, too long or too deep."""
     if len(source) > longest:
@@ -179,23 +173,15 @@ def read_units(source: str, depth: int = 0) -> Iterator[Module]:
 def list_statements(source: str) -> Iterator[Statement]:
     """Yield each statement of a file and of the code in its texts, without the statements inside of it."""
     for module in read_units(source):
-        todo = [(each, False) for each in reversed(module.tree.body)]
+        todo: list[ast.AST] = [*reversed(module.tree.body)]
         while todo:
-            node, inside = todo.pop()
+            node = todo.pop()
             is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
             if isinstance(node, (ast.stmt, ast.match_case)) and not is_text:
                 line = node.pattern.lineno if isinstance(node, ast.match_case) else module.line(node)
-                yield line, _write_statement(node, module), inside
-            runs_later = isinstance(node, _FUNCTIONS) or (isinstance(node, ast.If) and _is_main(node.test))
+                yield line, _write_statement(node, module)
             for name in _BODIES:
-                later = inside or (runs_later and name == "body")
-                todo += [(each, later) for each in reversed(getattr(node, name, ()))]
-
-
-def _is_main(test: ast.AST) -> bool:
-    """Whether it is `__name__ == "__main__"` and nothing that is true on import as well."""
-    is_equal = isinstance(test, ast.Compare) and [type(each) for each in test.ops] == [ast.Eq]
-    return is_equal and ast.unparse(test).replace('"', "'") in ("__name__ == '__main__'", "'__main__' == __name__")
+                todo += reversed(getattr(node, name, ()))
 
 
 def _write_statement(statement: ast.stmt | ast.match_case, module: Module) -> str:

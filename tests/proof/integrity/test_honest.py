@@ -378,8 +378,7 @@ def test_what_is_ordinary_but_worth_a_word_is_a_note() -> None:
     def noted(name: str) -> set[str]:
         return {each.rule for each in integrity.concerns(change(*HONEST[name]))}
 
-    assert noted("an upgrade") == {"dependencies", "lockfile"}
+    assert noted("an upgrade") == {"dependencies"}
     assert noted("status codes") == {"special-cases"}
-    assert noted("a workflow") == {"ci"}
     assert noted("a feature") == set()
     assert noted("a module is moved") == set()

@@ -1,4 +1,4 @@
-"""Dependencies, lock files, install scripts, forged records, unreadable files, continuous integration."""
+"""Dependencies, install scripts, forged records, unreadable files."""
 
 import base64
 import json
@@ -55,14 +55,6 @@ def test_manifests_whose_dependencies_stay_and_ones_that_are_broken_are_nothing(
     )
     assert levels("dependencies", changed("pyproject.toml", PYPROJECT, PYPROJECT + "\n[tool.ruff]\n", "other")) == set()
     assert levels("dependencies", new("package.json", "[" * 5000, "other")) == set()
-
-
-def test_lock_files_and_continuous_integration_are_notes() -> None:
-    for path in ("uv.lock", "package-lock.json", "web/yarn.lock", "go.sum", "Cargo.lock"):
-        assert levels("lockfile", changed(path, "a", "b", "other")) == {"note"}
-    for path in (".github/workflows/ci.yml", ".gitlab-ci.yml", ".circleci/config.yml", "Jenkinsfile"):
-        assert levels("ci", changed(path, "a", "b", "other")) == {"note"}
-    assert levels("lockfile", new("calc/lock.py", "x = 1\n")) == levels("ci", new("calc/ci.py", "x = 1\n")) == set()
 
 
 @pytest.mark.parametrize(

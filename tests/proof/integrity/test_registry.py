@@ -7,17 +7,14 @@ import pytest
 
 from aigon.model.changes import ConcernLevel, Edits
 from aigon.proof import integrity
-from aigon.proof.integrity.suspicions import read_suspicions
 from tests.proof.integrity.changes import TESTS, change, changed, new, seen
 
 MODULES = "attributes executables forged ignored_source judge_talk links manifests special_cases suspicions"
-FORMS = {"always-equal", "ci", "early-exit", "lockfile", "outside", "test-detection", "test-machinery"}
 CHEAT = 'import sys\nif "pytest" in sys.modules:\n    sys.exit(0)\n'
 
 
 def test_every_rule_is_registered_under_its_name() -> None:
     assert set(MODULES.split()) == set(integrity.RULES.builtins())
-    assert {rule.rule for rule in read_suspicions()} == FORMS
 
 
 def test_nothing_is_said_about_nothing() -> None:
@@ -25,8 +22,8 @@ def test_nothing_is_said_about_nothing() -> None:
 
 
 def test_reviews_come_first_and_name_file_line_reason_and_way_out() -> None:
-    found = integrity.concerns(change(new("calc/a.py", CHEAT), new("uv.lock", "x", "other")))
-    assert [each.level for each in found] == ["review", "review", "note"]
+    found = integrity.concerns(change(new("calc/a.py", CHEAT), new("requirements.txt", "x", "other")))
+    assert [each.level for each in found] == ["review", "note"]
     detection = next(each for each in found if each.rule == "test-detection")
     assert "calc/a.py:2" in detection.what
     assert '`if "pytest" in sys.modules:`' in detection.what
@@ -35,11 +32,11 @@ def test_reviews_come_first_and_name_file_line_reason_and_way_out() -> None:
 
 
 def test_a_fault_in_a_rule_is_a_concern_and_ends_nothing() -> None:
-    broken = Edits((new("uv.lock", "x"),), messages=(None,))  # type: ignore[arg-type]
+    broken = Edits((new("requirements.txt", "x"),), messages=(None,))  # type: ignore[arg-type]
     found = {each.rule: each for each in integrity.concerns(broken)}
     assert found["judge-talk"].level == "review"
     assert "could not be applied" in found["judge-talk"].what
-    assert found["lockfile"].level == "note"
+    assert found["dependencies"].level == "note"
 
 
 def test_an_approval_is_for_one_change_and_no_later_one() -> None:
