@@ -5,7 +5,9 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from msgspec.structs import replace
@@ -15,13 +17,13 @@ from aigon.arena.command_line import build_command_line
 from aigon.arena.entrant import Entrant, list_entrants
 from aigon.errors import AigonError, Exit, environment
 from aigon.files.home import ensure_home, state_home
-from aigon.files.locks import is_locked
+from aigon.files.locks import describe_holder, is_locked
 from aigon.fleet.lease import HOLD, Lease, LostLeaseError
 from aigon.fleet.order import CellOrder, CellSummary
 from aigon.git.person import LOCAL_VARIABLES, NO_HOOKS, Checkout
 from aigon.git.remote import PushError, Remote
 from aigon.job.options import Options
-from aigon.journal.events import Event, IterationFinished
+from aigon.journal.events import Event, IterationFinished, IterationStarted
 from aigon.journal.records import candidate_records, find_candidates
 from aigon.process import children
 from aigon.process import run as process
@@ -50,8 +52,7 @@ def work_on_cell(order: CellOrder, owner: str, observer: CellObserver) -> CellSu
         if order.aigon != __version__:
             what = f"This worker has aigon {__version__}, and the fleet {order.aigon}"
             raise environment(what, where=owner, hint=f"Install aigon {order.aigon} there")
-        with Checkout.open(provide_clone(order)) as main:
-            summary = _Cell(main, order, owner, observer).run()
+        summary = _Cell(provide_clone(order), order, owner, observer).run()
     except LostLeaseError as error:
         summary = CellSummary("lost", int(Exit.STOPPED), str(error))
     except PushError as error:
@@ -64,7 +65,7 @@ def work_on_cell(order: CellOrder, owner: str, observer: CellObserver) -> CellSu
     return replace(summary, worker=owner, seconds=time.monotonic() - began)
 
 
-def provide_clone(order: CellOrder) -> Path:
+def provide_clone(order: CellOrder) -> Checkout:
     """Return this machine's clone of the repository, at the cell's base or further on. Raises AigonError (exit 7)."""
     from filelock import FileLock
 
@@ -74,30 +75,42 @@ def provide_clone(order: CellOrder) -> Path:
     if not _has_base(clone, order.base):
         with FileLock(folder / "clone.lock"):
             _bring_base(clone, order)
-    return clone
+    return _open_clone(clone)
+
+
+@lru_cache(maxsize=8)
+def _open_clone(clone: Path) -> Checkout:
+    """Return the clone, whose configuration is read once: before an agent of this worker could have altered it."""
+    with Checkout.open(clone) as main:
+        return main
 
 
 def _has_base(clone: Path, base: str) -> bool:
     if not (clone / ".git" / "index").exists():
         return False
-    with Checkout.open(clone) as main:
-        return main.is_ancestor(base, "HEAD")
+    head = (clone / ".git" / "HEAD").read_text().strip()
+    return head == base or _open_clone(clone).is_ancestor(base, head)
 
 
 def _bring_base(clone: Path, order: CellOrder) -> None:
     """Clone the repository if it is not here, and check out the cell's base unless the clone is further on."""
-    if not (clone / ".git").exists():
+    if not clone.exists():
         env = {name: value for name, value in os.environ.items() if name not in LOCAL_VARIABLES}
-        argv = ("git", "clone", "-q", "--no-checkout", "--", order.url, str(clone))
-        code, _, err = process.capture_output(argv, cwd=clone.parent, env={**env, "GIT_TERMINAL_PROMPT": "0"})
-        if code:
-            said = err.decode(errors="replace").strip()
-            raise environment("git clone failed", where=order.url, hint=said)
+        with TemporaryDirectory(dir=clone.parent) as draft:  # a worker that is killed leaves no half of a clone
+            argv = ("git", "clone", "-q", "--no-checkout", "--", order.url, f"{draft}/repository")
+            code, _, err = process.capture_output(argv, cwd=clone.parent, env={**env, "GIT_TERMINAL_PROMPT": "0"})
+            if code:
+                said = err.decode(errors="replace").strip()
+                raise environment("git clone failed", where=order.url, hint=said)
+            Path(draft, "repository").rename(clone)
     if not _has_base(clone, order.base):
-        with Checkout.open(clone) as main:
-            if not main.commit_of(order.base):
-                main.git(*NO_HOOKS, "fetch", "-q", "--no-tags", "origin", "+refs/heads/*:refs/remotes/origin/*")
-            main.git(*NO_HOOKS, "checkout", "-q", "--force", "--detach", order.base)
+        main = _open_clone(clone)
+        if not main.commit_of(order.base):
+            main.git(*NO_HOOKS, "fetch", "-q", "--no-tags", "origin", "+refs/heads/*:refs/remotes/origin/*")
+        lock = clone / ".git" / "index.lock"
+        if lock.exists() and not describe_holder(lock):  # of a worker that was killed
+            lock.unlink(missing_ok=True)
+        main.git(*NO_HOOKS, "checkout", "-q", "--force", "--detach", order.base)
 
 
 class _Cell:
@@ -118,7 +131,7 @@ class _Cell:
     def run(self) -> CellSummary:
         if is_locked(loop_lock(self._home, self._order.feature, self._order.label)):
             return CellSummary("held", said="its loop on this machine has not ended yet")
-        if answer := self._lease.acquire(self._order.stale):
+        if answer := self._lease.acquire(self._order.stale, self._ref, f"refs/heads/{self._order.branch}"):
             return answer
         with self._lease.keep():
             self._take()
@@ -133,16 +146,15 @@ class _Cell:
 
     def _take(self) -> None:
         """Bring the records here up to those on the remote, which nobody else changes while the lease is held."""
-        self._known = self._remote.list_refs(self._ref)
+        self._known = self._lease.known
         if self._ref not in self._known:
             raise environment(f"The remote has no record of {self._order.name}", where=self._remote.url)
         theirs = RecordRef(self._order.name, self._ref, self._known[self._ref])
-        take_record(self._main, self._remote, theirs, give_way=True)
+        take_record(self._main, self._remote, theirs, self._known, give_way=True)
         (candidate,) = (
             each for each in find_candidates(self._home, self._order.feature) if each.label == self._order.label
         )
         self._candidate, self._records = candidate, candidate_records(self._home, candidate)
-        self._known |= self._remote.list_refs(f"refs/heads/{candidate.branch}")
 
     def _start(self) -> Entrant:
         order, resume = self._order, self._records.begun()
@@ -165,7 +177,9 @@ class _Cell:
 
     def _hear(self, _document: Mapping[str, Any], event: Event | None) -> None:
         if isinstance(event, IterationFinished):
-            self._has_news, self._is_due = True, self._is_due or event.number > 0  # the base goes with a renewal
+            self._has_news = True
+        elif isinstance(event, IterationStarted) and event.number > 1:  # the base goes with a renewal, the last with
+            self._is_due = self._has_news  # the end
 
     def _attend(self, entrant: Entrant) -> None:
         """Push an iteration, or renew the lease; ask the loop to end if a person wants that."""

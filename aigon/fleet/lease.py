@@ -69,14 +69,17 @@ class Lease:
         self._remote, self._ref, self._cell, self._owner, self._seconds = remote, ref, cell, owner, seconds
         self._commit, self._note = NOTHING, LeaseNote(cell, owner, 0, "")
         self._until = 0.0
+        self.known: dict[str, str] = {}
 
-    def acquire(self, stale: str = "") -> CellSummary | None:
+    def acquire(self, stale: str = "", *refs: str) -> CellSummary | None:
         """Take the lease if it is free, or still the commit `stale`; None once it is held, or else why it is not.
 
+        What the cell has published under `refs` is fetched, and `known` says what each was when the lease was taken.
         Raises LostLeaseError if somebody else was faster, PushError (exit 7) if the remote is away or refuses.
         """
-        if commit := self._remote.list_refs(self._ref).get(self._ref, NOTHING):
-            self._remote.fetch([self._ref])
+        self.known = self._remote.list_refs(self._ref, *refs)
+        self._remote.fetch([*self.known])
+        if commit := self.known.pop(self._ref, NOTHING):
             self._note = read_notes(self._remote, {self._ref: commit})[self._ref]
             if self._note.state == "held" and commit != stale:
                 return CellSummary("held", said=f"{self._note.owner} works on it", lease=commit)
@@ -154,7 +157,5 @@ class Lease:
         raise error
 
     def _write(self, note: LeaseNote) -> str:
-        tree = self._remote.git.run("mktree", stdin=b"").decode().strip()
-        parents = ("-p", self._commit) if self._commit else ()
-        message = f"{SUBJECT} of {note.cell}\n\n".encode() + json.encode(note)
-        return self._remote.git.run("commit-tree", tree, *parents, "-F", "-", stdin=message).decode().strip()
+        message = f"{SUBJECT} of {note.cell}\n\n{json.encode(note).decode()}\n"
+        return self._remote.commit_words(message, self._commit)

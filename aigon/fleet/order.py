@@ -6,7 +6,7 @@ from aigon.journal.spending import Spend
 
 
 class CellOrder(Struct, frozen=True):
-    """One cell: a feature and an agent. `url` is the remote without credentials, `base` the commit it begins at.
+    """One cell: a feature and an agent. `url` is the remote without credentials, `base` a commit with the feature.
 
     `kind` is the agent's type, `money` what the run may cost over all, in US dollars, `lease` the seconds of a lease.
     `stale` is the lease commit that the fleet has seen for that long: a worker takes over if it is still there.
@@ -19,6 +19,7 @@ class CellOrder(Struct, frozen=True):
     name: str
     agent: str
     kind: str
+    branch: str
     base: str
     lease: float
     money: float = 0.0

@@ -87,7 +87,7 @@ def take_up(main: Checkout, request: FleetRequest, say: Callable[[str], None]) -
     Raises AigonError (exit 2 or 7); a feature of which the remote has nothing is put back then.
     """
     remote, prefix, home = open_remote(main, REMOTE), read_prefix(main), ensure_home(main.common_dir)
-    orders, cells, begun = dict[str, CellOrder](), list[Candidate](), list[Feature]()
+    cells, bases, begun = dict[str, Candidate](), list[str](), list[Feature]()
     try:
         for feature in request.features:
             if not list_known_candidates(main, feature):
@@ -95,25 +95,29 @@ def take_up(main: Checkout, request: FleetRequest, say: Callable[[str], None]) -
             for cell in set_up_feature(main, feature, [*request.kinds], say, elsewhere=True):
                 name, origin = format_name(cell.feature, cell.label), candidate_records(home, cell).origin()
                 assert origin is not None, "it was just written"
-                orders[name] = CellOrder(__version__, "", request.url, prefix, name, cell.agent,
-                                         request.kinds[cell.agent], origin.commit, request.lease)  # fmt: skip
-                cells.append(cell)
-        _publish(main, remote, cells, prefix)
+                cells[name] = cell
+                bases.append(origin.commit)
+        _publish(main, remote, [*cells.values()], prefix)
     except AigonError as error:
         if not (isinstance(error, PushError) and error.trouble == "away"):  # what was pushed may be there
             there = remote.list_refs(locate_ref(prefix, "records", "*"))
             taken = {ref.rpartition("/")[2].rpartition("--")[0] for ref in there}
             put_back(main, [each for each in begun if each.id not in taken], say)
         raise
+    newest = main.git("merge-base", "--independent", *bases).split()
+    orders = {
+        name: CellOrder(__version__, "", request.url, prefix, name, cell.agent, request.kinds[cell.agent],
+                        cell.branch, newest[0] if len(newest) == 1 else base, request.lease)
+        for (name, cell), base in zip(cells.items(), bases, strict=True)
+    }  # fmt: skip
     return FleetPlan(name_owner(), request.limit, orders, read_leases(remote, prefix, orders))
 
 
 def probe(main: Checkout, remote: Remote) -> None:
     """Try on the remote what leases rest on. Raises AigonError (exit 7) that names what is missing."""
-    tree = remote.git.run("mktree", stdin=b"").decode().strip()
     nonce = name_owner()
-    made = [remote.git.run("commit-tree", tree, "-m", f"aigon: probe {nonce} {n}").decode().strip() for n in (1, 2, 3)]
-    probe_remote(remote, read_prefix(main), nonce, (made[0], made[1], made[2]))
+    first, second, third = (remote.commit_words(f"aigon: probe {nonce} {number}\n") for number in (1, 2, 3))
+    probe_remote(remote, read_prefix(main), nonce, (first, second, third))
 
 
 def check_remote(main: Checkout) -> MachineFact:

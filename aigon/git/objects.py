@@ -184,8 +184,12 @@ def write_commit_again(git: TrustedGit, raw: bytes, tree: str | None, parents: M
 
 
 def write_commit(git: TrustedGit, tree: str, parent: str, message: str) -> str:
-    """Write a commit as `git commit-tree` does, without starting it; nothing is flushed. Raises AigonError (exit 7)."""
-    head = f"tree {tree}\nparent {parent}\nauthor {git.sign('AUTHOR')}\ncommitter {git.sign()}\n\n"
+    """Write a commit as `git commit-tree` does, without starting it; nothing is flushed. Raises AigonError (exit 7).
+
+    `parent` is "" for the first commit of a history.
+    """
+    parents = f"parent {parent}\n" if parent else ""
+    head = f"tree {tree}\n{parents}author {git.sign('AUTHOR')}\ncommitter {git.sign()}\n\n"
     text = head.encode(errors="surrogateescape") + message.replace("\0", "").encode()
     data = b"commit %d\0" % len(text) + text
     name = (hashlib.sha256(data) if len(tree) == 64 else hashlib.sha1(data)).hexdigest()  # git's own choice

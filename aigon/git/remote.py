@@ -4,17 +4,22 @@ What a person configured for their remote (credentials, proxies, ssh) is read be
 """
 
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from aigon.errors import AigonError, Exit, environment, usage
 from aigon.git.listings import parse_config
+from aigon.git.objects import write_commit
 from aigon.git.person import LOCAL_VARIABLES, Checkout, take_last_lines
 from aigon.git.trusted import TrustedGit, format_config
 from aigon.process import run as process
+from aigon.text.patterns import compile_re
 
 _SETTINGS = ("credential.", "http.", "https.", "ssh.", "url.", "protocol.", "core.sshcommand", "core.gitproxy")
+_URL = compile_re(r"remote\.(.+)\.url", re.S)
 _TAKEN = ("stale info", "fetch first", "non-fast-forward", "already exists", "cannot lock ref", "incorrect old value")
 """What git says of a ref that somebody else moved meanwhile."""
 _CLOSED = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_WORK_TREE", "GIT_INDEX_FILE")
@@ -43,13 +48,12 @@ class PushError(AigonError):
         self.trouble = trouble
 
 
-def find_remote(checkout: Checkout) -> str:
-    """Return the remote's name: `origin`, or the only one. Raises AigonError (exit 2) if there is none to choose."""
-    names = checkout.git("remote").split()
+def _choose_remote(checkout: Checkout, names: Collection[str]) -> str:
+    """Return `origin`, or the only one. Raises AigonError (exit 2) if there is none to choose."""
     if "origin" in names:
         return "origin"
     if len(names) == 1:
-        return names[0]
+        return next(iter(names))
     what = f"None of {len(names)} remotes is called origin" if names else "This repository has no remote"
     raise usage(
         what, where=str(checkout.root), hint="git remote add origin URL, of a bare repository that all can reach"
@@ -64,11 +68,11 @@ class Remote:
 
     def __init__(self, checkout: Checkout, directory: Path) -> None:
         """Read what the person configured. Raises AigonError: exit 2 without a remote, 7 for the repository."""
-        name = find_remote(checkout)
+        known = parse_config(checkout.git("config", "--local", "--list", "-z"))
+        name = _choose_remote(checkout, {match[1] for key, _ in known if (match := _URL.fullmatch(key))})
         self.url, self.root = checkout.git("remote", "get-url", name), checkout.root
         self.patience: float | None = None
         self.git = TrustedGit(checkout, directory)
-        known = parse_config(checkout.git("config", "--local", "--list", "-z"))
         wanted = {key: value for key, value in known if key.lower().startswith(_SETTINGS)}
         theirs = f"remote.{name}."
         wanted |= {f"remote.origin.{key.removeprefix(theirs)}": value for key, value in known if key in (
@@ -81,12 +85,20 @@ class Remote:
         }
         self._env = {**given, **own, "GIT_TERMINAL_PROMPT": "0"}
         if head := checkout.head:  # what is here need not be fetched again
-            self.git.run("update-ref", "refs/here", head)
+            (directory / "refs" / "here").write_text(f"{head}\n")
 
     def _ask(self, *arguments: str) -> tuple[int, str, str]:
         argv = (self.git.program, *arguments)
         code, out, err = process.capture_output(argv, cwd=self.root, env=self._env, seconds=self.patience)
         return code, out.decode(errors="replace"), err.decode(errors="replace").strip()
+
+    @cached_property
+    def _empty_tree(self) -> str:
+        return self.git.run("mktree", stdin=b"").decode().strip()
+
+    def commit_words(self, message: str, parent: str = "") -> str:
+        """Write a commit that says something and holds no file, and return it. Raises AigonError (exit 7)."""
+        return write_commit(self.git, self._empty_tree, parent, message)
 
     def list_refs(self, *patterns: str) -> dict[str, str]:
         """Return the refs that match, and what each is. Raises PushError (exit 7) if the remote does not answer."""

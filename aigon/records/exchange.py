@@ -12,7 +12,7 @@ from aigon.files.home import ensure_home
 from aigon.files.locks import is_locked
 from aigon.git import objects
 from aigon.git.person import Checkout
-from aigon.git.remote import NOTHING, PushError, RefChange, Remote
+from aigon.git.remote import NOTHING, RefChange, Remote
 from aigon.job.seat import list_known_candidates
 from aigon.job.spec_locations import locate_spec
 from aigon.journal.records import Records, candidate_records, locate_records
@@ -57,13 +57,16 @@ def resolve_feature(main: Checkout, wanted: str) -> str:
 def list_records(main: Checkout, wanted: str, agent: str | None = None) -> tuple[RecordRef, ...]:
     """Return the records of a feature on the remote. Raises AigonError (exit 7) if the remote does not answer."""
     name = resolve_feature(main, wanted)
-    return _list_records(open_remote(main, name), read_prefix(main), name, agent)
+    return _look(open_remote(main, name), read_prefix(main), name, agent)[0]
 
 
-def _list_records(remote: Remote, prefix: str, name: str, agent: str | None) -> tuple[RecordRef, ...]:
-    pattern = locate_ref(prefix, "records", f"{name}--*")
-    found = [RecordRef(ref.rpartition("/")[2], ref, sha) for ref, sha in sorted(remote.list_refs(pattern).items())]
-    return tuple(each for each in found if agent in (None, each.name.removeprefix(f"{name}--")))
+def _look(remote: Remote, prefix: str, name: str, agent: str | None) -> tuple[tuple[RecordRef, ...], Mapping[str, str]]:
+    """Return the records of a feature on the remote, and what its branches are there, at one moment."""
+    start = locate_ref(prefix, "records", f"{name}--")
+    refs = remote.list_refs(f"{start}*", f"refs/heads/feature-{name}", f"refs/heads/feature-{name}-*")
+    found = [RecordRef(ref.rpartition("/")[2], ref, sha) for ref, sha in sorted(refs.items()) if ref.startswith(start)]
+    wanted = tuple(each for each in found if agent in (None, each.name.removeprefix(f"{name}--")))
+    return wanted, {ref: sha for ref, sha in refs.items() if not ref.startswith(start)}
 
 
 def push_records(main: Checkout, wanted: str, agent: str | None = None) -> tuple[RecordRef, ...]:
@@ -142,7 +145,7 @@ def plan_push(
 
 
 def _contains(remote: Remote, commit: str, ancestor: str) -> bool:
-    return remote.git.attempt("merge-base", "--is-ancestor", ancestor, commit)[0] == 0
+    return ancestor == commit or remote.git.attempt("merge-base", "--is-ancestor", ancestor, commit)[0] == 0
 
 
 def _refuse_older(remote: Remote, record: PortableRecord) -> None:
@@ -174,30 +177,29 @@ def fetch_records(
     """
     name, prefix = resolve_feature(main, wanted), read_prefix(main)
     remote = open_remote(main, name)
-    found = _list_records(remote, prefix, name, agent)
+    found, branches = _look(remote, prefix, name, agent)
     if not found:
         whom = f" of {agent}" if agent else ""
         raise usage(f"There are no records of feature {name}{whom} on the remote", where=remote.url,
                     hint=f"Where it ran: aigon records push {name}")  # fmt: skip
-    return tuple(take_record(main, remote, each, give_way=give_way) for each in found)
+    remote.fetch([*(each.ref for each in found), *branches])
+    return tuple(take_record(main, remote, each, branches, give_way=give_way) for each in found)
 
 
-def take_record(main: Checkout, remote: Remote, each: RecordRef, *, give_way: bool) -> RecordRef:
-    """Fetch one record with its branch and install it."""
-    remote.fetch([each.ref])
+def take_record(
+    main: Checkout, remote: Remote, each: RecordRef, known: Mapping[str, str], *, give_way: bool
+) -> RecordRef:
+    """Install a record that was fetched with its branch, of which `known` says what it is on the remote."""
     record = read_remote_record(remote, each.name, each.commit)
-    tip = fetch_branch(remote, record)
+    tip = _find_tip(remote, record, known)
     taken = install_record(main, record, tip, each.commit, give_way=give_way)
     return replace(each, done="fetched" if taken else "was here already")
 
 
-def fetch_branch(remote: Remote, record: PortableRecord) -> str:
-    """Fetch the branch that a record goes with, and return its tip. Raises AigonError (exit 7) unless they agree."""
-    branch, commit = f"refs/heads/{record.manifest.branch}", record.manifest.commit
-    tip = remote.list_refs(branch).get(branch, "")
-    if tip:
-        with suppress(PushError):  # what it names instead is looked at below
-            remote.fetch([branch])
+def _find_tip(remote: Remote, record: PortableRecord, known: Mapping[str, str]) -> str:
+    """Return the tip of the branch that a record goes with. Raises AigonError (exit 7) unless they agree."""
+    commit = record.manifest.commit
+    tip = known.get(f"refs/heads/{record.manifest.branch}", "")
     if not tip or not _contains(remote, tip, commit):
         what = f"The record {record.manifest.name} is refused: the branch does not have {commit[:12]}"
         raise environment(what, where=f"{record.manifest.branch} on {remote.url}")

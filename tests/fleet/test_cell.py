@@ -1,6 +1,7 @@
 """The work on one cell while something goes wrong, which its agent brings about: what is on the remote afterwards."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,11 +17,12 @@ from msgspec.structs import replace
 
 from aigon import __version__
 from aigon.errors import AigonError
-from aigon.fleet.cell import CellObserver, work_on_cell
+from aigon.fleet.cell import CellObserver, provide_clone, work_on_cell
 from aigon.fleet.fleet import judge_workers
 from aigon.fleet.order import CellOrder, CellSummary, format_label
 from aigon.fleet.plan import check_remote, check_request, take_up
 from aigon.git.person import Checkout
+from aigon.git.remote import Remote
 from tests.fleet.chain import find_faults, git, list_refs, read_chain
 from tests.lab import Lab
 
@@ -136,6 +138,34 @@ def test_a_clone_that_fails_says_why_and_is_for_another_machine(fleet: Fleet) ->
     assert "does not exist" in summary.said
 
 
+def test_a_cell_pushes_what_goes_on_and_its_end_and_asks_the_remote_once(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order, said, ask = fleet.plan(f"{WORK}; test $AIGON_ITERATION = 1 && rm done.txt; :"), list[str](), Remote._ask
+
+    def listen(remote: Remote, verb: str, *rest: str) -> tuple[int, str, str]:
+        said.append(verb)
+        return ask(remote, verb, *rest)
+
+    monkeypatch.setattr(Remote, "_ask", listen)
+    assert fleet.work(order).status == "met"
+    assert said == ["ls-remote", "fetch", "push", "push", "push"]
+    assert find_faults(fleet.remote, fleet.lease) == []
+    assert "iteration 2" in git(fleet.remote, "log", "-1", "--format=%s", BRANCH)
+
+
+def test_a_worker_killed_while_it_clones_leaves_a_machine_that_works(fleet: Fleet) -> None:
+    order, programs = fleet.plan(), fleet.lab.root.parent / "programs"
+    programs.mkdir()
+    (programs / "git").write_text(KILLED_CLONE.format(git=shutil.which("git")))
+    (programs / "git").chmod(0o755)
+    env = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+    assert subprocess.run([sys.executable, "-c", WORKER, json.encode(order)], env=env, check=False).returncode == -9
+    clone = provide_clone(order).root
+    (clone / ".git" / "index").rename(clone / ".git" / "index.lock")  # and then while it checked out
+    assert fleet.work(order).status == "met"
+
+
 def test_a_full_disk_of_one_machine_leaves_the_cell_to_another(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     def fill(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
@@ -199,6 +229,11 @@ STOP = """
         sleep 60
     fi
     echo done > done.txt
+"""
+KILLED_CLONE = """#!/bin/sh
+for last; do :; done
+case " $* " in *" clone "*) mkdir -p "$last/.git"; kill -9 $PPID;; esac
+exec {git} "$@"
 """
 WORKER = """
 import sys
