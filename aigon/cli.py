@@ -87,7 +87,7 @@ WIDEST = 80
 
 
 def help_text() -> str:
-    """What `aigon --help` prints, as wide as the terminal."""
+    """Return what `aigon --help` prints, as wide as the terminal."""
     width = min(_terminal_width(), WIDEST)
     about = "\n\n".join(_fill(paragraph, "  ", width) for paragraph in ABOUT)
     sections = "\n".join(_section(title, {verb: line for verb, (_, line) in verbs.items()}, width)

@@ -37,7 +37,7 @@ class AigonError(Exception):
 
 
 def explained(error: AigonError) -> str:
-    """What is wrong, where, and what to do, on a line each. It quotes files: nothing in it reaches a terminal as is."""
+    """Return what is wrong, where, and what to do, on a line each. It quotes files: escape it for a terminal."""
     from aigon.text.quoting import clean
 
     where = f"\n  where: {error.where}" if error.where else ""

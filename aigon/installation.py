@@ -1,4 +1,4 @@
-"""How aigon is installed: the environment that it has for itself, and its extras."""
+"""aigon's installation: the environment that it has for itself, and its extras."""
 
 import os
 import re

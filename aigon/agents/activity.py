@@ -98,7 +98,7 @@ class ActivityReader:
                 yield Activity("prints", text)
 
     def _is_of_key(self, line: bytes) -> bool:
-        """Whether a line is of a private key, which no redaction of single lines finds."""
+        """Return whether a line is of a private key, which no redaction of single lines finds."""
         was_in_key = self._is_in_key
         if b"PRIVATE KEY-----" in line:
             self._is_in_key = b"-----BEGIN " in line and b"-----END " not in line

@@ -67,7 +67,7 @@ def build_retries(
 
 
 def _is_passing(error: BaseException, longest_wait: float) -> bool:
-    """Whether another attempt may help, and soon."""
+    """Return whether another attempt may help, and soon."""
     cause = get_cause(error)
     if isinstance(cause, anthropic.APIStatusError):
         status = find_status(cause)
@@ -87,7 +87,7 @@ def find_status(error: anthropic.APIStatusError) -> int:
 
 
 def is_spend_limit(error: anthropic.APIStatusError) -> bool:
-    """Whether the account has no money left, or may not spend it. To HTTP this can look like a rate limit."""
+    """Return whether the account has no money left, or may not spend it. To HTTP this can look like a rate limit."""
     return "spend_limit" in (error.error_code or "") or error.type == "billing_error" or find_status(error) == 402
 
 

@@ -20,7 +20,7 @@ _REFRESHES = ("refreshToken", "refresh_token", "refresh")
 
 
 def has_api_key(env: Mapping[str, str]) -> bool:
-    """Whether a key of Anthropic's API is set. One is a person's word that the API may be paid."""
+    """Return whether a key of Anthropic's API is set. One is a person's word that the API may be paid."""
     return any(env.get(key, "").strip() for key in API_KEYS)
 
 
@@ -67,7 +67,7 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def is_login_empty(name: str, content: bytes | None) -> bool:
-    """Whether a file of this name holds no login: nothing, an empty document, or no JSON where only logins are kept.
+    """Return whether a file of this name holds no login: nothing, an empty document, or no JSON in a file for logins.
 
     Settings, which may hold a key as well, may have comments that JSON does not know. Nothing is known of a file that
     cannot be read (None).
@@ -84,7 +84,7 @@ def is_login_empty(name: str, content: bytes | None) -> bool:
 
 
 def is_login_expired(content: bytes, now: float) -> bool:
-    """Whether every token that says when it expires has expired by `now`, and none can be renewed without a person.
+    """Return whether every token with an expiry has expired by `now`, and none can be renewed without a person.
 
     Tokens are in the document or in the objects that it names; times are in seconds or in milliseconds.
     """

@@ -40,7 +40,7 @@ class CommandTemplate(Struct, frozen=True):
 
 
 class InstallTarget(Struct, frozen=True):
-    """Where files go: the repository and the person's home; a `dry` run writes nothing, `remove` takes them away."""
+    """Places of files: the repository and the person's home; a `dry` run writes nothing, `remove` takes them away."""
 
     root: Path | None
     home: Path

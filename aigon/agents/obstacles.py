@@ -1,4 +1,4 @@
-"""What keeps an agent from working here, as far as files and variables tell, and which one to choose for a run whose
+"""Find what keeps an agent from working here, as far as files and variables tell, and choose an agent for a run whose
 command line names none. Nothing is started or shown."""
 
 import os
@@ -32,7 +32,7 @@ _FOLDERS = {"~/.config/": "XDG_CONFIG_HOME", "~/.local/share/": "XDG_DATA_HOME",
 
 
 class Obstacles(Struct, frozen=True):
-    """What was found of one agent: `path` of its program, "" if it has none or it is not there.
+    """The obstacles of one agent: `path` of its program, "" if it has none or it is not there.
 
     `problems` keep it from working; `seen` are the credentials that are there, by the names of variables and files, but
     for files that hold none.
@@ -105,12 +105,12 @@ def _locate(name: str, env: Mapping[str, str]) -> str:
 
 
 def refuses_root(kind: AgentType, env: Mapping[str, str]) -> bool:
-    """Whether aigon runs as root and this type does not: what it says of root begins with anything but "works"."""
+    """Return whether aigon runs as root and this type refuses: what it says of root does not begin with "works"."""
     return is_root(env) and bool(kind.as_root) and not kind.as_root.lower().startswith("works")
 
 
 def is_root(env: Mapping[str, str]) -> bool:
-    """Whether aigon runs as root, outside of what says that it is a sandbox."""
+    """Return whether aigon runs as root, outside of what says that it is a sandbox."""
     return os.geteuid() == 0 and env.get("IS_SANDBOX") != "1"
 
 

@@ -21,7 +21,7 @@ _SILENT = Committing(lambda _text: None)
 
 
 class SpecInfo(Struct, frozen=True):
-    """What the spec of a feature says. `where` is its path, with the branch that has it.
+    """The content of a feature's spec. `where` is its path, with the branch that has it.
 
     `proposals` are annotations that came with a text from outside and wait for a person.
     """

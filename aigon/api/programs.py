@@ -32,7 +32,7 @@ class StartedRun(Struct, frozen=True):
 
 
 class ValidationResult(Struct, frozen=True):
-    """What an assessment came to; `document` is all that `aigon feature-validate --json` prints."""
+    """The result of an assessment; `document` is all that `aigon feature-validate --json` prints."""
 
     outcome: str
     exit_code: int

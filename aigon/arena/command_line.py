@@ -18,7 +18,7 @@ OWN = (
 
 
 def build_command_line(candidate: Candidate, options: Options, *, resume: bool) -> list[str]:
-    """What starts the loop of `candidate`."""
+    """Return the command line that starts the loop of `candidate`."""
     how = ["--resume"] if resume else ["--loop"] if options.loop else []
     words = [*how, "--agent", candidate.agent, "--worktree", "--json", *forward_options(options)]
     return [sys.executable, "-P", "-m", "aigon", "feature-implement", *words, "--", candidate.feature]

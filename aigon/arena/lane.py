@@ -49,14 +49,14 @@ all candidates share, then 2, then 1, which is one process alone and is fixed by
 
 
 class Parallelism(Struct, frozen=True):
-    """How many loops run at a time, and why so many."""
+    """The number of loops that run at a time, and the reason for it."""
 
     number: int
     why: str
 
 
 class ArenaPlan(Struct, frozen=True):
-    """What an arena is about to do. `max_cost` is shared by all, in US dollars, and `max_time` by all, in seconds."""
+    """The plan of an arena. `max_cost` is shared by all, in US dollars, and `max_time` by all, in seconds."""
 
     feature: str
     slug: str
@@ -80,7 +80,7 @@ class ArenaPlan(Struct, frozen=True):
 
 
 class LaneEnd(Struct, frozen=True):
-    """How the run of one candidate ended.
+    """The end of one candidate's run.
 
     `status` is that of its outcome, `broken_off` where its process died without one, `not_started` where it never had
     a place. `summary` is one sentence, `hint` what its refusal says is to be done, `seconds` how long it ran in this
@@ -105,7 +105,7 @@ class LaneEnd(Struct, frozen=True):
 
 
 class ArenaEnd(Struct, frozen=True):
-    """How all of them ended, in the order in which they were named."""
+    """The ends of all runs, in the order in which the agents were named."""
 
     candidates: tuple[LaneEnd, ...]
     exit_code: int

@@ -1,4 +1,4 @@
-"""What checks need beside the tree: folders that git ignores (`.venv`, `node_modules`), or the command that makes them.
+"""Dependencies of checks beside the tree: folders that git ignores (`.venv`), or the command that makes them.
 
 A folder that is as it was before any agent ran is lent to the room. One that has changed since could hold anything, so
 it is made anew by the project's set-up command, once per lock file. One that is new was not part of the baseline, and

@@ -1,4 +1,4 @@
-"""What the output and the reports of a check show, and what speaks against an exit code of 0."""
+"""Evidence from a check's output and reports, and what in it contradicts an exit code of 0."""
 
 from collections.abc import Callable, Iterable, Mapping
 

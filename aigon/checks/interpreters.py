@@ -1,4 +1,4 @@
-"""Which interpreter starts a program, and what is installed editable for it. Nothing is started."""
+"""Find the interpreter that starts a program, and what is installed editable for it. Nothing is started."""
 
 import contextlib
 import json

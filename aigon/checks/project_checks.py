@@ -39,7 +39,7 @@ class FoundProject(Struct, frozen=True):
 
 
 class ProjectRepository(Struct, frozen=True):
-    """Where projects are looked for, and what is known about profiles."""
+    """A repository in which projects are looked for, with what is known about profiles."""
 
     root: Path
     env: Mapping[str, str]
@@ -54,7 +54,7 @@ class ProjectRepository(Struct, frozen=True):
 
 
 class ProjectChecks(Struct, frozen=True):
-    """What a repository is checked by: the root's profile, its checks, and what it does not have.
+    """The checks of a repository: the root's profile, its checks, and what it does not have.
 
     `turn` is the longest that an agent's turn may take by these profiles, in seconds, or None. `folders` are the
     profiles of its projects by folder, unless that is just one at the root (`.`); `outputs` are lines for .gitignore

@@ -1,4 +1,4 @@
-"""What a command line asks of pytest by its own words: what its exit 0 and its report then have to show."""
+"""Read a command line of pytest: what it asks for, its exit 0 and its report have to show."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

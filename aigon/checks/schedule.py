@@ -108,7 +108,7 @@ def _open_copy(job: Job, world: World, tree: str, number: int) -> Iterator[World
 
 
 class Schedule(Struct, frozen=True):
-    """How to run a set of checks: `durations` are those of the last time, in seconds, by check name.
+    """The order of a set of checks: `durations` are those of the last time, in seconds, by check name.
 
     `known_failures` are the checks whose failure is expected and stops no other. If there is a list `later`, results go
     there instead of being remembered at once; `base` holds what others know of an assessment of the base; `place_of`
@@ -168,7 +168,7 @@ def _spell_command(check: Check) -> str:
 
 
 def _starts_same(check: Check, other: Check, path: str) -> bool:
-    """Whether the first word of a script is the program that another check starts."""
+    """Return whether the first word of a script is the program that another check starts."""
     program = other.argv[0]
     return not program.startswith("/") or shutil.which(check.argv[-1].split()[0], path=path) == program
 

@@ -112,7 +112,7 @@ def side_by_side(
 
 
 def _observer(loudness: "Loudness") -> "ArenaObserver":
-    """Who watches: a live view on a terminal, or lines."""
+    """Return who watches: a live view on a terminal, or lines."""
     from aigon.git.repository import find_repository
 
     runs = find_repository(Path.cwd()).root / ".aigon" / "runs"

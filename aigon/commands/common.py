@@ -1,4 +1,4 @@
-"""What several verbs share: their options and how they answer."""
+"""Options that several verbs share, and how verbs answer."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What Tab offers where a command takes a name. It reads a few files, starts no process, and raises nothing."""
+"""Completion of names after Tab. It reads a few files, starts no process, and raises nothing."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress

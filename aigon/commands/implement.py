@@ -229,7 +229,7 @@ def implement_feature(
 
 
 def own_part() -> dict[str, Any]:
-    """What an arena tells this loop: the folder they share, and the time that is left. Its end is this loop's too."""
+    """Return what an arena tells this loop: their folder, and the time that is left. Its end is this loop's too."""
     arena, left = os.environ.pop("AIGON_ARENA", ""), os.environ.pop("AIGON_ARENA_LEFT", "")
     if tied := os.environ.pop("AIGON_ARENA_STDIN", ""):
         from aigon.process.watchdog import watch_parent
@@ -292,7 +292,7 @@ def _run_as_lines(options: Options, beside: "Callable[[tuple[str, ...]], int]") 
 
 
 def observers(session: "Session", loudness: "Loudness" = "") -> "list[Observer]":
-    """Who watches: a live view on a terminal, or one line per event, fewer or more by its `loudness`."""
+    """Return who watches: a live view on a terminal, or one line per event, fewer or more by its `loudness`."""
     done, runs = session.state.last_number, session.world.folder.parent
     if sys.stdout.isatty() and not loudness:
         from aigon.loop.roll_back import RollbackPolicy

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Speed(click.ParamType[float]):
-    """How many times as fast as it was; 0 for `max`."""
+    """A factor on the speed of the record; 0 for `max`."""
 
     name = "speed"
 

@@ -138,7 +138,7 @@ def _context_of(arguments: list[str]) -> click.Context:
 
 
 def _explain(error: AigonError, as_json: bool) -> int:
-    """What is wrong, where, and what to do."""
+    """Return what is wrong, where, and what to do."""
     print(f"aigon: {explained(error)}", file=sys.stderr)
     if as_json:
         import json

@@ -179,7 +179,7 @@ def _encode_done(done: "DoneResult") -> dict[str, object]:
 
 
 def _render_done(done: "DoneResult", request: "DoneRequest") -> str:
-    """What happened, and what is left to do."""
+    """Return what happened, and what is left to do."""
     if done.url:
         return f"Pull request for {done.branch} into {done.target}: {done.url}\nOnce it is merged: git fetch"
     lines = [f"Merged {done.branch} into {done.target} ({done.commit[:12]}); the spec is {done.feature.path}"]

@@ -1,4 +1,4 @@
-"""Where tests are run for a comparison: a clean room per tree, with a candidate's own checks, side by side.
+"""Run tests for a comparison: in a clean room per tree, with a candidate's own checks, side by side.
 
 The repository is only read: new git objects and everything else that a run leaves go into a temporary folder.
 """
@@ -38,7 +38,7 @@ NO_SPEC = Spec(b"", "", {}, (), None)
 
 
 class Bench(Struct, frozen=True):
-    """What the runs of one comparison need. `git` writes objects into `folder`; `records` are by label.
+    """The tools of one comparison. `git` writes objects into `folder`; `records` are by label.
 
     `protection` says which files are tests. One tree under the same checks is run once, over comparisons.
     """

@@ -41,7 +41,7 @@ def list_own_files(feature: Feature, label: str) -> frozenset[str]:
 
 
 class Contest(Struct, frozen=True):
-    """What everybody has in common; `records` are by label."""
+    """The common ground of all candidates; `records` are by label."""
 
     main: Checkout
     config: Config

@@ -1,4 +1,4 @@
-"""What is kept of an evaluation: a Markdown file, and the proposal with the commits that it is about."""
+"""The files of an evaluation: its Markdown page, and the proposal with the commits that it is about."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Which of two candidates a judge prefers: asked in both orders, without a name in anything that is sent."""
+"""Ask a judge which of two candidates it prefers: in both orders, and without a name in anything that is sent."""
 
 import os
 import secrets

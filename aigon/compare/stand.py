@@ -1,4 +1,4 @@
-"""What a candidate's tests are run with: its checks as they were frozen, its dependencies, its environment."""
+"""The environment for a candidate's tests: its checks as they were frozen, its dependencies, its variables."""
 
 import json
 import os
@@ -175,7 +175,7 @@ class CheckRun(Struct, frozen=True):
         return self.status in ("pass", "fail")
 
     def could_not_load(self, test: str) -> bool:
-        """Whether a test that is not there, or the file or class that it is in, is named as what could not be loaded.
+        """Return whether a missing test, or the file or class that it is in, is named as what could not be loaded.
 
         The id of a test that is called like its file is that of the file.
         """
@@ -185,7 +185,7 @@ class CheckRun(Struct, frozen=True):
         return test not in self.tests and any(within)
 
     def lacks_import(self, test: str) -> bool:
-        """Whether a test failed because something that it imports is not there."""
+        """Return whether a test failed because something that it imports is not there."""
         said = (each.message for each in self.problems if each.test == test)
         return any(word in message for message in said for word in IMPORTS)
 

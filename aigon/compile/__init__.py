@@ -1,4 +1,4 @@
-"""What is done with a spec before anybody works: commands are proposed, it is checked, and drafted.
+"""Work on a spec before anybody builds it: propose commands, check it, and draft it.
 
 `compile` is the whole of it: it proposes, runs once what is known only to look, and writes. `proposals` are made by
 plain rules, `model` asks a judge's model for better ones from what `surroundings` found, `safety` says which commands

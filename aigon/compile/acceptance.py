@@ -19,7 +19,7 @@ from aigon.text.quoting import clean, fold
 
 
 class ForeignProposals(Struct, frozen=True):
-    """What a person is about to accept of the spec with the bytes `raw`."""
+    """The proposals that a person is about to accept from the spec with the bytes `raw`."""
 
     feature: Feature
     raw: bytes

@@ -1,4 +1,4 @@
-"""What came of compiling a spec, and how it is shown to people and programs."""
+"""The result of compiling a spec, for people and for programs."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -20,7 +20,7 @@ _LONGEST_TEXT = 160
 
 
 class TrialResult(Struct, frozen=True):
-    """What a proof shows before the feature is built: `base` as `--json` has it, `detail` in words.
+    """The result of a proof before the feature is built: `base` as `--json` has it, `detail` in words.
 
     `changed` are the files of the tree that running it changed. They were put back; what it made of them is in `aside`.
     """

@@ -51,7 +51,7 @@ _KINDS: tuple[CriterionKind, ...] = get_args(CriterionKind)
 
 
 class DraftedCriterion(StrictModel, frozen=True):
-    """What a model drafts of one criterion; `command` is empty for a judge and a person."""
+    """A model's draft of one criterion; `command` is empty for a judge and a person."""
 
     text: str
     kind: Annotated[str, Meta(extra_json_schema={"enum": list(_KINDS)})]

@@ -25,7 +25,7 @@ _LONGEST_SPEC = 20_000
 
 
 class ModelProposal(StrictModel, frozen=True):
-    """What a model proposes for one criterion; `command` is empty for a judge and a person."""
+    """A model's proposal for one criterion; `command` is empty for a judge and a person."""
 
     criterion: int
     kind: CriterionKind
@@ -41,7 +41,7 @@ class ModelReply(StrictModel, frozen=True):
 
 
 class ModelProposals(Struct, frozen=True):
-    """Who was asked, what of the answer can be used, and why the rest cannot; `answer` says what it cost."""
+    """The usable part of a model's answer, who was asked, and why the rest is unusable; `answer` says what it cost."""
 
     backend: str
     name: str

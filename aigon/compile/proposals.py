@@ -66,7 +66,7 @@ class Proposal(Struct, frozen=True):
 
 
 class Surroundings(Struct, frozen=True):
-    """What a project has, as far as proposals need it. Paths are relative to its root.
+    """The parts of a project that proposals need. Paths are relative to its root.
 
     `checks` are the roles of its checks by name, `shown` their commands; `files` everything but tools and
     dependencies; `modules` its top-level Python modules; `entries` the command lines that start its own programs, by

@@ -36,7 +36,7 @@ class SpecFinding(Struct, frozen=True):
 
 
 class SpecReview(Struct, frozen=True):
-    """What was found, by line; the numbers of the criteria that a judge or a person decides; and why none ran."""
+    """The findings by line; the numbers of the criteria that a judge or a person decides; and why none ran."""
 
     spec: Spec
     name: str

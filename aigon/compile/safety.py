@@ -1,4 +1,4 @@
-"""What a command must be before it is proposed, and before it is run without a person having seen it.
+"""Decide whether a command may be proposed, and whether it may run before a person has seen it.
 
 Three questions, from the mildest: can it stand in an annotation at all (`find_flaw`), does it edit anything
 (`find_edit`), and is it known to do nothing but look (`only_looks`)? A command of which that is not known is shown and
@@ -31,7 +31,7 @@ Words = frozenset[str]
 
 
 class CommandRules(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is known of commands: templates/safe_commands.yaml, which says what each list is."""
+    """Facts about commands from templates/safe_commands.yaml, which says what each list is."""
 
     editors: Words
     editing_subcommands: Mapping[str, Words]

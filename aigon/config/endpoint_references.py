@@ -73,7 +73,7 @@ PathStep = str | int
 
 
 class ValueSource(Struct, frozen=True):
-    """Where a value comes from; `steps` lead to it in JSON, or are the name of a header or a cookie."""
+    """The source of a value; `steps` lead to it in JSON, or are the name of a header or a cookie."""
 
     kind: Literal["json", "headers", "cookies"]
     steps: tuple[PathStep, ...]

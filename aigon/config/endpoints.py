@@ -137,7 +137,7 @@ class Ready(Section, frozen=True):
 
 
 class Expect(Section, frozen=True):
-    """What an answer has to be. Everything that is named has to hold."""
+    """Expectations of an answer. Everything that is named has to hold."""
 
     status: Statuses = field(default_factory=lambda: ["2xx"])
     headers: WantedHeaders = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What a sandbox grants: which paths an agent may write and read, which are hidden from it, whether it has a network.
+"""The grants of a sandbox: paths that an agent may write and read, paths that are hidden from it, its network.
 
 The most specific path wins: what is granted inside of a hidden folder can be reached, and the other way round. Paths
 that are not named may be read and not written.

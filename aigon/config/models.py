@@ -49,7 +49,7 @@ class Ralph(Section, frozen=True):
 
 
 class ProfileOverride(Section, frozen=True):
-    """What a project changes in one profile."""
+    """A project's changes to one profile."""
 
     validation_script: str | None = None
 
@@ -101,7 +101,7 @@ class NotifyConfig(Section, frozen=True):
 
 
 class JudgeConfig(Section, frozen=True):
-    """Who decides what no command can. Without a backend the first ready one is used."""
+    """The judge of criteria that no command can decide. Without a backend the first ready one is used."""
 
     backend: str | None = None
     model: str = "claude-sonnet-5-5"
@@ -114,7 +114,7 @@ class JudgeConfig(Section, frozen=True):
 
 
 class Proof(Section, frozen=True):
-    """How the proof runs all checks again. `setup` makes what they need there."""
+    """Settings of the proof, which runs all checks again. `setup` makes what they need there."""
 
     mode: Literal["clean-room", "in-place"] = "clean-room"
     home: Literal["throwaway", "real"] = "throwaway"
@@ -132,7 +132,7 @@ class Protect(Section, frozen=True):
 
 
 class Validation(Section, frozen=True):
-    """Whether a validation script stands in for the profile's checks or runs beside them."""
+    """The role of a validation script: instead of the profile's checks, or beside them."""
 
     mode: Literal["replace", "add"] = "replace"
 
@@ -186,7 +186,7 @@ class Env(Section, frozen=True):
 
 
 class SandboxConfig(Section, frozen=True):
-    """What agents may reach beside the workspace, and whether there is a network."""
+    """Paths that agents may reach beyond the workspace, and whether they have a network."""
 
     mode: Literal["auto", "bwrap", "namespaces", "landlock", "none"] = "auto"
     write: list[str] = field(default_factory=list)
@@ -198,7 +198,7 @@ class SandboxConfig(Section, frozen=True):
 
 
 class Secrets(Section, frozen=True):
-    """What looks like a secret and may be committed all the same, and who else looks for secrets."""
+    """Exceptions for what looks like a secret and may be committed, and other scanners for secrets."""
 
     allow: list[str] = field(default_factory=list)
     scanner: Literal["auto", "none", "gitleaks", "betterleaks"] = "auto"
@@ -257,7 +257,7 @@ class WatchConfig(Section, frozen=True):
 
 
 class ApprovalsConfig(Section, frozen=True):
-    """Where the pages of what waits for people are."""
+    """The folder of pages on what waits for people."""
 
     folder: str = ".aigon/approvals"
 
@@ -271,7 +271,7 @@ class FleetConfig(Section, frozen=True):
 
 
 class EvaluationConfig(Section, frozen=True):
-    """How the candidates of an arena are compared."""
+    """Settings for the comparison of an arena's candidates."""
 
     cross_checks: bool = True
     expected_paths: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What tokens cost: list prices by model, in US dollars per million tokens, and how old they are.
+"""List prices of tokens by model, in US dollars per million tokens, and how old they are.
 
 A price is found by a model's name alone. A name may carry more than the table's: a date (`claude-opus-5-5-20260922`), a
 provider before it (`anthropic/claude-opus-5-5`, `bedrock/us.anthropic.claude-opus-5-5-20260922-v1:0`), Claude Code's

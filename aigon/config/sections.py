@@ -32,7 +32,7 @@ _WORDS = {
 
 
 class Form(Struct, frozen=True):
-    """How people write a value: the type that they write, and the function that makes the field's value of it.
+    """The written form of a value: the type that people write, and the function that makes the field's value of it.
 
     `read` raises ValueError with what follows the key in a message. `words` are for a value of another type. For a
     section, `read` returns its object, and an object itself is not passed to it.

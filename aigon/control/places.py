@@ -1,4 +1,4 @@
-"""Where a test can be altered, and the drawing of what is put there."""
+"""Find where a test can be altered, and draw what is put there."""
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ class AlterableTest(Struct, frozen=True, eq=False):
 
 
 class Draw:
-    """What is drawn for one test of one proof. `step` is added to a number, `word` to a text."""
+    """The draw for one test of one proof. `step` is added to a number, `word` to a text."""
 
     def __init__(self, seed: str, *names: str) -> None:
         self._random = random.Random("\0".join((seed, *names)))
@@ -80,7 +80,7 @@ Alter = Callable[[Source, Node, Draw], str | None]
 
 
 class Values(Struct, frozen=True):
-    """How expected values are written in a language: `alter` by kind of a literal, `pure` kinds of nodes beside them.
+    """The syntax of expected values in a language: `alter` by kind of a literal, `pure` kinds of nodes beside them.
 
     `wrap` is an expression with `{word}` and `{step}` that is called with a value and returns another of its type.
     """

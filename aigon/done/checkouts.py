@@ -1,4 +1,4 @@
-"""Where branches are checked out, and how everything comes back after a merge, even one that was killed."""
+"""Check out branches for a merge, and put everything back afterwards, even if the merge was killed."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Which work on a feature is to be merged, whether aigon's journal proves it, and where its spec is."""
+"""Choose the work on a feature that is to be merged, find its spec, and read whether aigon's journal proves it."""
 
 import shlex
 from collections.abc import Sequence

@@ -43,7 +43,7 @@ MERGED_BEFORE = "merged before, by a run that was interrupted afterwards"
 
 
 class Errand(Struct, frozen=True):
-    """What is asked for, where, and who watches; `render_report` writes the body of a pull request."""
+    """A merge that was asked for, its place, and its observers; `render_report` writes the body of a pull request."""
 
     main: Checkout
     home: Path

@@ -1,4 +1,4 @@
-"""What a person asks of `feature-done`, what comes of it, and what becomes of the candidates."""
+"""Requests to `feature-done`, their results, and the retirement of candidates."""
 
 import os
 from pathlib import Path
@@ -32,7 +32,7 @@ class DoneRequest(Struct, frozen=True):
 
 
 class Retirement(Struct, frozen=True):
-    """What became of a candidate's worktree and branch. `ref` keeps its last commit; `why` says why something stays.
+    """The fate of a candidate's worktree and branch. `ref` keeps its last commit; `why` says why something stays.
 
     `removed` is also true if somebody had removed them before; `gone` names what this merge removed.
     """

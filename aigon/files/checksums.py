@@ -82,7 +82,7 @@ class JournalFile:
 
 
 def _is_torn(path: Path) -> bool:
-    """Whether the last line of a file has no end."""
+    """Return whether the last line of a file has no end."""
     with path.open("rb") as file:
         if not file.seek(0, os.SEEK_END):
             return False

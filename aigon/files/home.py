@@ -1,4 +1,4 @@
-"""Where aigon keeps its own records: outside every workspace, a folder per repository.
+"""aigon's own records: a folder per repository, outside every workspace.
 
     <state home>/repos/<id>/git/                  aigon's own git directory; git-<name>/ for a linked worktree
                            /features/<id>[-label]/journal.jsonl, journal-<run>.jsonl (archived), decisions.jsonl
@@ -99,7 +99,7 @@ def find_other_homes(common_dir: Path, feature: str) -> tuple[Path, ...]:
 
 
 def _may_know(features: Path, feature: str) -> bool:
-    """Whether a feature has records there, or may have: another user's folder cannot be read."""
+    """Return whether a feature has records there, or may have: another user's folder cannot be read."""
     try:
         names = [path.name for path in features.iterdir()]
     except FileNotFoundError:
@@ -126,7 +126,7 @@ def _known(repos: Path, common_dir: Path) -> Path | None:
 
 
 def _is_copy(common_dir: Path, home: Path) -> bool:
-    """Whether the repository with this id is another one, which is still where it was seen last."""
+    """Return whether the repository with this id is another one, which is still where it was seen last."""
     return any(
         seen and seen != common_dir and _is_id(seen, common_dir) and not seen.samefile(common_dir)
         for seen in (_noted(common_dir).git_dir, _described(home))
@@ -134,13 +134,13 @@ def _is_copy(common_dir: Path, home: Path) -> bool:
 
 
 def _is_id(one: Path, other: Path) -> bool:
-    """Whether two git directories exist and have the same id."""
+    """Return whether two git directories exist and have the same id."""
     ids = (one / "aigon" / "id", other / "aigon" / "id")
     return ids[0].exists() and ids[0].read_bytes() == ids[1].read_bytes()
 
 
 class _HomeNote(Struct, frozen=True):
-    """Where a repository was seen last, and the state homes that know it."""
+    """A note of where a repository was seen last, and of the state homes that know it."""
 
     git_dir: Path | None = None
     state_homes: tuple[str, ...] = ()
@@ -163,7 +163,7 @@ def _read(note: bytes) -> _HomeNote:
 
 
 def is_note_current(note: bytes | None, common_dir: Path) -> bool:
-    """Whether a repository's note says that the repository is where it is."""
+    """Return whether a repository's note says that the repository is where it is."""
     return note is not None and _read(note).git_dir == common_dir
 
 
@@ -240,6 +240,6 @@ IGNORED_LINES = (".aigon/loop-state-*", ".aigon/tasks-*", *IGNORED_FOLDERS, *STO
 
 
 def is_runtime(path: str) -> bool:
-    """Whether a path of the work tree is a runtime file: what a run leaves there and nobody commits."""
+    """Return whether a path of the work tree is a runtime file: what a run leaves there and nobody commits."""
     files = (".aigon/loop-state-", ".aigon/tasks-")
     return path.startswith((*IGNORED_FOLDERS, *files)) or path in STOP_FILES

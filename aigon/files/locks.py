@@ -54,7 +54,7 @@ def find_living_holder(file: Path) -> str:
 
 
 def _here(who: dict[str, Any]) -> bool:
-    """Whether a holder is, or was, a process that this one can see by its number."""
+    """Return whether a holder is, or was, a process that this one can see by its number."""
     return bool(who["start"]) and (who["host"], who["machine"]) == (socket.gethostname(), identify_machine())
 
 
@@ -153,7 +153,7 @@ def _taken(what: str, who: str) -> AigonError:
 
 
 def is_locked(path: Path) -> bool | None:
-    """Whether a process holds the lock on `path`; None if nobody ever did, or the system does not say.
+    """Return whether a process holds the lock on `path`; None if nobody ever did, or the system does not say.
 
     A free lock is shared with the caller for a moment.
     """

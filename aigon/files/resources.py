@@ -68,7 +68,7 @@ def _remember(documents: Iterable[bytes]) -> None:
 
 @cache
 def _read_values() -> dict[bytes, object]:
-    """What an earlier start parsed, by content; nothing of another version, nor of a file that is damaged.
+    """Return what an earlier start parsed, by content; nothing of another version, nor of a damaged file.
 
     It lies where Python keeps aigon's own compiled code: whoever can write there needs no forged values.
     """

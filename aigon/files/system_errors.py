@@ -39,7 +39,7 @@ def find_error_number(text: str) -> int | None:
 
 
 def is_shortage(number: int | None) -> bool:
-    """Whether an error of the system is about room or the right to write."""
+    """Return whether an error of the system is about room or the right to write."""
     return number in ERROR_NUMBERS.values()
 
 

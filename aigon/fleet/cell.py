@@ -39,7 +39,7 @@ Tell = Callable[[CellSummary], object]
 
 
 class CellObserver:
-    """Who listens to a cell: `tell` is told where it is, `is_stopped` says whether a person asked for its end."""
+    """An observer of a cell: `tell` is told where it is, `is_stopped` says whether a person asked for its end."""
 
     def __init__(self, tell: Tell, is_stopped: Callable[[], bool]) -> None:
         self.tell, self.is_stopped = tell, is_stopped

@@ -33,7 +33,7 @@ Hear = Callable[[str, CellSummary], object]
 
 
 class FleetEnd(Struct, frozen=True):
-    """What every cell came to, by name, and one exit code for all."""
+    """The results of all cells, by name, and one exit code for all."""
 
     cells: Mapping[str, CellSummary]
     exit_code: int

@@ -31,7 +31,7 @@ def read_clock() -> float:
 
 
 class LeaseNote(Struct, frozen=True):
-    """What a lease commit says. `held`, or `ended` with what the cell came to."""
+    """The content of a lease commit. `held`, or `ended` with what the cell came to."""
 
     cell: str
     owner: str

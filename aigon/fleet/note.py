@@ -1,4 +1,4 @@
-"""What is written down about the fleet that was started in a repository: how to reach it, and where its cells are."""
+"""The note about a fleet that was started in a repository: how to reach it, and where its cells are."""
 
 import os
 from collections.abc import Mapping

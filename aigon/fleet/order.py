@@ -1,4 +1,4 @@
-"""What a worker is told of a cell, and what it answers: a few hundred bytes, and no credentials."""
+"""Messages between a scheduler and its workers: a few hundred bytes each, and no credentials."""
 
 from msgspec import Struct
 
@@ -35,7 +35,7 @@ class CellOrder(Struct, frozen=True):
 
 
 class CellSummary(Struct, frozen=True):
-    """What a cell came to: `status` of its run, or `refused` if it did not begin. The others are to be tried again:
+    """The result of a cell: `status` of its run, or `refused` if it did not begin. The others are to be tried again:
     `held` by whoever made the commit `lease`, `lost` to somebody else meanwhile, the remote is `away`, or the machine
     is `unfit`.
 

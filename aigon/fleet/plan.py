@@ -35,7 +35,7 @@ AT_ONCE = 100
 
 
 class FleetPlan(Struct, frozen=True):
-    """What a fleet is about to do: the cells by name, and what the remote says that earlier fleets came to."""
+    """The plan of a fleet: the cells by name, and what the remote says that earlier fleets came to."""
 
     id: str
     limit: float
@@ -44,7 +44,7 @@ class FleetPlan(Struct, frozen=True):
 
 
 class FleetRequest(Struct, frozen=True):
-    """What a person asks of a fleet, which is possible as far as can be seen from here. `kinds` are of the agents."""
+    """A request for a fleet, possible as far as can be seen from here. `kinds` are of the agents."""
 
     features: tuple[str, ...]
     kinds: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""What git overlooks or would overwrite in a work tree: hidden bits, work in submodules, unsaved obstacles."""
+"""Find what git overlooks or would overwrite in a work tree: hidden bits, submodules' work, unsaved obstacles."""
 
 import hashlib
 import os
@@ -60,7 +60,7 @@ def list_submodules(stage: bytes) -> tuple[str, ...]:
 
 
 def has_unfinished_work(program: str, env: Mapping[str, str], root: Path, path: str) -> bool:
-    """Whether the submodule at `path` holds what its own HEAD does not: changes, or files that nothing ignores.
+    """Return whether the submodule at `path` holds what its own HEAD does not: changes, or files that nothing ignores.
 
     aigon's own git looks, with `env`, never with the submodule's configuration, which an agent could have written. Its
     directory keeps an index per submodule, so that only the first look reads everything.

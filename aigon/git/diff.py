@@ -1,4 +1,4 @@
-"""What differs between two trees, as text that no attribute can hide; and the parser of a unified diff.
+"""Diff two trees as text that no attribute can hide, and parse a unified diff.
 
 git is asked for the text of everything (`--text`) by plumbing in aigon's own git directory, so that neither
 `.gitattributes` (`-diff`, `binary`, drivers, textconv, encodings) nor a configuration changes what is seen.
@@ -92,7 +92,7 @@ _GIT = b"diff --git "
 
 
 class _DiffSection(Struct):
-    """What was read about one file so far."""
+    """The part of a diff about one file, as far as it was read."""
 
     path: bytes = b""
     status: FileStatus = "M"

@@ -24,7 +24,7 @@ or why."""
 
 
 class ProtectedPaths(Struct, frozen=True):
-    """What to protect: `files` (existing or not), `folders` with all their content, files that only grow.
+    """Paths to protect: `files` (existing or not), `folders` with all their content, files that only grow.
 
     All of it is below the `roots`; a root that is replaced cannot be put back. Nothing in a `passing` folder (of a
     submodule, of another worktree) is put back if the whole folder is gone. The content of `unlinked` folders is not

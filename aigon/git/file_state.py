@@ -66,7 +66,7 @@ class FileState(Struct, frozen=True):
         return sum(piece.size for piece in self.pieces) + len(self.end)
 
     def untouched(self, now: Mark) -> bool:
-        """Whether the mark `now` proves that nothing changed."""
+        """Return whether the mark `now` proves that nothing changed."""
         return self.mark == now and not self.fresh
 
     @property
@@ -79,7 +79,7 @@ class FileState(Struct, frozen=True):
         return stat.S_ISDIR(self.mode)
 
     def same(self, other: "FileState") -> bool:
-        """Whether the two are equal, whenever they were written."""
+        """Return whether the two are equal, whenever they were written."""
         if (self.mode, self.names) != (other.mode, other.names):
             return False
         return (self.pieces, self.end) == (other.pieces, other.end) or self.data == other.data

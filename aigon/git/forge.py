@@ -1,4 +1,4 @@
-"""Where a forge shows commits and files, and `gh`, which opens pull requests there."""
+"""Links to commits and files on a forge, and `gh`, which opens pull requests there."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What git prints with `-z`, parsed: paths, entries of trees and indexes, differences, settings."""
+"""Parse what git prints with `-z`: paths, entries of trees and indexes, differences, settings."""
 
 import os
 from collections.abc import Iterator

@@ -26,7 +26,7 @@ _NESTED = "warning: adding embedded git repository: "
 
 
 class Content(Struct, frozen=True):
-    """What a snapshot holds beyond a base commit: path -> modes, objects and status, by git's raw format."""
+    """The content of a snapshot beyond a base commit: path -> modes, objects and status, by git's raw format."""
 
     base: str
     entries: Mapping[str, str]
@@ -42,7 +42,7 @@ class Content(Struct, frozen=True):
 
 
 class _Comparison(Struct, frozen=True):
-    """How an index differed from a commit; `of` is what these were."""
+    """The difference between an index and a commit; `of` is what these were."""
 
     of: tuple[object, ...]
     changes: tuple[RawChange, ...]

@@ -1,4 +1,4 @@
-"""Where git keeps what decides what a person's next git command does, and which changes there do no harm."""
+"""Paths by which git decides what a person's next command does, and the changes there that do no harm."""
 
 import os
 import re
@@ -126,7 +126,7 @@ def make_opinion(git: TrustedGit, *, shared: bool = False) -> Opinion:
 
 
 def _leads_back(gitdir: Path, content: bytes) -> bool:
-    """Whether this is the file `gitdir` of a worktree, and the work tree that it names claims this git directory."""
+    """Return whether this is the `gitdir` of a worktree, and the work tree that it names claims this git directory."""
     try:
         claim = Path(os.fsdecode(content.rstrip(b"\n"))).read_bytes() if gitdir.name == "gitdir" else b""
     except (OSError, ValueError):

@@ -152,7 +152,7 @@ class RefProtection:
         return "leave", "the new commits may be a person's"
 
     def _is_of_this_run(self, before: str, after: str) -> bool:
-        """Whether the commits are on the run's branch, or descend from commits that were only there."""
+        """Return whether the commits are on the run's branch, or descend from commits that were only there."""
         if self._tip is None or self._contains(self._tip, after):
             return self._tip is not None
         return self._contains(after, self._tip) and not self._contains(before, self._tip)

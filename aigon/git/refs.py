@@ -25,7 +25,7 @@ _PEELED = compile_re(rb"\^([0-9a-f]{40}|[0-9a-f]{64})")
 
 
 def is_hash(value: str) -> bool:
-    """Whether a ref's value is an object: no link to another ref, no rubbish."""
+    """Return whether a ref's value is an object: no link to another ref, no rubbish."""
     return bool(_HASH.fullmatch(value))
 
 
@@ -145,11 +145,11 @@ class Rivals(Struct, frozen=True):
     feature: str = ""
 
     def write(self, ref: str) -> bool:
-        """Whether a ref is theirs: their own loops protect it."""
+        """Return whether a ref is theirs: their own loops protect it."""
         return ref.removeprefix("refs/heads/") in self.branches or (bool(self.feature) and ref.startswith(_ARENA))
 
     def make(self, ref: str) -> bool:
-        """Whether a new ref may be theirs: the branch of a new candidate, or work that one saved aside."""
+        """Return whether a new ref may be theirs: the branch of a new candidate, or work that one saved aside."""
         return bool(self.feature) and ref.startswith((f"refs/heads/feature-{self.feature}-", _SAVED_ASIDE))
 
 

@@ -25,7 +25,7 @@ Allowed = Callable[[str], bool]
 
 
 class LeakPolicy(Struct, frozen=True):
-    """What decides whether something that looks like a secret may be committed.
+    """The policy on whether something that looks like a secret may be committed.
 
     `tracked`: the base has the path; `held`: it holds the credential in any file; `allowed`: a person lets the path
     through. `values` are the person's secrets by name.

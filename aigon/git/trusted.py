@@ -205,7 +205,7 @@ def refuse_unsupported(checkout: Checkout) -> set[str]:
 
 
 def is_config_on(value: str) -> bool:
-    """Whether a value is true as git reads booleans."""
+    """Return whether a value is true as git reads booleans."""
     return value.lower() not in ("", "false", "no", "off", "0")
 
 

@@ -89,7 +89,7 @@ class Workspace(PrivateIndex):
         return commit
 
     def wrote(self, path: str, data: bytes) -> bool:
-        """Whether `commit` wrote `data` at `path` last, or was about to, in this process or an earlier one."""
+        """Return whether `commit` wrote `data` at `path` last, or was about to, in this process or an earlier one."""
         with contextlib.suppress(OSError, ValueError):
             return _fingerprint_file(path, data) in self._written.read_text().splitlines()
         return False

@@ -170,7 +170,7 @@ def _guess_point(path: str) -> str:
 
 
 class HookContext(Struct, frozen=True):
-    """What all hooks of a run have in common.
+    """The context that all hooks of a run share.
 
     `root` is the main checkout, `folder` the run folder, `about` what every hook is told beside the event. Of `env` a
     hook sees no credentials but those in `allowed` and its own. `kept` are files as they were before any agent worked,

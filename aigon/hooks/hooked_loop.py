@@ -51,7 +51,7 @@ Steps = Generator[Event, State, State]
 
 
 class HookedRun(Struct):
-    """What passed by: `begun` is the last iteration that began, `assessed` says that its assessment was complete.
+    """A run as its events pass: `begun` is the last iteration that began, `assessed` says if its assessment was whole.
 
     `withheld`: a hook vetoed the turn. `limit`: when final hooks have to be over, in monotonic seconds. `told` are the
     tasks that `tasks.command` knows of.

@@ -110,7 +110,7 @@ class CheckSandbox(Struct, Confinement):
         return name not in self.lifted and ANYTHING not in self._list_allowed(name)
 
     def shares(self, name: str) -> bool:
-        """Whether a check reaches anything outside that other checks can change."""
+        """Return whether a check reaches anything outside that other checks can change."""
         return not self.confines(name) or bool(self._list_allowed(name))
 
     @contextmanager
@@ -141,7 +141,7 @@ class CheckSandbox(Struct, Confinement):
         return self.allowed.get(self.name_allowed(name), ())
 
     def opens_network(self, name: str) -> bool:
-        """Whether a check may reach a host although the network of checks is closed."""
+        """Return whether a check may reach a host although the network of checks is closed."""
         entries = set(self._list_allowed(name)) - {ANYTHING}
         return any(entry[0] not in "/~$." and not Path(self.root, entry).exists() for entry in entries if entry)
 
@@ -180,7 +180,7 @@ class CheckSandbox(Struct, Confinement):
 
 
 def wants_check_sandbox(config: Config, wanted: WantedMechanism | None) -> bool:
-    """Whether checks get a sandbox where one works: where agents have none, it would keep nobody from anything."""
+    """Return whether checks get a sandbox where one works: if agents have none, it would keep nobody from anything."""
     return config.sandbox.checks != "none" and (wanted or config.sandbox.mode) != "none"
 
 

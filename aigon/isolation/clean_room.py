@@ -40,7 +40,7 @@ REMOVAL_SECONDS = 5.0
 
 
 class CleanRoom(Enclosure, frozen=True, kw_only=True):
-    """Where commands run: an enclosure, the environment of its commands, and what was exported to its `root`."""
+    """A room for commands: an enclosure, the environment of its commands, and what was exported to its `root`."""
 
     env: Mapping[str, str]
     exported: Export
@@ -123,7 +123,7 @@ def _export_over(git: TrustedGit, tree: str, folder: Path) -> Export:
 
 
 def _is_free(root: Path, name: str) -> bool:
-    """Whether the path stays in the room, without a link on the way, and nothing exists there."""
+    """Return whether the path stays in the room, without a link on the way, and nothing exists there."""
     parts = PurePosixPath(name).parts
     inside = bool(parts) and ".." not in parts and not name.startswith("/") and parts[0] != ".git"
     above = [root.joinpath(*parts[:depth]) for depth in range(1, len(parts))]

@@ -70,7 +70,7 @@ def _describe_entry(entry: "os.DirEntry[str]") -> str:
 
 
 def has_linked_file(folder: Path) -> bool:
-    """Whether a file of a folder has several names, as one that a package manager links from its cache."""
+    """Return whether a file of a folder has several names, as one that a package manager links from its cache."""
     for parent, _, names in os.walk(folder):
         for name in names:
             with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""What a command in a clean room sees: the command line that gives it this view, and its environment."""
+"""The view of a command in a clean room: the command line that gives it this view, and its environment."""
 
 import marshal
 import os
@@ -42,7 +42,7 @@ def confine_nothing(argv: Sequence[str], _start: CheckStart, _folders: Sequence[
 
 
 class Enclosure(Struct, frozen=True):
-    """What a command sees: `root`, an export, instead of `workspace`, none of `hidden`, and dependency folders.
+    """The view of a command: `root`, an export, instead of `workspace`, none of `hidden`, and dependency folders.
 
     `root` is where the export really is and where aigon changes its files. `lent` maps relative paths in it to the
     folders shown there, read-only unless `writable`; each cache in one is replaced by an empty folder of `scratch`.

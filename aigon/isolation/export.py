@@ -30,7 +30,7 @@ WORKERS = ("-c", "checkout.workers=0")
 
 
 class Export(Struct, frozen=True):
-    """What was written to `folder`, over an earlier export unless it is `fresh`.
+    """The files that were written to `folder`, over an earlier export unless it is `fresh`.
 
     `missing` are submodules that are checked out in the workspace and whose commit could not be exported.
     """

@@ -1,4 +1,4 @@
-"""Which mechanisms of isolation this machine really has, found by trying them."""
+"""Find the mechanisms of isolation that work on this machine, by trying them."""
 
 import functools
 import os
@@ -122,7 +122,7 @@ def find_mount_flaw(make_table: Callable[[Path], Sequence[Mount]]) -> str:
 
 @functools.cache
 def can_overlay(folder: Path) -> bool:
-    """Whether changes of private folders can be kept in `folder`: not every file system can."""
+    """Return whether changes of private folders can be kept in `folder`: not every file system can."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         changes = Path(tempfile.mkdtemp(prefix="probe-", dir=folder))

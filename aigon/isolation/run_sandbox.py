@@ -41,7 +41,7 @@ TEMPORARY = ("/tmp", "/var/tmp")
 
 
 class RunSandbox(Struct, Attendant, frozen=True):
-    """How agents are started: in `box`, None for no sandbox; `wanted` is what was asked for.
+    """The sandbox of a run's agents: in `box`, None for no sandbox; `wanted` is what was asked for.
 
     The variables in `gone` are removed, as they lead to sockets that nobody granted.
     """

@@ -150,7 +150,7 @@ def explain_no_mechanism(network: Network = "open") -> str:
 
 @functools.cache
 def has_process_numbers() -> bool:
-    """Whether aigon's namespaces can have process numbers: in a container that hides parts of /proc none can."""
+    """Return whether aigon's namespaces can have process numbers: in a container that hides parts of /proc none can."""
     plan = make_mount_plan([("proc", "/proc")], Path("/"), numbers=True, parent=os.getpid())
     code, _, _ = run.capture_output([*make_launcher_command(plan), "/bin/true"], env=os.environ)
     return code == 0

@@ -24,7 +24,7 @@ MAX_NAMED_PATHS = 3
 
 
 class Snapshot(Struct):
-    """What aigon's private index holds. `complaints` are git's, about paths it could not take; `notes` go to the agent.
+    """The content of aigon's private index. `complaints` are git's, about paths it refused; `notes` go to the agent.
 
     `put_back` is what the agent may not change. `number` is the iteration it belongs to, 0 for the baseline.
     """
@@ -75,7 +75,7 @@ def is_baseline(base: str, workspace: Workspace, tree: str) -> bool:
 
 
 class Assessment(Struct, frozen=True):
-    """What was found and decided on a snapshot; not `complete` if the run was stopped at once meanwhile.
+    """The findings and decisions on a snapshot; not `complete` if the run was stopped at once meanwhile.
 
     `ran` are its checks and commands with their whole results. `passed_at_base` and `adds_nothing` as in
     `IterationFinished`.

@@ -1,4 +1,4 @@
-"""What proven means: every criterion passed, every check passed, and the tree holds more than the base."""
+"""The definition of proven: every criterion passed, every check passed, and the tree holds more than the base."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ ACCEPTED = "every criterion passed before the first turn, which --accept-passing
 
 
 class Demand(Struct, frozen=True):
-    """What proven means for this job. `known_failures` are checks that may fail, by the spec's frontmatter.
+    """The meaning of proven for this job. `known_failures` are checks that may fail, by the spec's frontmatter.
 
     `in_place`: the project gave up the clean-room proof, which the outcome says. `accept_passing`: a person accepts
     that every criterion passes before the first turn, as in a refactoring. The outcome says what is `stated`.

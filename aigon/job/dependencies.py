@@ -1,4 +1,4 @@
-"""What a feature depends on, by the `depends_on` of its spec. A dependency counts once it is merged, and not before."""
+"""Dependencies between features, by the `depends_on` of their specs. One counts once it is merged, not before."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Who works next: the agent on one of its escalation steps, or the first agent that stands in for it.
+"""Choose who works next: the agent on one of its escalation steps, or the first agent that stands in for it.
 
 An agent moves up by the number of its turns, by repeated errors, and if its turns make no progress. A repeated error
 stops the run only on the last step.
@@ -25,7 +25,7 @@ DOUBLINGS = 60
 
 
 class AgentStep(Struct, frozen=True):
-    """Who works, for how many turns of the feature (0: all that follow), and whether with the full feedback."""
+    """An agent, for how many turns of the feature it works (0: all that follow), and whether with the full feedback."""
 
     agent: Agent
     turns: int = 0

@@ -1,4 +1,4 @@
-"""What a run is about, decided before any agent starts and not changed while it runs."""
+"""The job of a run: decided before any agent starts, and unchanged while it runs."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -23,7 +23,7 @@ from aigon.spec.features import Feature
 
 
 class ProofPlan(Struct, frozen=True):
-    """How everything is run once more before a run may end as proven.
+    """The plan for running everything once more before a run may end as proven.
 
     `setups` are the ways to the project's dependencies, `caches` variables with folders of the person's home. `network`
     is that of the checks; loopback is always open.

@@ -1,4 +1,4 @@
-"""What the agents of an arena spend together: one limit for all, and money set aside before each turn.
+"""Money that the agents of an arena spend together: one limit for all, and amounts set aside before each turn.
 
 The file is read and rewritten whole, under a lock of the system.
 """
@@ -35,7 +35,7 @@ LEDGER_PATIENCE = 60.0
 
 
 class Account(Struct, frozen=True):
-    """What one agent spent and has set aside (`reserved`) for its next turn, in US dollars.
+    """The account of one agent: spent, and set aside (`reserved`) for its next turn, in US dollars.
 
     `unknown` counts the turns and calls of unknown cost; `per_turn` is the mean of its last turns, None without any.
     """
@@ -117,7 +117,7 @@ class Settlement(Struct, frozen=True):
 
 
 class OtherAccounts(Struct, frozen=True):
-    """What else is known of the agents of an arena, by label: who they are (this one too), whether a loop of one runs.
+    """Facts about the other agents of an arena, by label: who they are (this one too), whether a loop of one runs.
 
     `told` returns what a journal says that was spent, and raises AigonError if it cannot be read.
     """

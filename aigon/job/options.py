@@ -1,4 +1,4 @@
-"""What a person asked for, and the limits that follow from it and from the configuration."""
+"""Options that a person gave, and the limits that follow from them and from the configuration."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal

@@ -1,4 +1,4 @@
-"""What one run of a check came to, how it is kept as JSON, and what the loops of an arena share of it."""
+"""The result of one run of a check, its form in JSON, and the part that the loops of an arena share."""
 
 import json
 import os
@@ -22,7 +22,7 @@ KEPT_OUTPUT = 100_000
 
 
 class Measurement(Struct, frozen=True):
-    """What aigon measured of a command, the best of so many `runs`, in the unit of its quantity."""
+    """A measurement of a command by aigon, the best of so many `runs`, in the unit of its quantity."""
 
     value: float
     runs: int
@@ -112,7 +112,7 @@ class _Relocation:
 
 
 class BaselineResults(Attendant):
-    """What the loops of an arena tell one another of the baseline, which all of them assess: what failed there.
+    """The failures of the baseline, which all loops of an arena assess and tell one another.
 
     Passes are remembered for everybody (`aigon.checks.passes`). A failure is shared only here, for the commit that all
     have in common and as long as the arena lasts, and never with the loop that found it: that one runs the check again.

@@ -1,4 +1,4 @@
-"""Whether the branch of a run is as the run left it, and what to type if it is not."""
+"""Check that the branch of a run is as the run left it, and say what to type if it is not."""
 
 from shlex import quote
 

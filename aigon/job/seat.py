@@ -1,4 +1,4 @@
-"""Where a run works (the checkout at hand or an agent's worktree), and the locks that keep other aigons out of it."""
+"""The place where a run works, a checkout or an agent's worktree, and the locks that keep other aigons out of it."""
 
 import hashlib
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Where the spec of each feature is: in the work tree, or on the branch that the feature is worked on."""
+"""Find the spec of each feature: in the work tree, or on the branch that the feature is worked on."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a run stands on: a frozen context, its workspace, and attendants that hold whatever changes."""
+"""The surroundings of a run: a frozen context, its workspace, and attendants that hold whatever changes."""
 
 import time
 from collections import Counter
@@ -53,13 +53,13 @@ A = TypeVar("A", bound=Attendant)
 
 
 class OwnFiles(Struct, Attendant):
-    """What spec and log must look like in the workspace, byte for byte; None if a file must be absent."""
+    """The required content of spec and log in the workspace, byte for byte; None if a file must be absent."""
 
     contents: dict[str, bytes | None] = field(default_factory=dict)
 
 
 class TurnNotes(Struct, Attendant):
-    """What to report of the last turn: `sentences` about what was restored, and the agent's `commit_messages`."""
+    """Notes on the last turn: `sentences` about what was restored, and the agent's `commit_messages`."""
 
     sentences: list[str] = field(default_factory=list)
     commit_messages: list[str] = field(default_factory=list)
@@ -103,7 +103,7 @@ UNNAMED = CheckStart()
 
 
 class Confinement(Attendant):
-    """What keeps checks to the workspace; this one does not."""
+    """A confinement of checks to the workspace; this one confines nothing."""
 
     __slots__ = ()
 
@@ -113,7 +113,7 @@ class Confinement(Attendant):
 
 
 class CheckEnvironment(Struct, frozen=True):
-    """Where checks run: `root` is the folder as they see it, `env` what they get.
+    """The surroundings of checks: `root` is the folder as they see it, `env` what they get.
 
     `wrap_command(argv, cwd, start)` returns the command line that runs `argv` there; `start_in` is the folder that it
     is started in, and `host_path` where the files really are, if elsewhere.

@@ -14,7 +14,7 @@ from aigon.model.criteria import Criterion, CriterionKind
 
 
 class AcceptanceTest(Struct, frozen=True):
-    """What would decide one criterion, and what running showed of it.
+    """A test that would decide one criterion, and what running it showed.
 
     `kind` and `command` are as in an annotation; `kind` is "judge" if its author says that nothing can run. `red` says
     how it was red before the work, `message` what it printed then. `fault` says why it is worth nothing. Of `mutants`,

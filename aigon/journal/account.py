@@ -28,7 +28,7 @@ class CriterionItem(Struct, frozen=True):
 
 
 class WorkAccount(Struct, frozen=True):
-    """What was done on a feature under one label; "" is the solo branch.
+    """The work on a feature under one label; "" is the solo branch.
 
     `agent` is as a person named it, `tip` the branch's last known commit, `running` whether a loop works on it now.
     `diffs` are the files that differ from the base, by iteration commit, without aigon's own. `outputs` are the ends

@@ -1,4 +1,4 @@
-"""What one iteration tried and what came of it: facts that aigon observed itself, kept small.
+"""One attempt: facts about an iteration that aigon observed itself, kept small.
 
 The agent's words are left out. `Attempt.detail`, which may quote its program, is for people only.
 """

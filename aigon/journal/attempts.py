@@ -194,7 +194,7 @@ def list_failures(runs: Iterable[Sequence[Event]]) -> tuple[tuple[FailedAttempt,
 
 
 def has_failed(attempt: Attempt) -> bool:
-    """Whether the assessment found a failure or the turn did not finish. A rate-limited turn has not failed."""
+    """Return whether the assessment found a failure or the turn did not finish. A rate-limited turn has not failed."""
     if attempt.fingerprint:
         return True
     return attempt.tries > 0 and attempt.end not in ("finished", None, *TEMPORARY_ENDS)

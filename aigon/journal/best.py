@@ -1,4 +1,4 @@
-"""Which assessment is the best, and why.
+"""Find the best assessment, and say why it is.
 
 What counts, the most important first: criteria passed, nothing lost of what the baseline had, checks passed, tests
 passed. An open integrity review voids the criteria: that very change may have made them pass. Of equals the earliest is
@@ -28,7 +28,7 @@ def find_best(
 
 
 def is_unchanged_since(attempts: Iterable[Attempt], number: int) -> bool:
-    """Whether no iteration after that one changed a file: then there is nothing to go back from."""
+    """Return whether no iteration after that one changed a file: then there is nothing to go back from."""
     later = [attempt.changed for attempt in attempts if attempt.number > number]
     return bool(later) and not any(later)
 

@@ -86,7 +86,7 @@ SCHEMA_VERSION = 1
 
 
 def to_ndjson(event: Event) -> dict[str, object]:
-    """What is on the line of `event`.
+    """Return the line of `event`.
 
     It is the event as in the journal, but for the end of a run: there `outcome` is the status word, next to
     `exit_code`, and `outcome_detail` has what else the outcome says, and `success` says whether it is met.

@@ -1,4 +1,4 @@
-"""What a person decided on a criterion, and for how long it holds."""
+"""Decisions of people on criteria, and for how long each holds."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal

@@ -1,4 +1,4 @@
-"""How long each check took before: the next assessment starts the longest first."""
+"""Durations of earlier checks: the next assessment starts the longest first."""
 
 import json
 import math

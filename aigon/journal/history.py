@@ -1,4 +1,4 @@
-"""What happened to a feature under one label over all its runs, read from journals for evaluation and report."""
+"""The history of a feature under one label over all its runs, read from journals for evaluation and report."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

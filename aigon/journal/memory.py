@@ -1,4 +1,4 @@
-"""What was tried and what came of it, in words: for SCRATCHPAD.md and for the prompt of the next turn.
+"""Earlier attempts in words, for SCRATCHPAD.md and for the prompt of the next turn.
 
 Both hold facts of the journal only, never what an agent said. What a repository or a tool chose (names of files, lines
 of output) is a code span on a line that aigon began, so that it starts no heading, box or list of its own.

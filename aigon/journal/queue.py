@@ -1,4 +1,4 @@
-"""What aigon took up for people while they are away: a line per step, folded by task. The newest step of a task counts.
+"""Steps of work that aigon took up while people were away, a line each. The newest step of a task counts.
 
     <home>/queue.jsonl
 

@@ -23,7 +23,7 @@ CANDIDATE = "candidate.json"
 
 
 class Origin(Struct, frozen=True):
-    """Where a feature began: the branch it will be merged into, and the commit that assessments compare with."""
+    """The origin of a feature: the branch it will be merged into, and the commit that assessments compare with."""
 
     branch: str
     commit: str
@@ -88,7 +88,7 @@ class Records(Struct, frozen=True):
             raise damage_error("The journal of this run", error.where, self.name) from None
 
     def begun(self) -> bool:
-        """Whether the current run's journal has at least its first event."""
+        """Return whether the current run's journal has at least its first event."""
         try:
             with self.journal.open("rb") as file:
                 return any(parse_lines(file.readline()))
@@ -209,7 +209,7 @@ def sum_earlier_spend(records: Records) -> Spend:
 
 
 def is_journal_lost(records: Records) -> bool:
-    """Whether the journal was renamed as damaged, and no run has begun since."""
+    """Return whether the journal was renamed as damaged, and no run has begun since."""
     return any(records.folder.glob("journal.jsonl.corrupt*")) and not records.begun()
 
 

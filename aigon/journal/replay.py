@@ -96,7 +96,7 @@ class EventOrder(Struct):
     first: RunStarted | None = None
 
     def accepts(self, event: Event) -> bool:
-        """Whether `event` can come next."""
+        """Return whether `event` can come next."""
         if not isinstance(event, RunStarted):
             return self.first is not None
         if self.first is None:

@@ -1,4 +1,4 @@
-"""What statistics need of one run: counts, folded from its journal event by event."""
+"""Counts about one run for statistics, folded from its journal event by event."""
 
 from collections.abc import Collection
 

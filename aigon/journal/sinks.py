@@ -112,7 +112,7 @@ class FailPointReached(Exception):
 
 
 class FailPoint(Struct, frozen=True):
-    """Where a test makes a run fail: at the `nth` event of that name, at one `stage` of its recording."""
+    """A point at which a test makes a run fail: at the `nth` event of that name, at one `stage` of its recording."""
 
     event: str
     stage: RecordingStage

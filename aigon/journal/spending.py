@@ -1,4 +1,4 @@
-"""What turns cost, what the next one is likely to cost, and what a run may."""
+"""The cost of turns: what was spent, what the next one is likely to cost, and what a run may spend."""
 
 from collections.abc import Sequence
 
@@ -60,7 +60,7 @@ def estimate_turn_cost(paid: Sequence[Paid], agent: str, model: str) -> float | 
 
 
 def is_affordable(limit: float, taken: float, cost: float) -> bool:
-    """Whether a turn of this cost fits in what is left of the limit, in US dollars."""
+    """Return whether a turn of this cost fits in what is left of the limit, in US dollars."""
     return taken < limit and taken + cost <= limit + 1e-6
 
 

@@ -30,7 +30,7 @@ from aigon.model.turns import Turn
 
 
 class State(Struct, frozen=True):
-    """What guards, escalation and prompt ask about the past of a run.
+    """The past of a run, as guards, escalation and prompt ask about it.
 
     `iteration` is the number of the last turn begun, `finished` that of the last assessed one, `used` the count against
     this invocation's limit. `failed_turns`, `repeats` (of one `fingerprint`), `stalled` and `idle` (on one escalation

@@ -45,7 +45,7 @@ class NewerState(ValueError):
 
 
 class StateFile(Struct, frozen=True):
-    """What a state file in the checkout at `root` says of a feature, or the `problem` of one that cannot be read.
+    """A feature as a state file in the checkout at `root` tells it, or the `problem` of one that cannot be read.
 
     `label` tells the agents of an arena apart.
     """

@@ -1,4 +1,4 @@
-"""What the runs of a repository came to, in groups: folded from their journals, one at a time."""
+"""Statistics over the runs of a repository, in groups: folded from their journals, one at a time."""
 
 import math
 from collections import Counter
@@ -28,7 +28,7 @@ _SKIPPED = ("check_started", "check_finished", "criterion_judged", "judge_asked"
 
 
 class Spread(Struct, frozen=True):
-    """How `n` numbers are spread; `p90` is the smallest that nine in ten do not exceed."""
+    """The spread of `n` numbers; `p90` is the smallest that nine in ten do not exceed."""
 
     n: int
     mean: float
@@ -37,7 +37,7 @@ class Spread(Struct, frozen=True):
 
 
 class StepResult(Struct, frozen=True):
-    """What an escalation step came to: its turns, the runs that reached it, and those that were proven on it."""
+    """The result of an escalation step: its turns, the runs that reached it, and those that were proven on it."""
 
     turns: int = 0
     runs: int = 0

@@ -31,7 +31,7 @@ MAX_NOTES = 20
 
 
 class TaskNote(Struct, frozen=True):
-    """What happened to a task in an iteration: why it is still open, or open again."""
+    """A note on a task in an iteration: why it is still open, or open again."""
 
     iteration: int
     at: str

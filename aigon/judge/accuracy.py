@@ -1,4 +1,4 @@
-"""How a judge did on changes of which the truth is known."""
+"""The accuracy of a judge on changes of which the truth is known."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal
@@ -13,7 +13,7 @@ Truth = Literal["met", "unmet"]
 
 
 class LabelledVerdict(Struct, frozen=True):
-    """What a judge said on one criterion, beside the truth."""
+    """A judge's verdict on one criterion, beside the truth."""
 
     number: int
     text: str
@@ -33,7 +33,7 @@ class LabelledVerdict(Struct, frozen=True):
 
 
 class Calls(Struct, frozen=True):
-    """What some calls came to. `failures` says why some brought no answer.
+    """Totals over some calls. `failures` says why some brought no answer.
 
     `cost` is in US dollars, of the calls that said it, None if none did; `unsaid` counts the others.
     """

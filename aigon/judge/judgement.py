@@ -40,7 +40,7 @@ class NoReply(Struct, frozen=True):
 
 
 class _Sitting(Struct):
-    """What is known of the case, and what happened so far."""
+    """The facts of a case, and what happened so far."""
 
     case: Case
     evidence: QuotedEvidence

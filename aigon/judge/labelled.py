@@ -95,7 +95,7 @@ def _parse_check(node: DocumentNode) -> ObservedCheck:
 
 
 class LabelledBench(Struct, frozen=True):
-    """Where changes are made: `root` is the work tree of `git`."""
+    """A place where changes are made: `root` is the work tree of `git`."""
 
     root: Path
     git: TrustedGit

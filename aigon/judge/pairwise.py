@@ -60,7 +60,7 @@ def anonymize_diff(diff: FileDiff, plain: Anonymizer) -> FileDiff:
 
 
 class PairReason(StrictModel, frozen=True):
-    """What a quote shows of one of the changes."""
+    """A reason that a quote from one of the changes gives."""
 
     change: Literal["first", "second"]
     path: str
@@ -82,7 +82,7 @@ class PairReply(StrictModel, frozen=True):
 
 
 class Pair(Struct, frozen=True):
-    """What is compared, in this order. `mark` is random and goes into the delimiters; `template` is the prompt's."""
+    """Two changes to compare, in this order. `mark` is random and goes into delimiters; `template` is the prompt's."""
 
     spec: str
     criteria: tuple[Criterion, ...]
@@ -92,7 +92,7 @@ class Pair(Struct, frozen=True):
 
 
 class PairwiseResult(Struct, frozen=True):
-    """What a judge prefers, and its reasons: which change each is about, and its words with the quote."""
+    """A judge's preference, and its reasons: which change each is about, and its words with the quote."""
 
     preference: PairChoice
     reasons: tuple[tuple[PairChoice, str], ...]

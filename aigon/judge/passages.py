@@ -82,7 +82,7 @@ def make_passage(lines: Sequence[tuple[int, str]]) -> Passage:
 
 
 def _splits_word(text: str, at: int) -> bool:
-    """Whether a word goes on over this place."""
+    """Return whether a word goes on over this place."""
     return 0 < at < len(text) and all(c.isalnum() or c == "_" for c in text[at - 1 : at + 1])
 
 
@@ -93,13 +93,13 @@ class CommentMap(Struct, frozen=True):
     flags: bytes
 
     def at(self, line: int, column: int) -> bool:
-        """Whether the character in this column (from 0) of this line (from 1) is comment or docstring."""
+        """Return whether the character in this column (from 0) of this line (from 1) is comment or docstring."""
         place = self.starts[line - 1] + column if 0 < line <= len(self.starts) else -1
         return 0 <= place < len(self.flags) and bool(self.flags[place])
 
 
 def is_prose(path: str) -> bool:
-    """Whether the file is text for people, by its name."""
+    """Return whether the file is text for people, by its name."""
     known, name = load_words(), path.rpartition("/")[2]
     if re.match(known.code_names, name, re.IGNORECASE):
         return False
@@ -212,7 +212,7 @@ def _find_lines_near(diff: FileDiff, places: Sequence[Position], *, old: bool) -
 
 
 def is_trivial(text: str) -> bool:
-    """Whether it is too short, or nothing but punctuation and words of any code (`}`, `return None`)."""
+    """Return whether it is too short, or nothing but punctuation and words of any code (`}`, `return None`)."""
     words = {word.casefold() for word in re.findall(r"\w+", text)}
     only_numbers = all(word.isdecimal() for word in words)
     return len("".join(text.split())) < _SHORTEST_QUOTE or words <= load_words().keywords or only_numbers

@@ -1,4 +1,4 @@
-"""What can be quoted: the change as far as it was shown, and what aigon captured of the checks."""
+"""Evidence that can be quoted: the change as far as it was shown, and what aigon captured of the checks."""
 
 import re
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _COPIED_SIGN = compile_re(r"^[ \t]*(?:\d+[ \t]+)?[+-]|^[ \t]*\d+[ \t]{2,}", re.M
 
 
 class QuotedEvidence(Struct, frozen=True):
-    """What can be quoted: the files as far as they were shown, and what aigon captured of the checks."""
+    """Evidence that can be quoted: the files as far as they were shown, and what aigon captured of the checks."""
 
     files: tuple[FileDiff, ...]
     observed: tuple[ObservedCheck, ...]
@@ -47,7 +47,7 @@ class QuotedEvidence(Struct, frozen=True):
 
 
 class QuoteCheck(Struct, frozen=True):
-    """What became of one quote. `shown` is the quote for people; `why` says why it does not count."""
+    """The check of one quote. `shown` is the quote for people; `why` says why it does not count."""
 
     result: Literal["counts", "idle", "refused"]
     shown: str

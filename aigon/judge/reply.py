@@ -59,7 +59,7 @@ def describe_malformed(error: ValueError) -> str:
 
 
 class StrictModel(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is asked for, and nothing else."""
+    """A reply that has to hold what is asked for, and nothing else."""
 
 
 class Quote(StrictModel, frozen=True):

@@ -56,12 +56,12 @@ def _list_locks() -> tuple[str, ...]:
 
 
 def asks_documentation(criterion: str) -> bool:
-    """Whether it asks for words for people, so that a comment, a docstring or prose can be what proves it."""
+    """Return whether it asks for words for people, so that a comment, a docstring or prose can be what proves it."""
     return bool(re.search(load_words().documentation, criterion, re.IGNORECASE))
 
 
 def asks_removal(criterion: str) -> bool:
-    """Whether it asks that something be gone, so that a removed line can be what proves it."""
+    """Return whether it asks that something be gone, so that a removed line can be what proves it."""
     return bool(re.search(load_words().removal, criterion, re.IGNORECASE))
 
 
@@ -85,7 +85,7 @@ def explain_hidden_name(path: str) -> str:
 
 
 def is_hidden_by_name(path: str) -> bool:
-    """Whether the name alone says that a file is not shown."""
+    """Return whether the name alone says that a file is not shown."""
     return bool(explain_hidden_name(path))
 
 

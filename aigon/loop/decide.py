@@ -52,7 +52,7 @@ def decide(demand: Demand, limits: Limits, state: State, probe: Probe) -> Outcom
 
 
 def _may_still_build(demand: Demand, state: State) -> bool:
-    """Whether an agent gets a turn although everything passes: by a person's leave, until one has ended well."""
+    """Return whether an agent gets a turn although everything passes: by a person's leave, until one has ended well."""
     return demand.accept_passing and (state.used == 0 or (state.turn is not None and state.turn.failed))
 
 
@@ -70,7 +70,7 @@ def interrupted(_limits: Limits, _state: State, probe: Probe) -> Outcome | None:
 
 
 def barred(limits: Limits, state: State, probe: Probe) -> bool:
-    """Whether no further turn may begin within this iteration: it is over, and `decide` will say why."""
+    """Return whether no further turn may begin within this iteration: it is over, and `decide` will say why."""
     guards = (interrupted, *load_guards()[0])
     return any(guard(limits, state, probe) for guard in guards if guard is not unavailable)
 
@@ -157,7 +157,7 @@ def decide_within_budget(job: Job, world: World, state: State) -> Outcome | None
 
 
 def is_turn_barred(job: Job, world: World, state: State) -> bool:
-    """Whether no further turn may begin within this iteration; if one may, money for it is set aside."""
+    """Return whether no further turn may begin within this iteration; if one may, money for it is set aside."""
     return _answer_within_budget(job, world, state, lambda probe: barred(job.limits, state, probe))
 
 

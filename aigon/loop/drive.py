@@ -27,7 +27,7 @@ class Durable(Protocol):
 
 
 class Recorder(Struct, frozen=True):
-    """Where events go. All that is written passes here: `redact` takes secrets out of the texts of every event."""
+    """Passes events to their sinks. All that is written goes through here: `redact` removes secrets from every text."""
 
     records: Sequence[Durable]
     observers: Sequence[Observer]

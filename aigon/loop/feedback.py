@@ -20,7 +20,7 @@ MAX_REASON_CHARS = 500
 
 
 class _Level(Struct, frozen=True):
-    """How much is shown: lines of an example, groups of a check, names of a group, notes."""
+    """A level of detail: lines of an example, groups of a check, names of a group, notes."""
 
     lines: int
     groups: int

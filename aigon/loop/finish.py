@@ -48,7 +48,7 @@ MAX_CONCERNS = 4
 
 
 class RunSummary(Struct, frozen=True):
-    """What a person reads at the end of a run.
+    """The summary for people at the end of a run.
 
     `commits` are pairs of hash and subject, oldest first; `log` is the path of the iteration log; `turn` is the agent's
     last one; paths below `root` are shown relative to it; `elapsed` and `waited` are in seconds. `about_branch` says

@@ -1,4 +1,4 @@
-"""What an assessment found wrong: what the checks complain about, then the criteria that are not proven."""
+"""Issues that an assessment found: complaints of the checks, then the criteria that are not proven."""
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence

@@ -100,7 +100,7 @@ def publish(
 
 
 def _was_turned_away(world: World, snapshot: Snapshot, state: State) -> bool:
-    """Whether the agent could not work at all and left everything as it was: that is no iteration."""
+    """Return whether the agent could not work at all and left everything as it was: that is no iteration."""
     tip, turn = snapshot.tip, state.turn
     if turn is None or turn.end not in AWAY or not tip.ref == tip.parent == state.checkpoint:
         return False

@@ -31,7 +31,7 @@ class RollbackPolicy(Struct, Attendant):
 
 
 def has_stopped_short(outcome: Outcome, state: State) -> bool:
-    """Whether the run got as far as it could and that was not all.
+    """Return whether the run got as far as it could and that was not all.
 
     It did not if the last turn has no assessment yet (a resume makes it), if a person asked for the end (a signal, a
     stop file), if nobody could work or judge (the run goes on from the very same place, and what waits for a judge may

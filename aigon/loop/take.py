@@ -117,7 +117,7 @@ def _find_tip(job: Job, world: World, state: State, number: int, notes: list[str
 
 
 def _is_unchanged(path: Path, content: bytes | None) -> bool:
-    """Whether the file has this content, or is absent for None; what is reached through a link does not count."""
+    """Return whether the file has this content, or is absent for None; one behind a link does not count."""
     if content is None:
         return not os.path.lexists(path)
     return _read_plain(path) == content and path.parent.resolve() == path.parent
@@ -128,7 +128,7 @@ def _read_plain(path: Path) -> bytes | None:
 
 
 def _is_of_last_try(world: World, state: State, path: str) -> bool:
-    """Whether aigon wrote it for an iteration commit that was not published, or not even intended yet."""
+    """Return whether aigon wrote it for an iteration commit that was not published, or not even intended yet."""
     there = _read_plain(world.workspace.root / path)
     if there is None:
         return False

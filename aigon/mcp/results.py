@@ -1,4 +1,4 @@
-"""What the tools take and return: their schemas are made of these."""
+"""Arguments and results of the tools: their schemas are made of these."""
 
 from typing import Annotated, Literal
 
@@ -181,7 +181,7 @@ class TaskLog(BaseModel):
 
 
 class TaskProgress(BaseModel):
-    """How far a task is: `running` still, or ended for `reason`."""
+    """The progress of a task: `running` still, or ended for `reason`."""
 
     task_id: str
     running: bool

@@ -1,4 +1,4 @@
-"""What no tool may do: start without criteria or a limit on cost, raise a limit, set a status that people decide."""
+"""Limits of every tool: no start without criteria and a cost limit, no higher limit, no status that people decide."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""How clients reach the server: by standard input and output, or by HTTP from this machine with a token."""
+"""Transports to clients: standard input and output, or HTTP from this machine with a token."""
 
 import hmac
 import os

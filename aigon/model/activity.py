@@ -1,4 +1,4 @@
-"""What an agent does during its turn, as its program prints it: for people to watch, never evidence."""
+"""Steps of an agent during its turn, as its program prints them: for people to watch, never evidence."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ ActivityKind = Literal["says", "reads", "edits", "runs", "searches", "uses", "fa
 
 
 class Spent(Struct, frozen=True):
-    """What a program says it used: tokens in and out, cached ones too, and US dollars, 0 if it does not say."""
+    """Amounts that a program says it used: tokens in and out, cached ones too, and US dollars, 0 if it does not say."""
 
     tokens: int = 0
     usd: float = 0.0

@@ -22,7 +22,7 @@ CostReporting = Literal["reported", "tokens", "unknown"]
 
 
 class Credentials(Struct, frozen=True):
-    """Where a login or a key may be: variables, and files (`~/` is the person's home). Contents are never read.
+    """Places of a login or a key: variables, and files (`~/` is the person's home). Contents are never read.
 
     Of the variables that look like credentials or belong to a provider, the agent sees those in `env`, those that
     match a glob in `more`, and those of `when` if a variable is switched on or a model is used (`model:bedrock/*`).
@@ -44,7 +44,7 @@ class EscalationStep(Struct, frozen=True):
 
 
 class CommandFiles(Struct, frozen=True):
-    """Where this agent reads commands of a person's own.
+    """Folders from which this agent reads commands of a person's own.
 
     `path` begins with `~/` for the person's home, else it is relative to the repository; `{name}` is the command's.
     In a command, `arguments` stands for all that was typed and `argument` for its first word.
@@ -58,7 +58,7 @@ class CommandFiles(Struct, frozen=True):
 
 
 class ServerFile(Struct, frozen=True):
-    """Where this agent reads its MCP servers: a path as in `CommandFiles`, the key of them, and aigon's entry as JSON.
+    """The file of this agent's MCP servers: a path as in `CommandFiles`, their key, and aigon's entry as JSON.
 
     In TOML an entry with a `name` is one of an array of tables.
     """
@@ -75,7 +75,7 @@ class ServerFile(Struct, frozen=True):
 
 
 class JudgeCommand(Struct, frozen=True):
-    """How the program answers one question on standard input, without tools that change anything.
+    """The command that answers one question on standard input, without tools that change anything.
 
     `argv` follows `program`, `env` comes over the type's. `alone`: no file in the person's home, which an agent may
     have written, adds to the question.

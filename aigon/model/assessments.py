@@ -1,4 +1,4 @@
-"""What is remembered of an assessment: every check with the first lines of its complaints, and what remains."""
+"""The remembered part of an assessment: every check with the first lines of its complaints, and what remains."""
 
 from collections.abc import Sequence
 from sys import intern

@@ -95,7 +95,7 @@ class TestCounts(Recorded, frozen=True):
 
 
 class ParsedOutput(Struct, frozen=True):
-    """What a parser read in a tool's output: a description, never a verdict.
+    """The output of a tool as a parser read it: a description, never a verdict.
 
     `counts` is None unless the output is a test report; `summary` is a short phrase such as `15/15 passed`;
     `understood` is False if the bytes are not in the parser's format; `tests` are results by test id.
@@ -128,7 +128,7 @@ class Finding(Recorded, frozen=True):
 
 
 class ProjectReader(Protocol):
-    """What can be asked about a project. Paths are relative to its root; asking runs none of its code."""
+    """Questions about a project. Paths are relative to its root; asking runs none of its code."""
 
     def kind(self, path: str) -> Literal["file", "folder", ""]:
         """Return what is at `path`, or ""."""

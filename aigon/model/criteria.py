@@ -62,7 +62,7 @@ class SpecStage(Struct, frozen=True):
 
 
 class SpecSettings(Struct, frozen=True):
-    """What a spec says about its own runs; None and empty if it does not. Seconds; `lines` has the line of each key."""
+    """Settings of a spec for its own runs; None and empty if it has none. Seconds; `lines` has the line of each key."""
 
     mode: SpecMode | None = None
     kind: str = ""

@@ -77,7 +77,7 @@ class RepairedRecord(Struct, frozen=True):
 
 
 class UnrepairedRecord(Struct, frozen=True):
-    """What could not be repaired, `why`, and what a person can `do`. `hinders`: no run begins before that is done."""
+    """A record beyond repair, `why`, and what a person can `do`. `hinders`: no run begins before that is done."""
 
     what: str
     path: str

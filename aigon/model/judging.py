@@ -1,4 +1,4 @@
-"""What a judge is asked and what it answers.
+"""Questions to a judge, and its answers.
 
 A judge backend is a module in `aigon/judge/backends/` with two functions:
 
@@ -74,7 +74,7 @@ class JudgeQuestion(Struct, frozen=True):
 
 
 class JudgeAnswer(Struct, frozen=True):
-    """What came back: `text` is the JSON that was asked for, or `failure` says why there is none.
+    """A judge's answer: `text` is the JSON that was asked for, or `failure` says why there is none.
 
     `cost` is in US dollars, None if unknown. `available` is False if no later call can help: no key, no money.
     """

@@ -1,4 +1,4 @@
-"""How a run ends: a sum type, its status word and its exit code."""
+"""The outcomes of a run: a sum type, with a status word and an exit code for each."""
 
 from collections.abc import Mapping
 from typing import Literal, cast

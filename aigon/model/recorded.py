@@ -1,4 +1,4 @@
-"""What journals keep."""
+"""The base of values that journals keep."""
 
 from msgspec import Struct
 

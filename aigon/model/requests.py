@@ -1,4 +1,4 @@
-"""What an agent asks for during its turn: claims, criteria left to a person, proposals. None of it decides anything."""
+"""Requests of an agent during its turn: claims, criteria left to a person, proposals. None of them decides anything."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal

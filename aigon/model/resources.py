@@ -1,4 +1,4 @@
-"""What a run needs of disk and memory, and what its iterations took so far."""
+"""Disk and memory that a run needs, and how much its iterations took so far."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
@@ -167,7 +167,7 @@ def format_bytes(count: int) -> str:
 
 
 class Probe(Struct, frozen=True):
-    """What guards decide on. Seconds are monotonic, money is in US dollars, None is unknown.
+    """The figures that guards decide on. Seconds are monotonic, money is in US dollars, None is unknown.
 
     `volumes` are the file systems that the run writes to; `memory_limit` names what bounds the memory, if less than the
     machine's own; `longest_file` is how many bytes a file may have (None: any number). `detail` is what a hook said

@@ -165,7 +165,7 @@ class Launch(Struct, frozen=True):
 
 
 class ProgramExit(Struct, frozen=True):
-    """How a program ended. `exit_code` is negative for a signal, None if it never started.
+    """The end of a program. `exit_code` is negative for a signal, None if it never started.
 
     `report` is what it wrote into its output file; `ended` is when it exited, in seconds since the epoch; `silent` is
     the number of seconds without a sign of life if that is why its time was up, else 0.
@@ -184,7 +184,7 @@ class ProgramExit(Struct, frozen=True):
 
 
 class TurnReport(Struct, frozen=True):
-    """What a program's output says of its turn. A program that aigon ended, or that exited badly, is judged by that.
+    """A program's own report of its turn. A program that aigon ended, or that exited badly, is judged by that.
 
     `end` is how the turn ended according to the output; None if it does not say: a program that exits without one has
     failed. `detail` says why, for people. `said` is the last text of the agent. `cost` is in US dollars, None if the

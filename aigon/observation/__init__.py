@@ -1,1 +1,1 @@
-"""Which tracked files and folders a command reads: by their access times, else by strace."""
+"""Observe which tracked files and folders a command reads: by their access times, else by strace."""

@@ -1,4 +1,4 @@
-"""What one command read, as the record of a feature keeps it."""
+"""Files that one command read, as the record of a feature keeps them."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -26,7 +26,7 @@ class Reads(Struct, frozen=True):
 
 
 class Observation(Struct, frozen=True):
-    """What each deciding command read on the base, by the name that the record gives it, and how that was told.
+    """The files that each deciding command read on the base, by its name in the record, and how they were observed.
 
     They are `apart` if each came to the same in a room without a network, where nothing is shared with other rooms.
     """

@@ -1,4 +1,4 @@
-"""What the machine has left, and how many checks run side by side on it."""
+"""Free resources of the machine, and how many checks run side by side on it."""
 
 import os
 import resource

@@ -128,7 +128,7 @@ class Child:
         return (self._exited, *self._open)
 
     def over(self, ready: Iterable[int]) -> bool:
-        """Whether it has exited, by the descriptors that are readable."""
+        """Return whether it has exited, by the descriptors that are readable."""
         return self._exited in ready
 
     def read(self, ready: Iterable[int]) -> list[bytes]:

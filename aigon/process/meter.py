@@ -1,4 +1,4 @@
-"""What programs use: processor time, which shows a hang; memory and disk, which show a shortage."""
+"""Resources that programs use: processor time, which shows a hang; memory and disk, which show a shortage."""
 
 import contextlib
 import os
@@ -144,7 +144,7 @@ class IdleClock(Struct):
         self.since = time.monotonic()
 
     def over(self) -> bool:
-        """Whether it hangs by now; looks at processor time only now and then, and only during silence.
+        """Return whether it hangs by now; looks at processor time only now and then, and only during silence.
 
         Never after a short while: the system counts in hundredths of a second, and of a second one of them is work.
         """

@@ -118,7 +118,7 @@ def list_descendants() -> list[int]:
 
 
 def is_zombie(pid: int) -> bool:
-    """Whether a process is dead and waits to be collected: that is no survivor."""
+    """Return whether a process is dead and waits to be collected: that is no survivor."""
     try:
         return b") Z " in Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:

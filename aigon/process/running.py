@@ -1,4 +1,4 @@
-"""What runs on this machine for a repository: a note for every aigon at work, and the lock of every loop.
+"""Notes of every aigon at work on this machine, by repository, and the lock of every loop.
 
     <home>/running/<invocation>.json
     <home>/running/<invocation>.stop      another aigon asks this one to end: `finish` the iteration, or `now`
@@ -160,18 +160,18 @@ def read_note(path: Path) -> Invocation | None:
 
 
 def is_on_this_machine(about: Invocation) -> bool:
-    """Whether this process sees the processes of a note under their numbers."""
+    """Return whether this process sees the processes of a note under their numbers."""
     return about.host == socket.gethostname() and about.machine == identify_machine()
 
 
 def is_from_earlier_boot(about: Invocation) -> bool:
-    """Whether a note is from an earlier boot of this machine: none of its processes runs any more."""
+    """Return whether a note is from an earlier boot of this machine: none of its processes runs any more."""
     boot = identify_machine().partition("/")[0]
     return about.host == socket.gethostname() and about.machine.partition("/")[0] != boot
 
 
 def is_alive(process: StartedProcess) -> bool:
-    """Whether that very process still runs."""
+    """Return whether that very process still runs."""
     return bool(process.start) and read_start(process.pid) == process.start
 
 
@@ -190,7 +190,7 @@ SLACK = 5.0
 
 
 def is_loop_alive(state: Mapping[str, Any], home: Path | None) -> bool:
-    """Whether the loop whose state says "running" still runs: its process exists and holds the feature's lock.
+    """Return whether the loop whose state says "running" still runs: its process exists and holds the feature's lock.
 
     If the lock cannot be asked, the process has to be as old as the run: numbers are reused.
     """

@@ -42,7 +42,7 @@ class Server:
         self._drain.start()
 
     def ended(self) -> bool:
-        """Whether nothing serves any more. A launcher that exits with 0 may have left its server running."""
+        """Return whether nothing serves any more. A launcher that exits with 0 may have left its server running."""
         code = self.exit_code()
         return code is not None and (code != 0 or not self.living())
 

@@ -1,4 +1,4 @@
-"""What asks a run to end: signals, stop files and requests. Handlers only set a flag and wake whoever waits."""
+"""Requests that a run end: signals, stop files and `aigon stop`. Handlers only set a flag and wake whoever waits."""
 
 import os
 import select

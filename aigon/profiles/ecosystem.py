@@ -21,7 +21,7 @@ OWN = ("python", "report", "scratch")
 
 
 class Need(Struct, frozen=True):
-    """What has to be installed for a command to work; `name` is said when it is not, with `hint`."""
+    """A requirement of a command; `name` is said when it is not installed, with `hint`."""
 
     name: str
     condition: Condition
@@ -54,7 +54,7 @@ class RoleChoice(Struct, frozen=True):
 
 
 class Setup(Struct, frozen=True):
-    """How dependencies get into a fresh checkout with the file `lock`: `argv`, run in `cwd`, leaves the folder `makes`.
+    """Installs dependencies in a fresh checkout with the file `lock`: `argv`, run in `cwd`, leaves the folder `makes`.
 
     `lock` and `makes` are relative to the checkout.
     """

@@ -1,4 +1,4 @@
-"""What an agent may change and what follows when it changes it: rules as data, in profiles and configuration."""
+"""Rules on what an agent may change and what follows a change: data in profiles and configuration."""
 
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -29,7 +29,7 @@ def find_baseline(git: TrustedGit, head: str, target: str) -> str:
 
 
 def are_aigons_own(git: TrustedGit, base: str, paths: Iterable[str]) -> bool:
-    """Whether the work tree differs from `base` in these paths by nothing but what aigon itself writes.
+    """Return whether the work tree differs from `base` in these paths by nothing but what aigon itself writes.
 
     That is specs and logs, `.aigon/`, its lines of .gitignore and the commands that it installs for agents.
     """

@@ -35,7 +35,7 @@ B = TypeVar("B")
 
 
 class ProofBench(Struct, frozen=True):
-    """What every run of one proof has in common. `durations` are the last ones in seconds, by check.
+    """The common ground of every run of one proof. `durations` are the last ones in seconds, by check.
 
     The tests in `theirs` need not pass as on the base: the spec allows to change them, or people did. `lacking` are
     submodules that no room had.

@@ -253,8 +253,10 @@ def _judge_alone(bench: ProofBench, command: Check, result: Result) -> Trouble |
 
 
 def _only_missed_threshold(check: Check, result: Result) -> bool:
-    """Whether every test that ran passed and only something about the whole was missed (coverage, for one): the new
-    code is not what the base's tests alone have to cover."""
+    """Return whether every test that ran passed and only a threshold of the whole was missed, such as coverage.
+
+    The base's tests alone do not have to cover the new code.
+    """
     counts = result.finding.counts
     own_report = any("{report}" in part for part in check.argv)
     return bool(check.role == "tests" and own_report and counts and counts.passed and not counts.failed + counts.errors)

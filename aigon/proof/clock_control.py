@@ -1,4 +1,4 @@
-"""Whether a number that became much better was measured, and not made for the program that prints it.
+"""Tell whether a number that became much better was measured, and not made for the program that prints it.
 
 A program that prints how long it took can replace its own clock. At the base its number followed when the command was
 slowed down; in the change the command takes as long as before, and the number no longer follows. And what is measured
@@ -137,12 +137,12 @@ def _is_looked_at(check: Check, seconds: float) -> bool:
 
 
 def _is_better(base: Measured, now: Measured) -> bool:
-    """Whether the number changed much. It is better then, since it is what the criterion wants."""
+    """Return whether the number changed much. It is better then, since it is what the criterion wants."""
     return _changed_by(base[0], now[0]) >= BETTER
 
 
 def _is_worse(base: float, now: float, copy: float) -> bool:
-    """Whether the copy's number is nearer to the base's, by factors, and far from that of the program itself."""
+    """Return whether the copy's number is nearer to the base's, by factors, and far from that of the program itself."""
     far = _changed_by(now, copy)
     return far >= BETTER and far > _changed_by(base, copy)
 

@@ -225,7 +225,7 @@ def read_printed_number(output: bytes) -> Decimal | str:
 
 
 def _is_word(run: str) -> bool:
-    """Whether its first letter or digit is a letter; a run without either is only a sign."""
+    """Return whether its first letter or digit is a letter; a run without either is only a sign."""
     first = next((character for character in run if character.isalnum()), "-")
     return not first.isdigit()
 

@@ -1,4 +1,4 @@
-"""What the tree holds beyond the base, read as text for the integrity rules. Only when everything else is proven."""
+"""Read what the tree holds beyond the base, as text for the integrity rules, once everything else is proven."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""What decides a feature, as it was before any agent touched it: kept outside of the workspace, over runs.
+"""The record of what decides a feature, from before any agent touched it: outside of the workspace, over runs.
 
 A later run, or a resume, does not look for its checks in a tree that an agent has written to: what vanished from it
 (a linter's section, a test folder) is still asked for.
@@ -46,7 +46,7 @@ class Guarded(Struct, frozen=True):
 
 
 class Tested(Struct, frozen=True):
-    """Which tests a check ran on the base, by id, and whether a report said so."""
+    """The tests that a check ran on the base, by id, and whether a report said so."""
 
     tests: Mapping[str, TestResult]
     reported: bool

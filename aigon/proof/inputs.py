@@ -132,7 +132,7 @@ class _BaseSources:
         return self._decided[path]
 
     def _decide_data(self, path: str) -> bool:
-        """Whether data is none of the product's: none of its sources names it, and it lies apart from them."""
+        """Return whether data is none of the product's: none of its sources names it, and it lies apart from them."""
         if any(references.mentions(text, path) and not self._is_input(each) for each, text in self._product.items()):
             return False
         above = _list_above(path)
@@ -140,7 +140,7 @@ class _BaseSources:
         return apart or any(references.mentions(text, path) for text in self._deciding.values())
 
     def _decide_program(self, path: str) -> bool:
-        """Whether a program decides: no source of the product imports it, and it is none of its entries."""
+        """Return whether a program decides: no source of the product imports it, and it is none of its entries."""
         text, end = self._product.get(path), extension(path)
         if end == "rs" and text is not None:
             # An example beside the sources, with a main that asserts, decides as a test does.
@@ -171,7 +171,7 @@ class _BaseSources:
         return any(refers) and not self._is_among_product(path)
 
     def _is_helper(self, path: str, testers: Sequence[str]) -> bool:
-        """Whether it makes the assertions of the tests that import it, and gives them no value that they look at."""
+        """Return whether it makes the assertions of tests that import it, and gives them no value that they look at."""
         uses = [found for each in testers if (found := references.find_uses(each, self._read(each), path))]
         above = any(self._imports(path, each) for each in self._product if each != path)
         if not uses:
@@ -182,7 +182,7 @@ class _BaseSources:
         return handed or (above and asked) or (not asked and references.asserts(path, self._read(path)))
 
     def _is_companion(self, path: str, testers: Sequence[str]) -> bool:
-        """Whether it is an oracle: it stands apart, and no test uses it without something of the product."""
+        """Return whether it is an oracle: it stands apart, and no test uses it without something of the product."""
         if any(self._imports(path, each) for each in self._product if each != path):
             return False
         others = [each for each in self._product if _find_top(each) != _find_top(path)]
@@ -200,7 +200,7 @@ class _BaseSources:
         return self._product.get(path) or self._deciding.get(path, "")
 
     def _is_among_product(self, path: str) -> bool:
-        """Whether it lies in a folder whose sources others of the product import."""
+        """Return whether it lies in a folder whose sources others of the product import."""
         folder = posixpath.dirname(path)
         beside = (each for each in self._product if each != path and posixpath.dirname(each) == folder)
         return bool(folder) and any(
@@ -208,7 +208,7 @@ class _BaseSources:
         )
 
     def _is_declared(self, path: str) -> bool:
-        """Whether a manifest names it, or what it belongs to, as something that others use."""
+        """Return whether a manifest names it, or what it belongs to, as something that others use."""
         stem = posixpath.splitext(path.removeprefix("src/"))[0]
         dotted = stem.removesuffix("/__init__").replace("/", ".")
         named = any(re.search(rf"(?<![\w.]){re.escape(dotted)}(?![\w.])", text) for text in self._declarations)

@@ -32,7 +32,7 @@ class TestFiles(Struct, frozen=True):
             self.after[path] = after
 
     def is_only_added_to(self, path: str) -> bool:
-        """Whether the file still holds every line that it held before."""
+        """Return whether the file still holds every line that it held before."""
         before, after = (Counter(texts.get(path, "").splitlines()) for texts in (self.before, self.after))
         return before <= after
 
@@ -57,7 +57,7 @@ def _find_kept_python(lost: Collection[str], now: Mapping[str, TestResult], file
 
 
 def _has_passed(test: AssertingTest, results: Collection[TestResult]) -> bool:
-    """Whether every row of its parameters ran and passed."""
+    """Return whether every row of its parameters ran and passed."""
     return len(results) >= test.rows and set(results) == {"passed"}
 
 

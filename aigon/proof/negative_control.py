@@ -47,7 +47,7 @@ comparison holds for any value; it passes even if it is broken where it begins; 
 
 
 class Control(Struct, frozen=True):
-    """What the control came to. `altered` and `commands` had to fail; `survived` did not, by id, with what is known.
+    """The result of the control. `altered` and `commands` had to fail; `survived` did not, by id, with what is known.
 
     `plain` are tests that nothing could be altered in, `unaltered` their ids; `excused` are those whose altered line
     did not run or that pass with any value on the base, too; `left_out` are test files that did not fit into the time;

@@ -1,4 +1,4 @@
-"""What a spec should allow, by its own words: files that decide, and that it asks to change. Said before any turn.
+"""Propose what a spec should allow by its own words: files that decide and that it asks to change. Before any turn.
 
 Nothing is allowed by itself: a person adds the line to the frontmatter. Read are the sentences outside of code blocks
 and comments. Of texts in quotes those count that go (`instead of "A"`, "`a` is renamed"), of files and package scripts

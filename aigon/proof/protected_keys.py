@@ -14,7 +14,7 @@ _ABSENT = object()
 
 
 def have_equal_keys(before: str | None, after: str | None, path: str, keys: Sequence[str]) -> bool:
-    """Whether both texts of the file say the same under `keys`; a file that is not there says nothing."""
+    """Return whether both texts of the file say the same under `keys`; a file that is not there says nothing."""
     if before == after:
         return True
     old, new = _read(before, path), _read(after, path)

@@ -1,4 +1,4 @@
-"""What an agent may change in this project: the shipped rules, the project's own, and the scripts that decide."""
+"""The protection of this project's files: the shipped rules, the project's own, and the scripts that decide."""
 
 import json
 import os
@@ -195,7 +195,7 @@ def _protect_scripts(
 
 
 def _is_own(root: Path, part: str) -> bool:
-    """Whether an argument is a file of the work tree; a dependency folder's tools are none."""
+    """Return whether an argument is a file of the work tree; a dependency folder's tools are none."""
     path = Path(part)
     inside = path.is_absolute() and path.is_relative_to(root) and path.is_file()
     return inside and not _INSTALLED & set(path.relative_to(root).parts)

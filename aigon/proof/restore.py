@@ -152,7 +152,7 @@ class MainsOwn(Struct):
                 yield f"{path} of the main checkout was changed; it was put back"
 
     def _is_committed(self, path: str) -> bool:
-        """Whether it is as the main checkout's own commit has it: people switch branches."""
+        """Return whether it is as the main checkout's own commit has it: people switch branches."""
         code, text = self.git.refs("cat-file", "blob", f"HEAD:{path}")
         try:
             return code == 0 and (self.main / path).read_text(errors="replace").strip() == text

@@ -20,7 +20,7 @@ from aigon.job.world import CheckEnvironment, CheckStart, World
 
 
 class Rooms(Struct, frozen=True):
-    """How rooms are made for one proof: by which mechanism, with which dependencies, logging where.
+    """The rooms of one proof: by which mechanism, with which dependencies, logging where.
 
     `hidden` are folders that no command in one reaches, except for what is `shown`. If they are `apart` they have no
     network but a loopback of their own, whatever the project asks for, so that two can be used at the same time: the

@@ -1,4 +1,4 @@
-"""What speaks against a check in a clean room, in words."""
+"""Reasons against a check in a clean room, in words."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ from aigon.proof.base_tests import find_lost_tests
 
 
 class Trouble(Struct, frozen=True):
-    """What speaks against one check or command."""
+    """Reasons against one check or command."""
 
     summary: str
     problems: tuple[Problem, ...] = ()

@@ -1,4 +1,4 @@
-"""Whether a criterion's command can show anything: can it fail, did it pass at the base, is its script there at all?
+"""Tell whether a criterion's command can show anything: it can fail, failed at the base, and its script is there.
 
 `true`, `make || true` and `echo done` cannot fail, as far as reading tells.
 """
@@ -33,7 +33,7 @@ _SHELLS = ("bash", "sh", "dash", "zsh", "ksh")
 
 
 def can_fail(script: str) -> bool:
-    """Whether `script` may exit with another code than 0. True for whatever cannot be read with certainty."""
+    """Return whether `script` may exit with another code than 0. True for whatever cannot be read with certainty."""
     return False in _list_statuses(script)
 
 
@@ -258,5 +258,5 @@ def _list_tests(words: Sequence[str]) -> Iterator[str]:
 
 
 def _is_path(word: str) -> bool:
-    """Whether it is not a pattern, a variable, an address or a place outside of the project."""
+    """Return whether it is not a pattern, a variable, an address or a place outside of the project."""
     return bool(word) and not re.search(r"[*?\[\]{}$`\"'<>|=]|://", word) and not word.startswith(("/", "~", ".."))

@@ -1,4 +1,4 @@
-"""What an agent has no business to write, put back after it: git's hooks, configuration and refs, aigon's records.
+"""Put back what an agent has no business to write: git's hooks, configuration and refs, aigon's records.
 
 Looked at after the agent's turn and again after the checks, which run its code.
 """

@@ -1,4 +1,4 @@
-"""What the agent that writes tests says decides each criterion: one line each in a file beside its tests."""
+"""Read how the agent that writes tests decides each criterion: one line each in a file beside its tests."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence

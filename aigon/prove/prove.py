@@ -53,7 +53,7 @@ LABEL, WITNESS = "prove", "witness"
 
 
 class Proving(Struct, frozen=True):
-    """How the writing of tests ended; `acceptance` is what a person decides on, None if no test is worth anything."""
+    """The end of the writing of tests; `acceptance` is what a person decides on, None if no test is worth anything."""
 
     feature: Feature
     ended: RunFinished
@@ -61,7 +61,7 @@ class Proving(Struct, frozen=True):
 
 
 class _Errand(Struct, frozen=True):
-    """What one call is about. `spec` is as the person has it, `base` the commit that the work will begin at."""
+    """The subject of one call. `spec` is as the person has it, `base` the commit that the work will begin at."""
 
     main: Checkout
     options: Options
@@ -138,7 +138,7 @@ def prove_feature(
 
 
 def needs_tests(main: Checkout, wanted: str) -> bool:
-    """Whether criteria of a feature have nothing that decides them, no test was accepted, and no work has begun."""
+    """Return whether nothing decides some criteria of a feature, no test was accepted, and no work has begun."""
     require_feature(main, wanted, write=True)
     place = locate_spec(main.root, main.common_dir, wanted)
     name = place.feature.name_for_people

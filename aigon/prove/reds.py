@@ -35,7 +35,7 @@ LONGEST = 300
 
 
 class Red(Struct, frozen=True):
-    """How a test came out before the work, and what it said."""
+    """The result of a test before the work, and its words."""
 
     kind: RedKind
     message: str = ""
@@ -89,7 +89,7 @@ def list_words(text: str) -> frozenset[str]:
 
 
 def is_named(name: str, words: frozenset[str]) -> bool:
-    """Whether the spec has the words that a missing name is made of: `reset_password` for "reset their password"."""
+    """Return whether the spec has the words of a missing name: `reset_password` for "reset their password"."""
     last = re.split(r"[/.:\\]", _SUFFIX.sub("", name.rstrip("/")))[-1]
     parts = [part for part in _split_name(last) if not part.isdigit()]
     return bool(parts) and all(any(_is_same(part, word) for word in words) for part in parts)
@@ -102,6 +102,6 @@ def _split_name(name: str) -> Iterator[str]:
 
 
 def _is_same(part: str, word: str) -> bool:
-    """Whether two words are one, in another form: `greet` and `greets`, `multiply` and `mul`."""
+    """Return whether two words are one, in another form: `greet` and `greets`, `multiply` and `mul`."""
     shorter, longer = sorted((part, word), key=len)
     return longer == shorter or (len(shorter) >= 3 and longer.startswith(shorter))

@@ -39,7 +39,7 @@ LONGEST, LITTLE = 60.0, 5.0
 
 
 class Weighing(Struct):
-    """What tests in `folder` are worth. `tests` and `files` are those of the last assessment, `agent` wrote them."""
+    """The weighing of tests in `folder`. `tests` and `files` are those of the last assessment, `agent` wrote them."""
 
     folder: str
     agent: str = ""

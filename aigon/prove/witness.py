@@ -27,7 +27,7 @@ class WitnessFile(Struct, frozen=True, array_like=True):
 
 
 class Witness(Struct, frozen=True):
-    """What an implementation changed, by path. `stamp` names the tests it was made for; `cost` is in US dollars."""
+    """The changes of an implementation, by path. `stamp` names the tests it was made for; `cost` is in US dollars."""
 
     files: Mapping[str, WitnessFile]
     stamp: str

@@ -1,4 +1,4 @@
-"""Which task files of the watched folders are to be built, and which wait for a person."""
+"""Find the task files of the watched folders that are to be built, and those that wait for a person."""
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress

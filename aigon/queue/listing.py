@@ -1,4 +1,4 @@
-"""What there is to do and what was done of it: tasks over all features, and the steps of watchers and starts."""
+"""List what there is to do and what was done of it: tasks over all features, and steps of watchers and starts."""
 
 from collections.abc import Iterator
 from typing import Literal
@@ -83,7 +83,7 @@ def _find_status(
 
 
 class QueueStatus(Struct, frozen=True):
-    """Who works through tasks now, the newest step of each task, and the last steps of all, oldest first."""
+    """The loops at work on tasks now, the newest step of each task, and the last steps of all, oldest first."""
 
     running: tuple[running.Invocation, ...]
     entries: tuple[QueueEntry, ...]

@@ -39,7 +39,7 @@ _UNFINISHED = ("stopped", "interrupted", "unavailable", "broken_off", "refused")
 
 
 class StartOptions(Struct, frozen=True):
-    """What a person asked for: turns over all features of this invocation, US dollars, the agent."""
+    """Options that a person gave: turns over all features of this invocation, US dollars, the agent."""
 
     max_iterations: int = 20
     max_cost: float | None = None

@@ -34,7 +34,7 @@ from aigon.text.amounts import format_dollars
 
 
 class WatchOptions(Struct, frozen=True):
-    """What a person asked for. `folders` are relative to the main checkout; `interval` is in seconds."""
+    """Options that a person gave. `folders` are relative to the main checkout; `interval` is in seconds."""
 
     folders: tuple[str, ...]
     max_cost: float

@@ -1,4 +1,4 @@
-"""What was fetched becomes this repository's record of a run: a claim, which `feature-done` proves again."""
+"""Install what was fetched as this repository's record of a run: a claim, which `feature-done` proves again."""
 
 import json
 from collections.abc import Iterator

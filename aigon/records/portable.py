@@ -38,7 +38,7 @@ _PATHS = compile_re(
 
 
 class Manifest(Struct, frozen=True):
-    """What a record is of, the `commit` of the branch that it goes with, and the SHA-256 of each of its files.
+    """The feature and run of a record, the `commit` of its branch, and the SHA-256 of each of its files.
 
     `path` of the candidate is "" and its slot means nothing; it is None in solo mode.
     """
@@ -71,7 +71,7 @@ class PortableRecord(Struct, frozen=True):
         return {**self.files, MANIFEST: dump_with_sum(json.loads(json.dumps(to_builtins(self.manifest))))}
 
     def continues(self, other: "PortableRecord") -> bool:
-        """Whether everything that the journal of `other` says is in here as well."""
+        """Return whether everything that the journal of `other` says is in here as well."""
         begun = other.files.get(JOURNAL, b"")
         archived = self.files.get(f"journal-{other.manifest.run}.jsonl", b"")
         return self.files.get(JOURNAL, b"").startswith(begun) or archived.startswith(begun)

@@ -1,4 +1,4 @@
-"""Who works and who judges: found, configured, and proven startable before the first paid turn."""
+"""Find and configure who works and who judges, and prove them startable before the first paid turn."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence

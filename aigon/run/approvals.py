@@ -1,4 +1,4 @@
-"""What waits for people over all features and worktrees: a case each, its page, and decisions made by moving pages.
+"""Cases that wait for people over all features and worktrees, their pages, and decisions made by moving pages.
 
 A page decides nothing by itself: only a person who runs `aigon approvals --apply` makes it a decision.
 """
@@ -44,7 +44,7 @@ class OpenItem(Struct, frozen=True):
 
 
 class ApprovalCase(Struct, frozen=True):
-    """What waits for a person on one feature, or one task that could not be taken up (without `run`).
+    """A case that waits for a person: one feature, or one task that could not be taken up (without `run`).
 
     `commands` are the ways to go on. `original_file` is the spec or the task file.
     """

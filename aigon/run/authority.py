@@ -1,4 +1,4 @@
-"""Whether a person asks: nothing that a loop started may approve, merge, or stop anything.
+"""Tell whether a person asks: nothing that a loop started may approve, merge, or stop anything.
 
 aigon asks its own notes of running loops and the system's table of processes, never the words of a command line.
 """
@@ -88,7 +88,7 @@ def _list_notes() -> Iterator[Invocation]:
 
 
 def _leads(leader: StartedProcess, sessions: set[int]) -> bool:
-    """Whether one of these sessions is the one of `leader`: its number is free again only once the session is empty."""
+    """Return whether `leader` leads one of these sessions: its number is free again only once the session is empty."""
     start = read_start(leader.pid)
     return leader.pid in sessions and start in ("", leader.start)
 

@@ -1,4 +1,4 @@
-"""What is in force for a run: recorded when it starts, and continued by the run that resumes it."""
+"""The choices of a run: recorded when it starts, and continued by the run that resumes it."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -50,14 +50,14 @@ class Value(Struct, frozen=True):
 
 
 class Given(Struct, frozen=True):
-    """What a variable says, as the option understands it, and the variable's name."""
+    """The value of a variable, as the option understands it, and the variable's name."""
 
     value: object
     variable: str
 
 
 class Sources(Struct, frozen=True):
-    """What the files set, together and each by itself, as `write_value` writes it, and what variables say."""
+    """Values that the files set, together and each by itself, as `write_value` writes it, and those of variables."""
 
     root: Path
     merged: object

@@ -51,7 +51,7 @@ class DecisionItem(Struct, frozen=True):
 
 
 class DecisionCase(Struct, frozen=True):
-    """What a person is about to decide: the items, the state of the run they are about, and the records it is in.
+    """A case that a person is about to decide: the items, the state of their run, and the records it is in.
 
     `again` is the command that continues the run afterwards, `criteria` are all those of the spec.
     """

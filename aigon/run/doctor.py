@@ -1,4 +1,4 @@
-"""What is here to work with: agents, the machine, the judge. Nothing is changed and no model is asked."""
+"""Look at what there is to work with: agents, the machine, the judge. Nothing is changed and no model is asked."""
 
 import os
 import platform

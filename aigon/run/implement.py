@@ -59,7 +59,7 @@ Observers = Callable[[Session], Sequence[Observer]]
 
 
 class Task(Struct, frozen=True):
-    """What a run is for, if not for building its feature: `adapt` shapes the job, `assess_tree` decides on a snapshot.
+    """The purpose of a run that builds no feature: `adapt` shapes the job, `assess_tree` decides on a snapshot.
 
     In the file `request` another aigon asks for its end, as well as in the run's own; `again` continues it.
     """

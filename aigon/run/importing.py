@@ -60,7 +60,7 @@ class ImportedFeature(Struct, frozen=True):
 
 
 class ImportResult(Struct, frozen=True):
-    """What was written, and by source why something was not."""
+    """Specs that were written, and by source why something was not."""
 
     features: tuple[ImportedFeature, ...]
     skipped: tuple[tuple[str, str], ...]

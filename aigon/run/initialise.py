@@ -28,7 +28,7 @@ UNCOMMITTED_HINT = "Not committed yet. Features start from a commit with these f
 
 
 class InitialisedProject(Struct, frozen=True):
-    """What `aigon init` found and did. `elsewhere` are agents whose commands would go into the person's home.
+    """The result of `aigon init`. `elsewhere` are agents whose commands would go into the person's home.
 
     `others` are folders that look like projects of their own and that no check covers; `kept_profile` is the profile
     that the configuration still names although another one was asked for; `unignored` are lines that .gitignore lacks

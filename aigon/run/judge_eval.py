@@ -32,7 +32,7 @@ Progress = Callable[[str], None]
 
 
 class JudgeEvalRequest(Struct, frozen=True):
-    """What a person asked for; None for an option that was not given. `set` is a folder, None for the shipped one."""
+    """Options that a person gave; None for one that was not given. `set` is a folder, None for the shipped one."""
 
     set: str | None = None
     judge: str | None = None

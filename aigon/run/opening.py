@@ -38,7 +38,7 @@ Confirm = Callable[[str], bool]
 
 
 class Opening(Struct, frozen=True):
-    """What is to be opened: which feature, in which checkout. `current` is the branch that is checked out."""
+    """A run to be opened: which feature, in which checkout. `current` is the branch that is checked out."""
 
     seat: Seat
     options: Options
@@ -71,7 +71,7 @@ class Opening(Struct, frozen=True):
 
 
 class OpenedRun(Struct, frozen=True):
-    """What was found: the workspace on its branch at `head`, the run's past, and the events that opening it made.
+    """A run that was opened: the workspace on its branch at `head`, its past, and the events that opening it made.
 
     `options` are those of the command line, completed by the choices of a run that is resumed. What differs between the
     commit `since` and `head` is people's work; "" if nothing is known to be. `unjudged`: the work tree holds an agent's

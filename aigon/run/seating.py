@@ -1,4 +1,4 @@
-"""Who works on a feature, and where: the checkout at hand, one agent's worktree, or those of an arena."""
+"""Decide who works on a feature, and where: the checkout at hand, one agent's worktree, or those of an arena."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence

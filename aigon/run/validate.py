@@ -40,14 +40,14 @@ from aigon.run.present_tree import make_world, run_to_end
 
 
 class ValidationPlan(Struct, frozen=True):
-    """What a validation will run."""
+    """The plan of a validation."""
 
     prepared: Prepared
     checks: tuple[Check, ...]
 
 
 class ValidationReport(Struct, frozen=True):
-    """What a validation found. `observed` is what a run saw deciding commands read on the base."""
+    """The findings of a validation. `observed` is what a run saw deciding commands read on the base."""
 
     plan: ValidationPlan
     assessment: Assessment

@@ -1,4 +1,4 @@
-"""Which files must not be committed because of their name or content.
+"""Find files that must not be committed because of their name or content.
 
 A name alone decides only for files that hold nothing but secrets. For others (`.npmrc`, `*.pem`) the name says what to
 search for. What is kept out of a commit stays in the work tree; a spec can allow a path.
@@ -49,7 +49,7 @@ class Leak(Struct, frozen=True):
 
 
 def is_secret_name(path: str) -> bool:
-    """Whether files of this name hold nothing but secrets."""
+    """Return whether files of this name hold nothing but secrets."""
     name = path.rpartition("/")[2].lower()
     if not _compile_globs(SECRET_NAMES).match(name):
         return False

@@ -37,12 +37,12 @@ _HARMLESS = frozenset({"SSH_AUTH_SOCK", "XAUTHORITY", "PWD", "OLDPWD"})
 
 
 def holds_secret(name: str) -> bool:
-    """Whether a variable of this name holds a secret."""
+    """Return whether a variable of this name holds a secret."""
     return name not in _HARMLESS and bool(_CREDENTIAL.search(name))
 
 
 def is_credential(name: str) -> bool:
-    """Whether a variable of this name holds a secret or belongs to a model or cloud provider."""
+    """Return whether a variable of this name holds a secret or belongs to a model or cloud provider."""
     return name not in _HARMLESS and bool(_CREDENTIAL.search(name) or _PROVIDER.match(name))
 
 
@@ -89,7 +89,7 @@ def collect_findable_values(env: Mapping[str, str]) -> dict[bytes, str]:
 
 
 def _is_findable(value: bytes) -> bool:
-    """Whether a value is long and mixes letters and digits: not `postgres`, a path or a stand-in."""
+    """Return whether a value is long and mixes letters and digits: not `postgres`, a path or a stand-in."""
     mixed = any(48 <= byte < 58 for byte in value) and any(byte > 64 for byte in value)
     return len(value) >= SHORTEST_LINE and mixed and value[:1] not in (b"/", b"~") and not is_stand_in(value)
 

@@ -161,7 +161,7 @@ def select_long_words(data: bytes) -> bytes:
 
 
 def is_stand_in(value: bytes) -> bool:
-    """Whether a value is nobody's: it says so, is a known sample, or repeats one or two characters."""
+    """Return whether a value is nobody's: it says so, is a known sample, or repeats one or two characters."""
     random = _PREFIX.sub(b"", value) or value
     return bool(_STAND_IN.search(value)) or value in _SAMPLES or len(set(random.lower())) <= 2
 

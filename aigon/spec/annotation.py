@@ -35,7 +35,7 @@ _NO_COLON = compile_re(r"-*\s*(?:verify|metric)\s+[^\s:]", re.IGNORECASE)
 
 
 class Annotation(Struct, frozen=True):
-    """How a criterion is decided; `command` follows the colon."""
+    """The way a criterion is decided; `command` follows the colon."""
 
     kind: CriterionKind
     command: str | None

@@ -53,7 +53,7 @@ def parse_items(page: MarkdownPage) -> Iterator[Criterion | SpecWarning]:
 
 
 def is_criteria_heading(heading: str) -> bool:
-    """Whether the boxes under this heading are criteria."""
+    """Return whether the boxes under this heading are criteria."""
     return " ".join(heading.split()).strip("*_ ").casefold().startswith("acceptance criteria")
 
 
@@ -179,7 +179,7 @@ TEMPLATE = compile_re(rb"<!-- Your criteria go here")
 
 
 class _SpecSection(Struct):
-    """What is below a top-level heading: `items` and `boxes` are list items without and with a box, by line."""
+    """The content below a top-level heading: `items` and `boxes` are list items without and with a box, by line."""
 
     title: str
     line: int

@@ -150,7 +150,7 @@ def annotate(spec: Spec, wanted: Mapping[int, Annotation]) -> bytes:
 
 
 def can_annotate(spec: Spec, number: int) -> bool:
-    """Whether that criterion has no annotation yet and would take one."""
+    """Return whether that criterion has no annotation yet and would take one."""
     try:
         annotate(spec, {number: _PROBE})
     except AigonError:

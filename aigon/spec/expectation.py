@@ -1,4 +1,4 @@
-"""What the command of a criterion has to come to besides exit 0: a number or a text that it prints, or a time.
+"""The result that a criterion's command needs besides exit 0: a number or a text that it prints, or a time.
 
 Every kind is a row of `DECISION_RULES`. A program only runs: it is aigon that compares and measures.
 """

@@ -109,7 +109,7 @@ def choose_feature(features: Sequence[Feature], wanted: str) -> Feature:
 
 
 def is_named(feature: Feature, wanted: str) -> bool:
-    """Whether `wanted` names this feature."""
+    """Return whether `wanted` names this feature."""
     if wanted.isdecimal() and feature.id:
         return int(feature.id) == int(wanted)
     names = (feature.slug, feature.name, f"{feature.id}-{feature.slug}")
@@ -117,7 +117,7 @@ def is_named(feature: Feature, wanted: str) -> bool:
 
 
 def is_title(wanted: str) -> bool:
-    """Whether `wanted` is a title, and no ID, name or path."""
+    """Return whether `wanted` is a title, and no ID, name or path."""
     return len(wanted.split()) > 1
 
 

@@ -1,4 +1,4 @@
-"""What a file is written in, as one kind of tree for every language that is read by its grammar."""
+"""One kind of syntax tree for every language that is read by its grammar."""
 
 from aigon.syntax.source import Edit, Language, Node, Source, apply_edits, language_of, parse
 

@@ -27,7 +27,7 @@ def compile_globs(patterns: tuple[str, ...]) -> Callable[[str], bool]:
 
 
 def is_match(pattern: str, path: str) -> bool:
-    """Whether the pattern matches this path."""
+    """Return whether the pattern matches this path."""
     return _needed(pattern).there(path) and compile_glob(pattern).fullmatch(path) is not None
 
 
@@ -65,7 +65,7 @@ def _literal(token: str) -> bool:
 
 
 def is_covered(pattern: str, path: str) -> bool:
-    """Whether a pattern that permits something covers the path: a folder's name covers all that is below it."""
+    """Return whether a pattern that permits something covers the path: a folder's name covers all that is below it."""
     plain = pattern.removeprefix("./").rstrip("/")
     return path == plain or path.startswith(f"{plain}/") or is_match(plain, path)
 

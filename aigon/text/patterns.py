@@ -5,7 +5,7 @@ from typing import Any, AnyStr, cast
 
 
 class _LazyPattern:
-    """What `re.compile` returns, from the first use on."""
+    """A compiled pattern, as `re.compile` returns it, that is compiled at its first use."""
 
     def __init__(self, source: Any, flags: int) -> None:
         self._given = source, flags

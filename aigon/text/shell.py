@@ -98,13 +98,13 @@ def _simple(words: list[str], writes: list[str], *, piped: bool, inner: bool) ->
 
 
 def _computed(word: str) -> bool:
-    """Whether a command inside the word is run: `$(...)` or backticks outside single quotes."""
+    """Return whether a command inside the word is run: `$(...)` or backticks outside single quotes."""
     bare = re.sub(r"'[^']*'", "", word) if '"' not in word else word
     return "$(" in bare or "`" in bare or bare.endswith("$")
 
 
 def _copies(operator: str, target: str) -> bool:
-    """Whether the redirection is like `2>&1`, which writes to no file."""
+    """Return whether the redirection is like `2>&1`, which writes to no file."""
     return operator.endswith("&") and (target.isdigit() or target == "-")
 
 

@@ -1,4 +1,4 @@
-"""What changes on pages while they are open: fragments of HTML with versions, made from journals that are only read."""
+"""Changes of pages while they are open: fragments of HTML with versions, made from journals that are only read."""
 
 import asyncio
 import threading
@@ -76,7 +76,7 @@ class Topic(Struct):
 
 
 class Feed:
-    """What all pages are made from. Methods that are not async may be called from any thread."""
+    """The source of all pages. Methods that are not async may be called from any thread."""
 
     def __init__(self, project: Project, find_render: Callable[[str], Render | None]) -> None:
         self.project = project

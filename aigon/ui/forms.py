@@ -1,4 +1,4 @@
-"""What the forms of the pages do: each runs a verb of aigon as a process of its own."""
+"""Forms of the pages: each runs a verb of aigon as a process of its own."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Who may ask for what: every request passes here first."""
+"""Check who may ask for what: every request passes here first."""
 
 import secrets
 from collections.abc import MutableMapping
@@ -33,7 +33,7 @@ _LOST = "Open the address that `aigon ui` printed in its terminal: it has the to
 
 
 class Access(Struct, frozen=True):
-    """What a server may do. `host` and `port` are where it listens.
+    """The rights of a server. `host` and `port` are where it listens.
 
     `decides`: a person started it from a terminal. `tickets` admit once, for an address that others can see.
     """

@@ -55,7 +55,7 @@ class Pages:
         return self._show_topic(request, "board", "board", {})
 
     def show_approvals(self, request: Request) -> Response:
-        """What waits for a person."""
+        """Show what waits for a person."""
         return self._show_topic(request, "approvals", "approvals", {})
 
     def show_feature(self, request: Request) -> Response:
@@ -102,7 +102,7 @@ class Pages:
         return self._render(request, "form", 400 if error else 200, error=error, most=MAX_ITERATIONS, **values)
 
     def show_diff(self, request: Request) -> Response:
-        """What an iteration changed, or `all` of a run."""
+        """Show what an iteration changed, or `all` of a run."""
         feature, number = request.path_params["feature"], request.path_params["number"]
         self.feed.open("board")
         lane = choose_lane(self.feed.list_lanes(feature), request.query_params.get("agent"))
@@ -115,7 +115,7 @@ class Pages:
         return self._render(request, "diff", feature=feature, lane=lane, title=title, files=files, row=row)
 
     def show_statistics(self, request: Request) -> Response:
-        """What the runs of the repository came to."""
+        """Show statistics of the repository's runs."""
         wanted, since = request.query_params.get("by"), request.query_params.get("since", "")
         by: Grouping = next((each for each in GROUPINGS if each == wanted), "agent")
         try:
@@ -168,7 +168,7 @@ class Pages:
         return RedirectResponse(f"{quote(unquote(here.path))}?{query}", HTTPStatus.SEE_OTHER)
 
     def show_error(self, request: Request, error: Exception) -> Response:
-        """What went wrong, where, and what to do."""
+        """Show what went wrong, where, and what to do."""
         status, facts = HTTPStatus.INTERNAL_SERVER_ERROR, AigonError("aigon failed at this page", hint="aigon doctor")
         if isinstance(error, AigonError):
             status, facts = _CODES.get(error.code, HTTPStatus.CONFLICT), error

@@ -41,7 +41,7 @@ class RunningLoop(Struct, frozen=True):
 
 
 class RunEnd(Struct, frozen=True):
-    """How the last run ended: its status, or `broken_off` where its process is gone without having said so, or
+    """The end of the last run: its status, or `broken_off` if its process is gone without having said so, or
     `elsewhere` where it runs, or did, on another machine; `at` is the last it was heard of."""
 
     status: str

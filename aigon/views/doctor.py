@@ -1,4 +1,4 @@
-"""What `aigon doctor` found and repaired, as text in 80 columns and as data."""
+"""Findings and repairs of `aigon doctor`, as text in 80 columns and as data."""
 
 import re
 import textwrap

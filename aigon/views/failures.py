@@ -26,7 +26,7 @@ _TOLD = ("agent", "model", "effort", "rung", "at", "detail", "better", "changed"
 
 
 class Failures(Struct, frozen=True):
-    """What failed of a feature, oldest first, of how many `attempts`; `unread` says which journals told nothing."""
+    """The failures of a feature, oldest first, of how many `attempts`; `unread` says which journals told nothing."""
 
     feature: Feature
     failed: tuple[FailedAttempt, ...]

@@ -1,4 +1,4 @@
-"""How a judge did, for people and as data."""
+"""The accuracy of a judge, for people and as data."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""What was set up: the project, command files of agents, and the configuration with the origin of each value."""
+"""Results of a set-up: the project, command files of agents, and the configuration with the origin of each value."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""How far each feature is, as data and as text, read from what its runs left. No loop notices."""
+"""The status of each feature, as data and as text, read from what its runs left. No loop notices."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

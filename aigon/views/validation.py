@@ -1,4 +1,4 @@
-"""What `aigon feature-validate` will run and what it found: a table that fits 80 columns, and data."""
+"""Plan and results of `aigon feature-validate`: a table that fits 80 columns, and data."""
 
 import textwrap
 from collections.abc import Iterator, Sequence

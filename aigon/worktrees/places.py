@@ -1,4 +1,4 @@
-"""Where worktrees are: the folder for a new one, the place of an existing one, and a list of all."""
+"""Places of worktrees: the folder for a new one, the place of an existing one, and a list of all."""
 
 import os
 from collections.abc import Iterator

@@ -143,7 +143,7 @@ def last_words(output: bytes, characters: int = LAST_WORDS) -> str:
 
 
 def is_unspent(end: TurnEnd, exited: ProgramExit) -> bool:
-    """Whether the program never started, and so has cost nothing."""
+    """Return whether the program never started, and so has cost nothing."""
     return end == "not_started" or (end == "killed" and exited.exit_code is None and not exited.ended)
 
 

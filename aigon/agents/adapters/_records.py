@@ -108,7 +108,7 @@ def make_storable(value: object, text: str) -> object:
 
 
 def is_cut(output: bytes) -> bool:
-    """Whether aigon left out the middle of a long output (`aigon/process/capture.py` marks the gap with a line)."""
+    """Return whether aigon cut out the middle of an output: `aigon/process/capture.py` marks the gap with a line."""
     return _GAP.search(output) is not None
 
 
@@ -205,7 +205,7 @@ def _read_activities() -> Mapping[str, DocumentNode]:
 
 
 class ActivityRule(Struct, frozen=True):
-    """What records of one kind tell of the work; `templates/activity.yaml` says what each field means."""
+    """A rule that reads activity from records of one kind; `templates/activity.yaml` says what each field means."""
 
     when: Mapping[str, str] = field(default_factory=dict)
     each: str = ""

@@ -1,4 +1,4 @@
-"""What aider leaves: its history file, else its screen. Both mix what it says itself with what the model says.
+"""Read aider's history file, else its screen. Both mix what it says itself with what the model says.
 
 Written against version 0.86.2. It exits with 0 on a bad key and on a rate limit, so a turn is judged by the last lines:
 after each reply of the model it prints a line of tokens, and what it says itself of an end comes after the last of

@@ -1,4 +1,4 @@
-"""What Claude Code prints in print mode: one JSON record per line.
+"""Read the output of Claude Code in print mode: one JSON record per line.
 
 Written against version 2.1.330. How a turn ended is read from the result record (`is_error`, `terminal_reason`,
 `api_error_status`): API errors have the `subtype` "success" too, and denied permissions exit 0.
@@ -32,7 +32,7 @@ _LIMIT = compile_re(r"[^\n]*(?:hit your [^\n]{0,40}\blimit\b|usage limit reached
 
 
 class ClaudeRecords(Struct):
-    """What the records say, a later one over an earlier one.
+    """The facts that the records state, a later one over an earlier one.
 
     `retrying` is the last record if it says that a request is tried again. `any` is False if the output holds no record
     at all: then it is plain text.

@@ -1,4 +1,4 @@
-"""What `codex exec --json` prints: one event per line, the last `turn.completed` or `turn.failed`.
+"""Read the output of `codex exec --json`: one event per line, the last `turn.completed` or `turn.failed`.
 
 Written against version 0.169.0. Its `input_tokens` hold the cached ones; it never says what a turn cost, and the
 model is named only in the session file that it keeps under CODEX_HOME. `error` events before the end are attempts

@@ -1,4 +1,4 @@
-"""What Copilot CLI prints with `--output-format json`: one event per line, the last a `result`.
+"""Read the output of Copilot CLI with `--output-format json`: one event per line, the last a `result`.
 
 Written against version 1.0.102. The result has the `exitCode`, what went wrong is in a `session.error` before it, and
 tokens only in the file of `--usage-output-file`: cached ones are part of `inputTokens`. It counts premium requests and

@@ -1,4 +1,4 @@
-"""What Cursor's CLI prints with `--output-format stream-json`, as its documentation has it; it was never run here.
+"""Read the output of Cursor's CLI with `--output-format stream-json`, as documented; it was never run here.
 
 One record per line, the last of type `result`. A run that fails ends early without one and says why on standard error.
 It tells neither tokens nor cost.

@@ -1,4 +1,4 @@
-"""What Gemini CLI prints with `-o stream-json`: one event per line, the last a `result`.
+"""Read the output of Gemini CLI with `-o stream-json`: one event per line, the last a `result`.
 
 Written against version 0.61.0. With `-o json` it prints one document, that of an error on standard error. The `result`
 of an empty or a blocked reply says `error` and the program exits with 0; the reason is in the `error` event before

@@ -1,4 +1,4 @@
-"""What mini-swe-agent leaves: its trajectory, a JSON file that it writes anew after every step.
+"""Read the trajectory of mini-swe-agent, a JSON file that it writes anew after every step.
 
 Written against version 2.4.6, which goes through litellm. Without the file (`--output` of a person's own), its screen
 tells how it ended and what it cost: each message under a heading, the last of them `Exit:`.

@@ -1,4 +1,4 @@
-"""What `opencode run --format json` prints: one event per line, and no record of the end.
+"""Read the output of `opencode run --format json`: one event per line, and no record of the end.
 
 Written against version 1.18.33. A session is over with the first step that ends for another reason than `tool-calls`,
 or with an `error` event; a rejected permission ends it in the middle, with exit 0. The end of each step has its

@@ -1,4 +1,4 @@
-"""What pi leaves: its session file, a record for each message; else what `--mode json` prints, with the same messages.
+"""Read pi's session file, a record for each message, else `--mode json`, which prints the same messages.
 
 Written against version 0.73.1. With `--mode json` it exits with 0 on a bad key and on a rate limit: how a session ended
 is the `stopReason` of the model's last message. Its `input` is without what was read from or written to a cache.
@@ -68,7 +68,7 @@ def _list_replies(records: RecordList) -> RecordList:
 
 
 def _is_incomplete(exited: ProgramExit, records: RecordList) -> bool:
-    """Whether messages may be missing: the middle of a stream, unless its end has them all; the end of a file."""
+    """Return whether messages may be missing: a stream's middle, unless its end has them all; the end of a file."""
     if exited.report:
         return not exited.report.endswith(b"\n")
     return is_cut(exited.stdout) and not records.of("agent_end")

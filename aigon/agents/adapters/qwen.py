@@ -1,4 +1,4 @@
-"""What Qwen Code prints with `-o stream-json`: one record per line, the last a `result`.
+"""Read the output of Qwen Code with `-o stream-json`: one record per line, the last a `result`.
 
 Written against version 0.24.4. `input_tokens` hold the cached ones; no dollars are told. An error of the API appears as
 the agent's words in an `assistant` record and as `error` in the result: only the latter is believed.

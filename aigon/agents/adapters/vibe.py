@@ -1,4 +1,4 @@
-"""What Mistral Vibe leaves: `export.json` in its output folder, and on its screen one record per entry of the session.
+"""Read `export.json` of Mistral Vibe, else its screen, which shows one record per entry of the session.
 
 Written against version 3.0.2. The export has the outcome, tokens and cost of the run. Without it, as after a kill, the
 exit code and standard error tell how it ended. Cached tokens are among its input.

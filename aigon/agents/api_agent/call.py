@@ -94,7 +94,7 @@ def mark_cached(conversation: Sequence[Message]) -> list[Any]:
 
 
 class SessionContext(Struct, frozen=True):
-    """What stays the same through a session. `explain` says of a tool that is not there why not."""
+    """The constant part of a session. `explain` says of a tool that is not there why not."""
 
     client: anthropic.Anthropic
     settings: Settings

@@ -30,7 +30,7 @@ _NAME = compile_re(r"[A-Za-z0-9_-]{1,128}")
 
 
 class Endpoint(Struct, frozen=True):
-    """What an endpoint does, if that is said, and its path below the service's address, if that is not its name."""
+    """The purpose of an endpoint, if given, and its path below the service's address, if that is not its name."""
 
     description: str = ""
     path: str = ""

@@ -1,4 +1,4 @@
-"""What a session is given by command line, and what it has used of it so far."""
+"""The settings of a session, given by its command line, and how much of its limits it has used."""
 
 import argparse
 from collections.abc import Callable, Sequence

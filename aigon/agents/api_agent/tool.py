@@ -87,11 +87,11 @@ def _clip_value(given: object) -> object:
 
 
 class ToolFailure(Exception):
-    """What a tool says to the model instead of an output."""
+    """A tool's words to the model instead of an output."""
 
 
 class ToolOutput(Struct, frozen=True):
-    """What a tool said; `code` is the exit code of one that runs a program."""
+    """The output of a tool; `code` is the exit code of one that runs a program."""
 
     text: str
     code: int | None = None

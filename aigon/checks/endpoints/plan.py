@@ -1,4 +1,4 @@
-"""What the program that asks a server is told: the project's configuration with all that it refers to, frozen."""
+"""The plan for the program that asks a server: the configuration with all that it refers to, frozen."""
 
 import base64
 import json
@@ -64,7 +64,7 @@ class RequestOutcome(Struct, frozen=True):
 
 
 class SchemathesisRun(Struct, frozen=True):
-    """What schemathesis did: its exit code, and its report in JUnit's format."""
+    """A run of schemathesis: its exit code, and its report in JUnit's format."""
 
     exit_code: int | None
     junit: str = ""

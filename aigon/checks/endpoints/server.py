@@ -80,7 +80,7 @@ class ServerFailure(Exception):
 
 
 class ProgramOrder(Struct, frozen=True):
-    """What this program was started to do: `server` is the command line with `{port}` in it, `scratch` an empty folder.
+    """The task of this program: `server` is the command line with `{port}` in it, `scratch` an empty folder.
 
     `env` is without the plan; `port_base` is the first of the ports that are this agent's own, None if it has none.
     """

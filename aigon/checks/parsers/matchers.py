@@ -52,7 +52,7 @@ class LinePattern(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class JsonForm(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where problems are in a JSON document: paths from each row, or from the rows and the document around it."""
+    """The places of problems in a JSON document: paths from each row, or from the rows and the document around it."""
 
     kind: Literal["object", "list", "lines"]
     has: dict[str, Literal["list", "object", "any"]]

@@ -1,4 +1,4 @@
-"""What a tool printed, as text: decoded, cut and searched in linear time and bounded memory."""
+"""The output of a tool as text: decoded, cut and searched in linear time and bounded memory."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What is known of a candidate. aigon saw every fact itself; what is not known is None, never 0."""
+"""Facts about a candidate. aigon saw each of them itself; an unknown one is None, never 0."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -155,7 +155,7 @@ class CrossCheck(Struct, frozen=True):
 
 
 class Preference(Struct, frozen=True):
-    """Which of two a judge prefers, asked in both orders without names; answers that do not agree are a tie.
+    """A judge's preference between two, asked in both orders without names; answers that do not agree are a tie.
 
     `one` and `other` are labels, `reasons` the judge's words. `cost` is in US dollars, of both calls together.
     """

@@ -93,7 +93,7 @@ RANKS: Mapping[GateResult, int] = {"pass": 0, "unknown": 1, "fail": 2}
 
 
 class Fall(Struct, frozen=True):
-    """Where a candidate fell behind those that it was compared with: `key` is a measure's, or `gates`, `criteria`.
+    """The measure on which a candidate fell behind others: `key` is a measure's, or `gates`, `criteria`.
 
     `better` are the labels of the best there; `mine` and `theirs` the two values as people read them.
     """

@@ -59,7 +59,7 @@ def _find_blocks(text: str) -> Iterator[tuple[re.Match[str], re.Match[str]]]:
 
 
 def _holds_an_object(text: str) -> bool:
-    """Whether some JSON object with a key begins anywhere."""
+    """Return whether some JSON object with a key begins anywhere."""
     starts = [found.start() for found in re.finditer(r'\{\s*"', text)]
     if len(starts) > _BEGINNINGS:
         return True

@@ -37,7 +37,7 @@ def cost(limits: Limits, state: State, probe: Probe) -> Outcome | None:
 
 
 def _spent(limit: float, own: float, probe: Probe) -> str:
-    """How much of the limit is gone, and whose doing that is."""
+    """Return how much of the limit is gone, and whose doing that is."""
     if not probe.elsewhere:
         return f"${own:.2f} of ${limit:.2f} is spent"
     whole = own + probe.elsewhere - probe.set_aside
@@ -46,7 +46,7 @@ def _spent(limit: float, own: float, probe: Probe) -> str:
 
 
 def usual_cost(limits: Limits, state: State) -> float | None:
-    """What the next turn is expected to cost by those that this run has paid for; None where none is known."""
+    """Return the expected cost of the next turn, by those that this run has paid for; None if none is known."""
     if not limits.ladder:
         return None
     agent = limits.ladder[find_next_step(state, limits.ladder)].agent

@@ -1,4 +1,4 @@
-"""What each test of a Python file asserts, in a form that a moved, split, joined or parametrised test shares.
+"""Assertions of each test of a Python file, in a form that a moved, split, joined or parametrised test shares.
 
 `assert total(3, 4) == 7`, `self.assertEqual(total(3, 4), 7)` and `assert total(a, b) == c` with the row `(3, 4, 7)` are
 one assertion. One under an `if` or in a loop that cannot be unrolled counts with its condition.
@@ -241,7 +241,7 @@ def _read_call(call: ast.Call) -> ast.expr:
 
 
 def _is_raises(node: ast.expr) -> bool:
-    """Whether it is `pytest.raises(...)` or `self.assertRaises(...)`."""
+    """Return whether it is `pytest.raises(...)` or `self.assertRaises(...)`."""
     name = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
     return name in ("raises", "assertRaises")
 

@@ -45,17 +45,17 @@ def family(path: str) -> Family:
 
 
 def is_python(path: str) -> bool:
-    """Whether Python would import or run it."""
+    """Return whether Python would import or run it."""
     return extension(path) in ("py", "pyw", "pyi")
 
 
 def is_javascript(path: str) -> bool:
-    """Whether it is JavaScript or TypeScript, alone or in a component file."""
+    """Return whether it is JavaScript or TypeScript, alone or in a component file."""
     return extension(path) in _JAVASCRIPT
 
 
 def is_code(path: str) -> bool:
-    """Whether the file is written in a programming language."""
+    """Return whether the file is written in a programming language."""
     return extension(path) in _CODE
 
 

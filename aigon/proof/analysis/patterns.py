@@ -1,4 +1,4 @@
-"""What integrity rules look for: patterns and words by rule, in `templates/integrity.yaml`."""
+"""Patterns and words of the integrity rules, by rule, from `templates/integrity.yaml`."""
 
 import re
 from collections.abc import Mapping

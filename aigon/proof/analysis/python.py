@@ -149,7 +149,7 @@ def read_module(source: str) -> Module | None:
 
 
 def can_read(path: str, text: str) -> bool:
-    """Whether it is Python that can be read by its syntax tree."""
+    """Return whether it is Python that can be read by its syntax tree."""
     return is_python(path) and read_module(text) is not None
 
 
@@ -221,7 +221,7 @@ class _Plain(ast.NodeTransformer):
 
 
 def _is_small(value: Any, most: int = 500) -> bool:
-    """Whether it is a number, or rows of a table that are not too many to be written."""
+    """Return whether it is a number, or rows of a table that are not too many to be written."""
     if isinstance(value, (list, tuple)):
         return 0 < len(value) <= most and all(isinstance(each, str) or _is_small(each, 20) for each in value)
     return isinstance(value, (int, float))

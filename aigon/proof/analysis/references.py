@@ -1,4 +1,4 @@
-"""Which source refers to which file: imports by module or path, and names in its text. Nothing outside is touched."""
+"""Find which source refers to which file: imports by module or path, and names in its text. Nothing is run."""
 
 import ast
 import posixpath
@@ -68,7 +68,7 @@ def _is_assertion(node: ast.AST) -> bool:
 
 
 class Uses(Struct, frozen=True):
-    """How a test uses what it imports from a file.
+    """The use that a test makes of what it imports from a file.
 
     `looks_at`: at a value that it returns, but for whether that is true; `asks`: whether it is true; `hands`: it gets
     what other code returned, beside a literal.

@@ -1,4 +1,4 @@
-"""What a rule saw in a text: find it, tell whether the change brought it, and put it into words."""
+"""Find what a rule looks for in a text, tell whether the change brought it, and put it into words."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator

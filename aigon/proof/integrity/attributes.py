@@ -48,7 +48,7 @@ def _is_harmless(attribute: str, pattern: str) -> bool:
 
 
 def _can_reach_source(pattern: str) -> bool:
-    """Whether a pattern can mean source code: it names such files, a folder, or everything."""
+    """Return whether a pattern can mean source code: it names such files, a folder, or everything."""
     if pattern.startswith("[attr]"):
         return True
     if _ORDINARY.search(pattern):

@@ -1,4 +1,4 @@
-"""What looks as if aigon had written it: trailers of its commits, specs, iteration logs and state files.
+"""Find forgeries of aigon's own marks: trailers of its commits, specs, iteration logs and state files.
 
 aigon reads none of these from the agent's commits, but people read them and believe them. `review` for a trailer in a
 commit message of the agent, and for a log or state file that claims results; a file that only has such a name is a

@@ -46,7 +46,7 @@ def look(edits: Edits) -> Iterator[Concern]:
 
 
 def _is_ignored(pattern: str, file: str, path: str) -> bool:
-    """Whether `pattern`, a line of the file `file`, means `path` or a folder that it is in."""
+    """Return whether `pattern`, a line of the file `file`, means `path` or a folder that it is in."""
     folder = posixpath.dirname(file)
     if folder and not path.startswith(f"{folder}/"):
         return False

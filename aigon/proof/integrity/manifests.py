@@ -1,4 +1,4 @@
-"""What package manifests ask for: dependencies, and programs that run when a package is installed or built.
+"""Read package manifests: dependencies, and programs that run when a package is installed or built.
 
 Dependencies are a `note`, as features need libraries and upgrades are ordinary work. `review` if a tool that decides (a
 test runner, a linter, a type checker) is taken from a file, a folder or an address instead of its registry, or under

@@ -1,4 +1,4 @@
-"""What code looks like that fools the checks where no run can tell: the rules of `templates/suspicions.yaml`.
+"""Find code that fools the checks where no run can tell, by the rules of `templates/suspicions.yaml`.
 
 Code that asks whether it is tested is right in every test, and code from outside of the repository is there wherever
 the proof cannot be kept from it. Each form is a pattern over the code as `write` puts it: without comments, and with

@@ -40,7 +40,7 @@ _NO_VALUES = ("return", "yield", ";", ",", "(", ")", "comment", "spread_element"
 
 
 class Drawn(Struct, frozen=True):
-    """What an alteration is called and made of: drawn for each proof, so that no test can know it, all by one seed."""
+    """The name and content of an alteration: drawn for each proof, so that no test can know it, all by one seed."""
 
     seed: str = field(default_factory=lambda: secrets.token_hex(8))
     way: Way = "other"

@@ -85,7 +85,7 @@ def _checks_types(check: Check) -> bool:
 
 
 def _can_be_silenced(check: Check, result: Result) -> bool:
-    """Whether a comment can make it pass: tests cannot be told so, but what measures their coverage can."""
+    """Return whether a comment can make it pass: tests cannot be told so, but what measures their coverage can."""
     is_own = check.role in ("lint", "build") or (check.source == CRITERION and not result.tests)
     return is_own or measures_coverage(check, result)
 

@@ -178,7 +178,7 @@ def list_counting(checks: Sequence[Check], results: Mapping[str, Result]) -> tup
 
 
 def measures_coverage(check: Check, result: Result) -> bool:
-    """Whether the command or what it printed names a tool that measures coverage."""
+    """Return whether the command or what it printed names a tool that measures coverage."""
     said = " ".join((*check.argv, *check.env.values(), result.finding.summary, result.output.decode(errors="replace")))
     return bool(_COVERAGE.search(said))
 

@@ -18,7 +18,7 @@ Texts = Mapping[str, tuple[str, str]]
 
 
 class Tree(Struct, frozen=True):
-    """What is proven: a tree, how it differs from the base, and what its files are for."""
+    """The tree to prove, how it differs from the base, and what its files are for."""
 
     git: TrustedGit
     name: str

@@ -26,7 +26,7 @@ _MOST_SHOWN = 80
 
 
 class _RunReading(Struct):
-    """What the journal says: the state, the iteration commits that it made, and those that the branch still has."""
+    """A run as its journal tells it: the state, its iteration commits, and those of them that the branch still has."""
 
     state: State = field(default_factory=State)
     made: dict[str, IterationFinished] = field(default_factory=dict)

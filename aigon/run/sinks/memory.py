@@ -1,4 +1,4 @@
-"""What earlier attempts tried: SCRATCHPAD.md and BUILD_LOG.md in the run folder. Nothing reads them back.
+"""Write what earlier attempts tried: SCRATCHPAD.md and BUILD_LOG.md in the run folder. Nothing reads them back.
 
 Unlike SCRATCHPAD.md, BUILD_LOG.md may quote why a turn failed in the words of its program, as code. No agent gets it.
 """

@@ -1,4 +1,4 @@
-"""What importers of JSON and TOON share."""
+"""Functions that the importers of JSON and TOON share."""
 
 import json
 from collections import Counter

@@ -101,7 +101,7 @@ def _format_clock(seconds: float) -> str:
 
 
 class ChartMeasure(Struct, frozen=True):
-    """What the y axis shows: `get` returns its value at a point, or None if it is unknown."""
+    """The y axis: `get` returns its value at a point, or None if it is unknown."""
 
     key: str
     title: str
@@ -111,7 +111,7 @@ class ChartMeasure(Struct, frozen=True):
 
 
 class Direction(Struct, frozen=True):
-    """What the x axis shows. Over time a value holds until the next assessment, hence `steps`."""
+    """The x axis. Over time a value holds until the next assessment, hence `steps`."""
 
     key: str
     title: str

@@ -1,4 +1,4 @@
-"""What a report is made from: journals, the spec and the log as the branch has them, and what commands printed."""
+"""Gather a report from journals, the spec and the log as the branch has them, and what commands printed."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""What the page and the Markdown say in the same words."""
+"""Words that the report's page and its Markdown share."""
 
 from typing import Any
 

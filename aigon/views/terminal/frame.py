@@ -43,7 +43,7 @@ _ASCII = str.maketrans({"✓": "+", "✗": "x", "▸": ">", "·": "-", "…": ".
 
 
 class Page(Struct, frozen=True):
-    """What there is to draw on: columns, lines and the terminal's encoding."""
+    """The page to draw on: columns, lines and the terminal's encoding."""
 
     width: int
     height: int

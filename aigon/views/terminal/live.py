@@ -36,7 +36,7 @@ DrawPage = Callable[[Page, bool], Group]
 
 
 class _KeptOutput(io.StringIO):
-    """What is printed on `stream` while the picture has the terminal."""
+    """Output printed on `stream` while the picture has the terminal."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()

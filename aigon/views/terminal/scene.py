@@ -1,4 +1,4 @@
-"""What the live view shows: a fold of the events of each run, with the monotonic seconds at which things began."""
+"""The scene of the live view: a fold of the events of each run, with the monotonic seconds at which things began."""
 
 from collections.abc import Mapping, Sequence
 

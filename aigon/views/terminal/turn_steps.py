@@ -1,4 +1,4 @@
-"""What the agent of a run does in the turn that goes on."""
+"""Read what the agent of a run does in its present turn."""
 
 from datetime import datetime
 from pathlib import Path

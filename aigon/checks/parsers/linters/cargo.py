@@ -1,4 +1,4 @@
-"""What rustc prints, as `cargo build`, `cargo check`, clippy and `cargo fmt --check` pass it on."""
+"""Parse rustc's messages, as `cargo build`, `cargo check`, clippy and `cargo fmt --check` pass them on."""
 
 import re
 from collections.abc import Iterator

@@ -65,7 +65,7 @@ class GoOutput(Struct):
 
 
 class GoEvents(Struct):
-    """What a stream reports: results in their order (`ends`), what began and did not end (`running`, by package and
+    """The report of a stream: results in their order (`ends`), what began and did not end (`running`, by package and
     test), tests that failed (`broken`), packages that failed, each with the build that failed for it or '' (`failed`),
     and the compiler's words by import path (`builds`).
 

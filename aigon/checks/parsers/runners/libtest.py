@@ -1,4 +1,4 @@
-"""What Rust's test binaries print under `cargo test`: one block for each binary, and why each of its tests failed.
+"""Parse Rust's test binaries under `cargo test`: one block for each binary, and why each of its tests failed.
 
 A block ends with its own sum, not with the first line that looks like one: below `failures:` stands what failing tests
 printed, which can be the output of another `cargo test`.

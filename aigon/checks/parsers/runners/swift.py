@@ -67,7 +67,7 @@ _MOST_MESSAGES = 5
 
 
 class LibraryRun(Struct, frozen=True):
-    """What one of Swift's two testing libraries came to. It may have begun without a test."""
+    """The run of one of Swift's two testing libraries. It may have begun without a test."""
 
     began: bool
     counts: TestCounts = field(default_factory=TestCounts)

@@ -84,7 +84,7 @@ class UnittestName(Struct, frozen=True):
 
 
 class UnittestStatus(Struct, frozen=True):
-    """What a verbose run says of a test; `sub` if on a line of its own, of one subtest."""
+    """The status of a test in a verbose run; `sub` if on a line of its own, of one subtest."""
 
     name: UnittestName
     word: str
