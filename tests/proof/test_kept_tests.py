@@ -36,6 +36,23 @@ def test_a_file_that_has_moved_is_kept_as_far_as_it_ran_and_passed() -> None:
     assert kept(BASE, both, path="tests/deeper/test_a.py") == {"test_small", "test_refuses"}
 
 
+def test_a_text_that_python_cannot_write_in_an_f_string_is_compared_all_the_same() -> None:
+    base = """
+    import pytest
+
+    @pytest.mark.parametrize("text", ["a\\\\b"])
+    def test_keeps(text):
+        assert keep(f"{text}!") == "kept"
+    """
+    passed: dict[str, TestResult] = {"test_keeps[a]": "passed"}
+    names = ("tests.test_a::test_keeps[a]",)
+    other = base.replace('"kept"', '"dropped"')
+    for after, expected in ((base, set(names)), (other, set[str]())):
+        files = TestFiles({"tests/test_a.py": textwrap.dedent(base)}, {"tests/test_b.py": textwrap.dedent(after)})
+        now = {name.replace("test_a", "test_b"): result for name, result in zip(names, passed.values(), strict=True)}
+        assert set(find_kept_tests(names, now, files)) == expected
+
+
 @pytest.mark.parametrize(
     ("after", "names"),
     [

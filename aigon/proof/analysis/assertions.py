@@ -70,7 +70,7 @@ def _read_test(test: Function, classes: tuple[str, ...], constants: Names) -> As
     walk = _Walk()
     found = {each for row in rows for each in walk.list_asserts(test.body, {**constants, **row}, "")}
     is_known = len(rows) <= _MOST_ROWS and walk.steps < _MOST_STEPS
-    body = "\n".join([*map(ast.unparse, test.decorator_list), *map(ast.dump, _without_docstring(test.body))])
+    body = "\n".join([*map(_render, test.decorator_list), *map(ast.dump, _without_docstring(test.body))])
     return AssertingTest(classes, test.name, frozenset(found) if is_known else None, body, len(rows))
 
 
@@ -84,7 +84,7 @@ def _without_docstring(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
 
 def _read_parameters(mark: ast.expr, constants: Names) -> list[dict[str, ast.expr]] | None:
     """Return what `@pytest.mark.parametrize` gives the arguments, a mapping for each row; None for another mark."""
-    if not isinstance(mark, ast.Call) or not ast.unparse(mark.func).endswith("parametrize"):
+    if not isinstance(mark, ast.Call) or not _render(mark.func).endswith("parametrize"):
         return None
     given: dict[str | None, ast.expr] = dict(zip(("argnames", "argvalues"), mark.args, strict=False))
     given |= {keyword.arg: keyword.value for keyword in mark.keywords}
@@ -95,7 +95,7 @@ def _read_parameters(mark: ast.expr, constants: Names) -> list[dict[str, ast.exp
     rows = []
     for value in values or ():
         parts: Sequence[ast.expr] = getattr(value, "elts", [value]) if len(names) > 1 else [value]
-        if isinstance(value, ast.Call) and ast.unparse(value.func).endswith("param"):
+        if isinstance(value, ast.Call) and _render(value.func).endswith("param"):
             if any(keyword.arg == "marks" for keyword in value.keywords):
                 continue
             parts = value.args
@@ -142,7 +142,15 @@ def _is_written_out(node: ast.expr) -> bool:
 
 
 def _write(node: ast.AST, names: Names) -> str:
-    return ast.unparse(_Substitution(names).visit(deepcopy(node)))
+    return _render(_Substitution(names).visit(deepcopy(node)))
+
+
+def _render(node: ast.AST) -> str:
+    """Return a node as source, or as a dump: before 3.12 Python writes no f-string with a backslash in its braces."""
+    try:
+        return ast.unparse(node)
+    except ValueError:
+        return ast.dump(node)
 
 
 _COMPARED: Mapping[str, ast.cmpop] = {
@@ -242,7 +250,7 @@ def _read_call(call: ast.Call) -> ast.expr:
 
 def _is_raises(node: ast.expr) -> bool:
     """Return whether it is `pytest.raises(...)` or `self.assertRaises(...)`."""
-    name = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+    name = _render(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
     return name in ("raises", "assertRaises")
 
 
