@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from itertools import accumulate
+from keyword import iskeyword
 from typing import Any, cast
 
 from aigon.syntax.source import DEEPEST, Node
@@ -31,8 +32,8 @@ class _Builder:
             if token.type in _BLANK or not token.string:
                 continue
             start, end = (self._find_byte(*place) for place in (token.start, token.end))
-            kind = "comment" if token.type == tokenize.COMMENT else token.string
-            yield Node(kind, start, end, token.start[0])
+            kind, field = _classify(token)
+            yield Node(kind, start, end, token.start[0], field)
 
     def _find_byte(self, line: int, column: int) -> int:
         if line > len(self._lines):
@@ -83,6 +84,14 @@ class _Builder:
                 first, last = bisect_left(self._places, begin), bisect_left(self._places, stop)
                 children += (token for token in self._tokens[first:last] if token.end <= stop)
         children.sort(key=_start_of)
+
+
+def _classify(token: tokenize.TokenInfo) -> tuple[str, str]:
+    """Return kind and field of a token. A name is no kind of its own: a class of `ast` may be called the same."""
+    if token.type == tokenize.COMMENT:
+        return "comment", ""
+    is_name = token.type == tokenize.NAME and not iskeyword(token.string)
+    return ("NAME", "name") if is_name else (token.string, "")
 
 
 def _start_of(node: Node) -> int:

@@ -34,7 +34,8 @@ class Node(Struct, frozen=True, eq=False):
     """One node with its span in bytes and the line it begins on, from 1. `field` is its role in the parent.
 
     `kind` is the class of Python's `ast` (`Compare`) or the grammar's name (`binary_expression`). A leaf that is a
-    keyword, an operator or a bracket has its own text as its kind; a comment is a leaf `comment`.
+    keyword, an operator or a bracket has its own text as its kind. Another leaf is a `comment`, or a `NAME` that
+    Python has no node for, in the role `name`.
     """
 
     kind: str

@@ -74,6 +74,13 @@ def test_python_spans_hold_with_other_line_ends_and_a_mark(ending: str, mark: st
     assert not source.errors
 
 
+def test_a_name_is_no_node_of_the_kind_that_it_spells() -> None:
+    source = parse("a.py", "from ast import Expr, Return\n\n\ndef f(Call): return Call\n")
+    assert source is not None
+    kinds = [node.kind for node in source.root.walk()]
+    assert (kinds.count("Expr"), kinds.count("Return"), kinds.count("Call")) == (0, 1, 0)
+
+
 def test_comments_are_found_in_every_language() -> None:
     files = {"t.py": PYTHON, "t.js": JAVASCRIPT, "t.rs": RUST, "t.go": "package a // é"}
 

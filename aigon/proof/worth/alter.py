@@ -10,7 +10,6 @@ import re
 import secrets
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache
-from itertools import pairwise
 from typing import Literal, get_args
 
 from msgspec import Struct, field
@@ -141,10 +140,8 @@ def _list_wanted(
 
 
 def _read_name(source: Source, node: Node) -> str:
-    if name := node.get("name"):
-        return source.text(name)
-    words = [child.kind for child in node.children]
-    return next((name for word, name in pairwise(words) if word in ("def", "class")), "")
+    name = node.get("name")
+    return source.text(name) if name else ""
 
 
 def _sets_dunder(source: Source, parent: Node, node: Node) -> bool:
