@@ -13,7 +13,7 @@ from aigon import __version__
 from aigon.arena.lane import combine_exit_codes
 from aigon.errors import Exit, environment
 from aigon.fleet.cluster import SLOTS, TOPIC, list_workers, name_stop, run_task
-from aigon.fleet.note import FleetNote, write_note
+from aigon.fleet.note import FleetNote, update_note, write_note
 from aigon.fleet.order import CellOrder, CellSummary, format_label
 from aigon.fleet.plan import FleetPlan
 from aigon.process.stop import Stop
@@ -56,7 +56,7 @@ def run_fleet(client: "Client", plan: FleetPlan, home: Path, stop: Stop, hear: H
         what = "The scheduler is gone; nothing that was pushed is lost"
         raise environment(what, where=address, hint="Start it, and run the same command again") from error
     finally:
-        write_note(home, plan.id, "", fleet.cells)
+        update_note(home, plan.id, "", fleet.cells)
 
 
 def require_workers(client: "Client", kinds: Collection[str], hear: Hear) -> None:
@@ -126,7 +126,7 @@ class _Fleet:
         self._tell(name, summary)
         if time.monotonic() - self._noted >= 1:
             self._noted = time.monotonic()
-            write_note(self._home, self._plan.id, find_address(self._client), dict(self.cells))
+            update_note(self._home, self._plan.id, find_address(self._client), dict(self.cells))
 
     def _take_event(self, event: Any) -> None:
         document = dict(event[1]) if isinstance(event, tuple | list) else dict(event)

@@ -36,6 +36,12 @@ def write_note(home: Path, id: str, address: str, cells: Mapping[str, CellSummar
     write_atomic(home / NOTE, json.encode(FleetNote(id, address, pid, read_start(pid), cells)) + b"\n")
 
 
+def update_note(home: Path, id: str, address: str, cells: Mapping[str, CellSummary]) -> None:
+    """Write down where the cells of a fleet are, unless another one was started in the repository since."""
+    if read_note(home).id == id:
+        write_note(home, id, address, cells)
+
+
 def read_note(home: Path) -> FleetNote:
     """Return what is known of the last fleet; an empty note if there was none."""
     try:

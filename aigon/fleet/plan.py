@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
@@ -21,7 +22,7 @@ from aigon.job.seat import list_known_candidates
 from aigon.journal.records import candidate_records
 from aigon.model.candidates import Candidate
 from aigon.model.diagnosis import MachineFact
-from aigon.records.exchange import locate_ref, open_remote, plan_push, read_prefix
+from aigon.records.exchange import locate_ref, open_remote, plan_push, read_prefix, read_remote_record
 from aigon.records.install import RUNS
 from aigon.records.portable import format_name, gather_record
 from aigon.spec.features import Feature
@@ -86,29 +87,26 @@ def take_up(main: Checkout, request: FleetRequest, say: Callable[[str], None]) -
 
     Raises AigonError (exit 2 or 7); a feature of which the remote has nothing is put back then.
     """
-    remote, prefix, home = open_remote(main, REMOTE), read_prefix(main), ensure_home(main.common_dir)
-    cells, bases, begun = dict[str, Candidate](), list[str](), list[Feature]()
+    remote, prefix = open_remote(main, REMOTE), read_prefix(main)
+    cells, begun = dict[str, Candidate](), list[Feature]()
     try:
         for feature in request.features:
             if not list_known_candidates(main, feature):
                 begun.append(locate_feature(main.root, feature))
             for cell in set_up_feature(main, feature, [*request.kinds], say, elsewhere=True):
-                name, origin = format_name(cell.feature, cell.label), candidate_records(home, cell).origin()
-                assert origin is not None, "it was just written"
-                cells[name] = cell
-                bases.append(origin.commit)
-        _publish(main, remote, [*cells.values()], prefix)
+                cells[format_name(cell.feature, cell.label)] = cell
+        bases = _publish(main, remote, cells, prefix)
     except AigonError as error:
         if not (isinstance(error, PushError) and error.trouble == "away"):  # what was pushed may be there
             there = remote.list_refs(locate_ref(prefix, "records", "*"))
             taken = {ref.rpartition("/")[2].rpartition("--")[0] for ref in there}
             put_back(main, [each for each in begun if each.id not in taken], say)
         raise
-    newest = main.git("merge-base", "--independent", *bases).split()
+    newest = remote.git.attempt("merge-base", "--independent", *{*bases.values()})[1].decode().split()
     orders = {
         name: CellOrder(__version__, "", request.url, prefix, name, cell.agent, request.kinds[cell.agent],
-                        cell.branch, newest[0] if len(newest) == 1 else base, request.lease)
-        for (name, cell), base in zip(cells.items(), bases, strict=True)
+                        cell.branch, newest[0] if len(newest) == 1 else bases[name], request.lease)
+        for name, cell in cells.items()
     }  # fmt: skip
     return FleetPlan(name_owner(), request.limit, orders, read_leases(remote, prefix, orders))
 
@@ -147,18 +145,42 @@ def _require_shared(remote: Remote) -> str:
     return remote.url
 
 
-def _publish(main: Checkout, remote: Remote, cells: Sequence[Candidate], prefix: str) -> None:
-    """Push branch and record of each cell of which the remote has no record: one there may be further on."""
-    home, changes = ensure_home(main.common_dir), dict[str, RefChange]()
-    known = remote.list_refs(locate_ref(prefix, "records", "*"), "refs/heads/feature-*")
-    for each in cells:
-        record = gather_record(candidate_records(home, each), each, main.root / RUNS)
-        ref = locate_ref(prefix, "records", record.manifest.name)
+def _publish(main: Checkout, remote: Remote, cells: Mapping[str, Candidate], prefix: str) -> dict[str, str]:
+    """Push branch and record of each cell of which the remote has no record; return the commit that each begins at.
+
+    A record that is there may be further on, or of a fleet that was started elsewhere and has a base of its own.
+    """
+    before: Mapping[str, str] | None = None
+    while True:
+        known = remote.list_refs(locate_ref(prefix, "records", "*"), "refs/heads/feature-*")
+        try:
+            return _push_missing(main, remote, cells, prefix, known)
+        except PushError as error:
+            if error.trouble != "moved" or known == before:
+                raise
+        before = known  # another fleet takes up the same features right now
+
+
+def _push_missing(
+    main: Checkout, remote: Remote, cells: Mapping[str, Candidate], prefix: str, known: Mapping[str, str]
+) -> dict[str, str]:
+    home, bases, changes = ensure_home(main.common_dir), dict[str, str](), dict[str, RefChange]()
+    refs = {name: locate_ref(prefix, "records", name) for name in cells}
+    remote.fetch(
+        [each for name, ref in refs.items() for each in (ref, f"refs/heads/{cells[name].branch}") if each in known]
+    )
+    for name, ref in refs.items():
+        record = gather_record(candidate_records(home, cells[name]), cells[name], main.root / RUNS)
         if ref not in known:
             changes |= plan_push(remote, record, ref, known, look=True)
-        if changes and (len(changes) >= AT_ONCE or each == cells[-1]):
+        else:
+            with suppress(AigonError):  # a record that is cut or forged ends its own cell, on a worker
+                record = read_remote_record(remote, name, known[ref])
+        bases[name] = record.manifest.origin.commit
+        if changes and (len(changes) >= AT_ONCE or len(bases) == len(cells)):
             remote.push(changes)
             changes = {}
+    return bases
 
 
 def read_leases(remote: Remote, prefix: str, names: Sequence[str] | Mapping[str, object]) -> dict[str, LeaseNote]:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from aigon.fleet.fleet import judge_workers
 from aigon.fleet.order import CellOrder, CellSummary, format_label
 from aigon.fleet.plan import check_remote, check_request, take_up
 from aigon.git.person import Checkout
-from aigon.git.remote import Remote
+from aigon.git.remote import RefChange, Remote
 from tests.fleet.chain import find_faults, git, list_refs, read_chain
 from tests.lab import Lab
 
@@ -152,6 +152,40 @@ def test_a_cell_pushes_what_goes_on_and_its_end_and_asks_the_remote_once(
     assert said == ["ls-remote", "fetch", "push", "push", "push"]
     assert find_faults(fleet.remote, fleet.lease) == []
     assert "iteration 2" in git(fleet.remote, "log", "-1", "--format=%s", BRANCH)
+
+
+@pytest.mark.parametrize("moment", ["later", "at once"])
+def test_two_fleets_from_two_clones_build_a_cell_once(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    fleet.lab.agent(f"{WORK}; echo >> {fleet.remote.with_name('turns')}")
+    fleet.lab.config(guards={"allowUnknownCost": True}, fleet={"lease": 60})
+    fleet.lab.commit("agent")
+    fleet.lab.git("push", "-q", "origin", "main")
+    elsewhere, push, orders = fleet.lab.root.parent / "elsewhere", Remote.push, list[CellOrder]()
+    fleet.lab.git("clone", "-q", str(fleet.remote), str(elsewhere))
+
+    def take_up_elsewhere() -> None:
+        with Checkout.open(elsewhere) as other:
+            git(elsewhere, "commit", "-q", "--allow-empty", "-m", "somebody's own")
+            orders.extend(take_up(other, check_request(other, ["42"], ["mine"], 5), lambda _: None).orders.values())
+
+    def push_later(remote: Remote, changes: Mapping[str, RefChange]) -> None:
+        monkeypatch.setattr(Remote, "push", push)
+        take_up_elsewhere()
+        push(remote, changes)
+
+    request = check_request(fleet.main, ["42"], ["mine"], 5)
+    if moment == "at once":
+        monkeypatch.setattr(Remote, "push", push_later)
+    orders.extend(take_up(fleet.main, request, lambda _: None).orders.values())
+    if moment == "later":
+        take_up_elsewhere()
+    first, second = (replace(each, money=5) for each in orders)
+    assert first.base == second.base == git(fleet.remote, "rev-parse", BRANCH)
+    assert (fleet.work(second, "two").status, fleet.work(first).status) == ("met", "met")
+    assert fleet.remote.with_name("turns").read_text() == "\n"
+    assert find_faults(fleet.remote, fleet.lease) == []
 
 
 def test_a_worker_killed_while_it_clones_leaves_a_machine_that_works(fleet: Fleet) -> None:

@@ -1,12 +1,13 @@
 """A fleet on this machine: workers that are killed, and what is on the remote afterwards."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.fleet.chain import find_faults, list_refs, read_chain
-from tests.lab import Lab
+from tests.lab import Lab, finish
 
 pytest.importorskip("distributed", reason="the extra `fleet` is not installed")
 BACKLOG = "docs/specs/features/02-backlog/feature-{0}-thing-{0}.md"
@@ -76,6 +77,26 @@ def test_a_fleet_that_runs_again_does_nothing_twice_and_its_work_is_merged(lab: 
     done = lab.aigon("feature-done", "41", "--json")
     assert done.code == 0, done.out + done.err
     assert done.json["proof"].startswith("proven again")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(550)
+def test_two_fleets_from_two_clones_do_each_cell_once_and_both_end_well(lab: Lab, tmp_path: Path) -> None:
+    lab.agent("sleep 2\n" + WORK.format(marks=tmp_path / "marks"))
+    lab.commit("a slower agent")
+    lab.git("push", "-q", "origin", "main")
+    other = Lab(tmp_path / "other")
+    shutil.rmtree(other.root)
+    lab.git("clone", "-q", str(tmp_path / "remote.git"), str(other.root))
+    for key, value in (("user.name", "Bea"), ("user.email", "bea@example.invalid")):
+        other.git("config", "--global", key, value)
+    words = ("fleet", "run", "41", "42", "--local", "2", "--max-cost", "5", "--json")
+    ended = [finish(each, 500) for each in [lab.start(*words), other.start(*words)]]
+    for ran in ended:
+        assert (ran.code, ran.events[-1]["proven"]) == (0, 2), ran.out + ran.err
+    assert len((tmp_path / "marks" / "turns").read_text().splitlines()) == 2
+    leases = list_refs(tmp_path / "remote.git", "refs/aigon/leases")
+    assert [find_faults(tmp_path / "remote.git", commit) for commit in leases.values()] == [[], []]
 
 
 def test_a_fleet_has_one_scheduler_and_needs_a_remote(lab: Lab, tmp_path: Path) -> None:

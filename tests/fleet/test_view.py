@@ -8,7 +8,7 @@ from rich.text import Text
 
 from aigon.files.home import ensure_home
 from aigon.fleet.fleet import FleetEnd
-from aigon.fleet.note import read_note, write_note
+from aigon.fleet.note import read_note, update_note, write_note
 from aigon.fleet.order import CellSummary
 from aigon.journal.records import Origin, locate_records
 from aigon.journal.spending import Spend
@@ -78,3 +78,6 @@ def test_pages_show_the_cells_of_a_fleet_as_lanes(lab: Lab, monkeypatch: pytest.
     write_note(home, "f", "", {"42--cc": CellSummary("refused", said="quota <exceeded>"), "42--cx": PROVEN})
     assert "quota &lt;exceeded&gt;" in desk.get("/feature/42")
     assert read_note(home).cells["42--cx"] == PROVEN
+    write_note(home, "newer", "tcp://big:2", {})
+    update_note(home, "f", "tcp://big:1", {"42--cx": PROVEN})
+    assert (read_note(home).id, read_note(home).cells) == ("newer", {})
