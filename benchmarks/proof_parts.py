@@ -89,10 +89,9 @@ class Recorder(Struct):
 
         run_once, attempt = bench.ProofBench._run_once, prove._attempt_proof
 
-        def record_run(itself: Any, tree: str, checks: Any, name: str, *others: Any, **more: Any) -> Any:
-            observes = any(others[1:2]) or more.get("observer")
-            with self._measure(DRY_RUN if observes else name) as part:
-                results = run_once(itself, tree, checks, name, *others, **more)
+        def record_run(itself: Any, tree: str, checks: Any, name: str, overlay: Any) -> Any:
+            with self._measure(DRY_RUN if itself.observer else name) as part:
+                results = run_once(itself, tree, checks, name, overlay)
                 part.checks = len(checks)
                 part.reports = sum(result.reported for result in results.values())
             return results

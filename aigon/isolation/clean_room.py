@@ -5,11 +5,12 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from aigon.errors import AigonError, environment
@@ -46,72 +47,87 @@ class CleanRoom(Enclosure, frozen=True, kw_only=True):
     exported: Export
 
 
+class RoomPlan(Struct, frozen=True):
+    """What a room is like. `isolation` comes from `choose_isolation`.
+
+    Commands cannot reach the folders in `hidden`, git directories and aigon's records, except what is `shown`. The
+    folders in `lent` are shown read-only at the relative paths that they have there, unless the tree itself holds
+    something at such a path. With namespaces, `box` keeps the commands from everything else that is the person's.
+
+    With `keep` the files stay for the next room in the folder, which only writes those that differ; what commands made
+    beside them is there again. Lent folders can be written then, as in the workspace.
+    """
+
+    isolation: Isolation
+    hidden: tuple[Path, ...] = ()
+    shown: tuple[Path, ...] = ()
+    lent: Mapping[str, Path] = field(default_factory=dict)
+    home: RoomHome = "throwaway"
+    places: Mapping[str, str] | None = None
+    keep: bool = False
+    box: "CheckSandbox | None" = None
+
+
 @contextmanager
-def open_room(
-    git: TrustedGit,
-    tree: str,
-    folder: Path,
-    env: Mapping[str, str],
-    *,
-    isolation: Isolation,
-    hidden: Sequence[Path] = (),
-    shown: Sequence[Path] = (),
-    lent: Mapping[str, Path] | None = None,
-    home: RoomHome = "throwaway",
-    places: Mapping[str, str] | None = None,
-    keep: bool = False,
-    box: "CheckSandbox | None" = None,
-) -> Iterator[CleanRoom]:
+def open_room(git: TrustedGit, tree: str, folder: Path, env: Mapping[str, str], plan: RoomPlan) -> Iterator[CleanRoom]:
     """Make a room with the files of `tree` in `folder`, and remove it afterwards. Raises AigonError (exit 7).
 
-    With `keep` the files stay for the next room in this folder, which only writes those that differ; what commands made
-    beside them is there again. Lent folders can be written then, as in the workspace.
-
     `folder` is deterministic, outside the workspace and used by one aigon at a time, so that what a killed aigon left
-    there is removed. `env` is the environment of the checks, `isolation` comes from `choose_isolation`. Commands cannot
-    reach the folders in `hidden`, git directories and aigon's records, except what is `shown`. The folders in `lent`
-    are shown read-only at the relative paths that they have there, unless the tree itself holds something at such a
-    path. With namespaces, `box` keeps the commands from everything else that is the person's.
+    there is removed. `env` is the environment of the checks.
     """
     was_kept = False
     with contextlib.suppress(OSError):
         (folder / KEPT).unlink()  # a killed aigon leaves the room in an unknown state
-        was_kept = keep
+        was_kept = plan.keep
     if not was_kept:
         remove_room(folder)
     try:
-        exported = _export_over(git, tree, folder / "tree")
-        room = CleanRoom(
-            isolation,
-            git.root,
-            exported.folder,
-            _make_scratch(folder, git.root, env),
-            (git.common_dir, git.git_dir, git.directory, state_home() / "repos", *hidden),
-            {name: path for name, path in (lent or {}).items() if path.is_dir() and _is_free(exported.folder, name)},
-            tuple(shown),
-            writable=keep,
-            confine=box.list_room_mounts if box else list_no_mounts,
-            confine_writes=box.confine_writes if box else confine_nothing,
-            env=env,
-            exported=exported,
-        )
-        for name, source in room.lent.items():
-            place = room.root / name
-            place.parent.mkdir(parents=True, exist_ok=True)
-            if room.mounts:
-                place.mkdir()  # a mount point
-            else:
-                place.symlink_to(os.path.realpath(source))
-        yield replace(room, env=_make_env(room, home, places))
-        if keep:
-            for name in room.lent:
-                place = room.root / name
-                place.unlink() if place.is_symlink() else place.rmdir()
+        room = _make_room(git, _export_over(git, tree, folder / "tree"), folder, env, plan)
+        _lend(room)
+        yield replace(room, env=_make_env(room, plan.home, plan.places))
+        if plan.keep:
+            _take_back(room)
             remove_tree(room.scratch)
             (folder / KEPT).touch()
     finally:
         if not (folder / KEPT).exists():
             remove_room(folder)
+
+
+def _make_room(git: TrustedGit, exported: Export, folder: Path, env: Mapping[str, str], plan: RoomPlan) -> CleanRoom:
+    box = plan.box
+    return CleanRoom(
+        plan.isolation,
+        git.root,
+        exported.folder,
+        _make_scratch(folder, git.root, env),
+        (git.common_dir, git.git_dir, git.directory, state_home() / "repos", *plan.hidden),
+        {name: path for name, path in plan.lent.items() if path.is_dir() and _is_free(exported.folder, name)},
+        plan.shown,
+        writable=plan.keep,
+        confine=box.list_room_mounts if box else list_no_mounts,
+        confine_writes=box.confine_writes if box else confine_nothing,
+        env=env,
+        exported=exported,
+    )
+
+
+def _lend(room: CleanRoom) -> None:
+    """Make a mount point for each folder that is lent, or a link to it where nothing is mounted."""
+    for name, source in room.lent.items():
+        place = room.root / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if room.mounts:
+            place.mkdir()
+        else:
+            place.symlink_to(os.path.realpath(source))
+
+
+def _take_back(room: CleanRoom) -> None:
+    """Remove what `_lend` made."""
+    for name in room.lent:
+        place = room.root / name
+        place.unlink() if place.is_symlink() else place.rmdir()
 
 
 def _export_over(git: TrustedGit, tree: str, folder: Path) -> Export:

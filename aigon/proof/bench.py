@@ -38,7 +38,8 @@ class ProofBench(Struct, frozen=True):
     """The common ground of every run of one proof. `durations` are the last ones in seconds, by check.
 
     The tests in `theirs` need not pass as on the base: the spec allows to change them, or people did. `lacking` are
-    submodules that no room had.
+    submodules that no room had. What Python compiles on trees that are `of_people` alone serves the rooms after them.
+    With an `observer`, checks that may read more than their subject run one after the other.
     """
 
     job: Job
@@ -49,42 +50,29 @@ class ProofBench(Struct, frozen=True):
     record: Frozen
     theirs: tuple[str, ...]
     lacking: set[str] = field(default_factory=set)
+    of_people: bool = False
+    observer: Observer | None = None
 
     def run(
-        self,
-        tree: str,
-        checks: Sequence[Check],
-        name: str,
-        *,
-        of_people: bool = False,
-        observer: Observer | None = None,
-        overlay: Mapping[str, bytes | None] | None = None,
+        self, tree: str, checks: Sequence[Check], name: str, overlay: Mapping[str, bytes | None] | None = None
     ) -> dict[str, Result]:
         """Run checks on a clean export of `tree`; their output goes to the folder `name`. Raises AigonError.
 
-        What Python compiles on a tree that is `of_people` alone serves the rooms after it. With an `observer`
-        those that may read more than their subject run one after the other. The files in `overlay` stand in place of
-        the tree's, and are in no repository; what is None is left out. What is measured and too slow runs again on an
-        export of its own, where it finds nothing that an earlier run kept.
+        The files in `overlay` stand in place of the tree's, and are in no repository; what is None is left out. What is
+        measured and too slow runs again on an export of its own, where it finds nothing that an earlier run kept.
         """
         if not checks:
             return {}
         checks = [replace(check, runs=1) for check in checks]
-        results = self._run_once(tree, checks, name, of_people, observer, overlay)
-        for number in range(2, 1 if observer else RUNS + 1):
+        results = self._run_once(tree, checks, name, overlay)
+        for number in range(2, 1 if self.observer else RUNS + 1):
             slow = [check for check in checks if _is_worth_another_run(check, results[check.name], number)]
-            again = self._run_once(tree, slow, f"{name}-{number}", overlay=overlay)
+            again = self._run_once(tree, slow, f"{name}-{number}", overlay)
             results |= {each: _choose_quicker(results[each], result, number) for each, result in again.items()}
         return results
 
     def _run_once(
-        self,
-        tree: str,
-        checks: Sequence[Check],
-        name: str,
-        of_people: bool = False,
-        observer: Observer | None = None,
-        overlay: Mapping[str, bytes | None] | None = None,
+        self, tree: str, checks: Sequence[Check], name: str, overlay: Mapping[str, bytes | None] | None
     ) -> dict[str, Result]:
         if not checks or self.world.stop.now:
             return {check.name: Result(make_skipped(check, "the run was stopped")) for check in checks}
@@ -102,11 +90,11 @@ class ProofBench(Struct, frozen=True):
                 stop_on_first_failure=False,
                 use_cache=False,
             )
-            if observer:
-                results = self._run_observed(inside, room, checks, plan, observer)
+            if self.observer:
+                results = self._run_observed(inside, room, checks, plan, self.observer)
             else:
                 results = _run_silently(inside, checks, plan)
-            if of_people and not self.world.find(dependencies.Bytecode):
+            if self.of_people and not self.world.find(dependencies.Bytecode):
                 place = self.world.home / "bytecode" / self.job.name
                 if compiled := dependencies.take_bytecode(room, place, self.rooms.needs.lent):
                     self.world.attend(compiled)

@@ -134,11 +134,11 @@ def _run(job: Job, world: World, number: int, look: Assessment, record: Frozen) 
     begun, tree = time.monotonic(), world.workspace.tree()
     bench = make_bench(job, world, record, tree, world.iteration_folder(0) / "proof", look.findings)
     checks = [check for check in list_deciding(job) if check.when == "each"]
-    is_base = is_baseline(job.base_commit, world.workspace, tree)
     observer = Observer(job.spec_path)
+    bench = replace(bench, of_people=is_baseline(job.base_commit, world.workspace, tree), observer=observer)
 
     def find_lacking(bench: ProofBench, checks: Sequence[Check], name: str) -> dict[str, str]:
-        results = bench.run(tree, checks, name, of_people=is_base, observer=observer)
+        results = bench.run(tree, checks, name)
         return compare_with_workspace(job, checks, look, results, every_test=bench.rooms.apart)
 
     apart = bench.set_apart(list_deciding(job))

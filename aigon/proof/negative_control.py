@@ -1,44 +1,29 @@
 """The negative control: in the room, the base's tests once more with another expected value, which have to fail."""
 
 import json
-import re
 import secrets
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
-from pathlib import PurePosixPath
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
-from aigon.checks.execution import CRITERION
 from aigon.checks.reports import ADDOPTS, add_pytest_options
-from aigon.control.alteration import Alteration, alter, find_tests, write_files
-from aigon.control.commands import C_PROGRAMS, alter_assertions, alter_command, alter_script, find_scripts
-from aigon.control.places import AlterableTest, Draw
+from aigon.control.alteration import Alteration, write_files
+from aigon.control.places import AlterableTest
 from aigon.files.atomic import write_atomic
-from aigon.git import objects
 from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check
-from aigon.proof.analysis.languages import is_code
 from aigon.proof.bench import ProofBench
-from aigon.proof.inputs import find_test_programs
-from aigon.proof.troubles import name_for_people, name_in_record
-from aigon.syntax import Edit, language_of
+from aigon.proof.control_plan import Controlled, ControlPlan
+from aigon.proof.troubles import name_for_people
+from aigon.syntax import Edit
 from aigon.text.patterns import compile_re
 
 RULE = "negative-control"
-SHARE, SMALLER_SHARE = 0.8, 0.5
-"""How much of the suite's time the control may take, once the suite takes longer than LITTLE: less after a run of the
-base's tests of their own, beside which it does not run."""
-LITTLE = 10.0
-"""Seconds of a suite that is altered as a whole."""
 LONGEST = 60.0
 """Seconds that a run may take in any case, beside five times those that the tests took."""
-LEAST = 20
-"""Tests that are altered in any case."""
-MOST_FILES = 1_000
-"""Test files that are read."""
 _WITHOUT_CODE = compile_re(r".*\.(?:md|rst|txt|adoc)|docs/.*")
 
 Doubt = Literal["holds", "never runs", "unsure"]
@@ -121,189 +106,73 @@ class _Survivor(Struct, frozen=True):
     passed_at_base: bool
 
 
-class _Run(Struct, frozen=True):
+class _Ran(Struct, frozen=True):
+    """What became of the altered tests: `altered` are those that were reached, `lacking` says why others were not."""
+
+    altered: frozenset[str]
+    survived: Mapping[str, Doubt]
+    excused: frozenset[str]
+    lacking: tuple[str, ...]
+
+
+class _Run(Controlled, frozen=True):
     """One control. Every run in a room is of all checks that are concerned, with files written over the tree."""
 
-    bench: ProofBench
-    tree: str
-    with_base: str
-    seed: str
-    results: Mapping[str, Result]
-
     def control(self, checks: Sequence[Check]) -> Control:
-        bench = self.bench
-        wanted = self._choose_checks(checks)
-        files = self._read_tests({word for ids in wanted.values() for each in ids for word in re.findall(r"\w+", each)})
-        seconds = sum(self.results[name].finding.duration for name in wanted)
-        total = sum(map(len, wanted.values()))
-        free = self._list_free(files) if seconds > LITTLE else {}
-        only, left_out = self._sample(files, free)
-        alteration = alter(files, self.seed, only)
-        kept = {name: alteration.find_altered(ids) for name, ids in wanted.items()}
-        kept = {name: ids for name, ids in kept.items() if ids}
-        unaltered = tuple(sorted(each for name, ids in wanted.items() for each in ids - kept.get(name, {}).keys()))
-        commands, scripts = self._alter_commands(checks, kept)
-        if not kept and not commands:
+        plan = self.plan(checks)
+        commands, scripts = self.alter_commands(checks, plan.kept)
+        if not plan.kept and not commands:
             why = "no test or command here could be altered"
-            return Control(self.seed, plain=total, unaltered=unaltered, lacking=why)
-        chosen = alteration.chosen
-        overlay: dict[str, bytes | None] = dict.fromkeys(left_out)
-        overlay |= write_files(alteration.sources, ((test.path, chosen[test].edits) for test in chosen))
-        ran = self._run(self.with_base, [check for check in checks if check.name in kept], "control", overlay)
+            return Control(self.seed, plain=plan.total, unaltered=plan.unaltered, lacking=why)
+        tests = self._run_tests(checks, plan)
+        survived = {**tests.survived, **self._run_commands(commands, scripts)}
+        if self.bench.world.stop.now:
+            return Control()
+        return Control(
+            self.seed,
+            len(tests.altered),
+            len(commands),
+            0 if plan.left_out else plan.total - len(tests.altered),
+            () if plan.left_out else plan.unaltered,
+            tuple(sorted(tests.excused)),
+            plan.left_out,
+            survived,
+            f"with altered tests {tests.lacking[0]}" if tests.lacking else "",
+        )
+
+    def _run_tests(self, checks: Sequence[Check], plan: ControlPlan) -> _Ran:
+        """Run the altered tests, and ask of each that passes all the same what it is worth."""
+        overlay = plan.write_files()
+        ran = self._run(self.with_base, [check for check in checks if check.name in plan.kept], "control", overlay)
         lacking = [f"there was no report ({each.finding.summary})" for each in ran.values() if not each.reported]
-        kept = {name: ids for name, ids in kept.items() if ran[name].reported}
+        reported = {name: ids for name, ids in plan.kept.items() if ran[name].reported}
         # A runner that stops at the first failure, as by `pytest -x`, says nothing of the tests after it.
-        unreached = {name: _find_unreached(ran[name], ids) for name, ids in kept.items()}
+        unreached = {name: _find_unreached(ran[name], ids) for name, ids in reported.items()}
         if number := sum(map(len, unreached.values())):
             lacking.append(f"the run stopped at a failure before {number} of them")
-        kept = {name: {e: meant for e, meant in ids.items() if e not in unreached[name]} for name, ids in kept.items()}
-        altered = set().union(*kept.values()) if kept else set[str]()
         survivors = {
-            each: _Survivor(check.name, ids[each], self.bench.list_base_tests(check)[each] == "passed")
+            each: _Survivor(check.name, meant, self.bench.list_base_tests(check)[each] == "passed")
             for check in checks
-            for ids in [kept.get(check.name, {})]
-            for each in ids
-            if not _has_failed(ran[check.name], each)
+            for each, meant in reported.get(check.name, {}).items()
+            if each not in unreached[check.name] and not _has_failed(ran[check.name], each)
         }
-        survived, excused = self._confirm(checks, survivors, alteration, overlay, free)
+        survived, excused = self._confirm(checks, survivors, plan.alteration, overlay, plan.free)
         survived |= {
             f"{check.title} exits 0": "holds"
             for check in checks
             if check.name in ran and ran[check.name].finding.exit_code == 0 and not survivors
         }
+        altered = {each for name, ids in reported.items() for each in ids if each not in unreached[name]}
+        return _Ran(frozenset(altered), survived, frozenset(excused), tuple(lacking))
+
+    def _run_commands(self, commands: Sequence[Check], scripts: Mapping[str, bytes | None]) -> dict[str, Doubt]:
+        """Return the altered commands that pass all the same."""
         passed = self._run(self.tree, commands, "control-commands", scripts) if commands else {}
         doubted = [check for check in commands if passed[check.name].finding.exit_code == 0]
         if doubted:  # what says nothing in the base either was made by people
-            at_base = self._run(bench.job.base_commit, doubted, "control-commands-base", scripts)
+            at_base = self._run(self.bench.job.base_commit, doubted, "control-commands-base", scripts)
             doubted = [check for check in doubted if at_base[check.name].finding.exit_code != 0]
-        survived |= dict.fromkeys(map(name_for_people, doubted), "holds")
-        if bench.world.stop.now:
-            return Control()
-        why = f"with altered tests {lacking[0]}" if lacking else ""
-        plain = total - len(altered) if not left_out else 0
-        return Control(
-            self.seed,
-            len(altered),
-            len(commands),
-            plain,
-            () if left_out else unaltered,
-            tuple(sorted(excused)),
-            left_out,
-            survived,
-            why,
-        )
-
-    def _choose_checks(self, checks: Sequence[Check]) -> dict[str, frozenset[str]]:
-        """Return by check the tests that ran on the base and pass now, each test once."""
-        covered, wanted = set[str](), dict[str, frozenset[str]]()
-        for check in sorted(checks, key=lambda check: -len(self.results[check.name].tests)):
-            passing = {test for test, result in self.results[check.name].tests.items() if result == "passed"}
-            base = self.bench.list_base_tests(check)
-            known = {test for test in passing if base.get(test, "skipped") != "skipped"}
-            # `name (2)` counts several tests with one name, as long as none of them fails.
-            ids = frozenset(test for test in known if test.rpartition(" (")[0] not in known) - covered
-            if ids:
-                wanted[check.name] = ids
-                covered |= ids
-        return wanted
-
-    def _read_tests(self, words: Set[str]) -> dict[str, bytes]:
-        """Return the files that tests can be in: by their names, by the words of ids, and Rust's modules with tests."""
-        job, git = self.bench.job, self.bench.world.workspace.trusted
-
-        def can_hold(path: str) -> bool:
-            is_deciding = path.endswith(".rs") or job.protection.part(path) in ("tests", "config")
-            return bool(words and language_of(path) and (is_deciding or PurePosixPath(path).stem in words))
-
-        entries = {path: e for path, e in objects.list_entries(git, self.with_base).items() if can_hold(path)}
-        some = dict(list(entries.items())[:MOST_FILES])
-        blobs = objects.read_blobs(git, [entry.sha for entry in some.values()])
-        return {path: blobs[e.sha] for path, e in some.items() if not path.endswith(".rs") or b"test" in blobs[e.sha]}
-
-    def _list_free(self, files: Mapping[str, bytes]) -> dict[str, int]:
-        """Return the files that can be left out of a run so that it takes less time, with their number of tests.
-
-        What others import, and what a compiler reads as one, is not left out.
-        """
-        sizes = {path: len(find_tests(path, data, self.seed)[1]) for path, data in files.items()}
-        return {path: size for path, size in sizes.items() if size and self._can_leave_out(path, files)}
-
-    def _sample(
-        self, files: Mapping[str, bytes], free: Mapping[str, int]
-    ) -> tuple[frozenset[str] | None, tuple[str, ...]]:
-        """Return the files to alter, None for all, and those of the `free` ones that are left out."""
-        if not free:
-            return None, ()
-        draw = Draw(self.seed, "files")
-        order = sorted(free, key=lambda path: hash_change((draw.word, path)))
-        has_own_run = self.tree != self.with_base and not self.bench.rooms.apart
-        kept = sum(len(find_tests(path, files[path], self.seed)[1]) for path in files if path not in free)
-        left = max(LEAST, int((SMALLER_SHARE if has_own_run else SHARE) * (sum(free.values()) + kept))) - kept
-        chosen = []
-        for path in order:
-            if left > 0:
-                chosen.append(path)
-                left -= free[path]
-        left_out = tuple(path for path in order if path not in chosen)
-        return frozenset(files) - frozenset(left_out), left_out
-
-    def _can_leave_out(self, path: str, files: Mapping[str, bytes]) -> bool:
-        stem = re.escape(path.rpartition("/")[2].partition(".")[0].encode())
-        imports = re.compile(rb"import.*\b" + stem + rb"\b|\b" + stem + rb"\b.*import")
-        named = any(path in part for check in self.bench.job.checks for part in check.argv)
-        imported = any(map(imports.search, files.values()))
-        return language_of(path) in ("python", "javascript", "typescript", "tsx") and not named and not imported
-
-    def _alter_commands(
-        self, checks: Sequence[Check], with_tests: Container[str]
-    ) -> tuple[tuple[Check, ...], dict[str, bytes | None]]:
-        """Return the criteria's commands with another expected value, and the scripts that hold it instead of them.
-
-        So are checks of which no test was altered by its id, as it was in those `with_tests`.
-        """
-        found, scripts = list[Check](), dict[str, bytes | None]()
-        for check in checks:
-            command = check.argv[-1] if check.source == CRITERION else ""
-            if altered := command and alter_command(command, self.seed):
-                found.append(replace(check, argv=(*check.argv[:-1], altered)))
-            elif files := self._alter_scripts(command) or (
-                self._alter_files(check) if check.name not in with_tests else {}
-            ):
-                found.append(check)
-                scripts |= files
-        return tuple(found), scripts
-
-    def _alter_scripts(self, command: str) -> dict[str, bytes]:
-        """Return the files that a command of plain words names, with another expected value on their top level."""
-        scripts = self.bench.read_files(self.tree, find_scripts(command))
-        altered = ((path, alter_script(path, data, self.seed)) for path, data in scripts.items())
-        return {path: data for path, data in altered if data}
-
-    def _alter_files(self, check: Check) -> dict[str, bytes]:
-        """Return what a check decides with, altered: one of its programs in C or Rust, or the test files that it read
-        on the base in a language that is not parsed."""
-        if check.source != CRITERION and check.role not in ("tests", "script"):
-            return {}
-        name, tests = name_in_record(check), [r for r in self.bench.job.protection.rules if r.part == "tests"]
-        readers = self.bench.record.observed.list_readers().items()
-        read = [path for path, names in readers if name in names and is_code(path)]
-        if program := self._alter_program(check, [path for path in read if path.endswith(C_PROGRAMS)]):
-            return program
-        plain = [path for path in read if not language_of(path) and any(rule.means(path) for rule in tests)]
-        files = self.bench.read_files(self.with_base, plain)
-        altered = ((path, alter_assertions(data, self.seed)) for path, data in files.items())
-        return {path: data for path, data in altered if data}
-
-    def _alter_program(self, check: Check, read: Sequence[str]) -> dict[str, bytes]:
-        record, git, job = self.bench.record, self.bench.world.workspace.trusted, self.bench.job
-        programs = find_test_programs(git, job.base_commit, record.observed, job.protection, read) if read else ()
-        # A cargo that found a program built does not read it again, but its name is among the words.
-        words = re.findall(r"\w+", check.argv[-1])
-        entries = objects.list_entries(git, self.with_base)
-        named = [path for path in entries if path.endswith(".rs") and PurePosixPath(path).stem in words]
-        files = self.bench.read_files(self.with_base, (*programs, *named))
-        found = [(path, changed) for path, data in files.items() if (changed := alter_script(path, data, self.seed))]
-        return dict([found[Draw(self.seed, name_in_record(check)).step % len(found)]]) if found else {}
+        return dict.fromkeys(map(name_for_people, doubted), "holds")
 
     def _confirm(
         self,

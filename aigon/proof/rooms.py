@@ -81,19 +81,18 @@ def _keep_from_caches(job: Job, world: World) -> tuple[Job, World]:
 def opened(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[World, CleanRoom]]:
     """Yield a world whose checks run in a room with `tree`. Raises AigonError (exit 7) if none can be made."""
     root = world.workspace.root
-    with clean_room.open_room(
-        world.workspace.trusted,
-        tree,
-        _locate_rooms(job, world, rooms.suffix),
-        world.check_env,
-        isolation=rooms.mechanism,
-        hidden=rooms.hidden,
-        shown=rooms.shown,
-        lent={**{name: root / name for name in rooms.needs.lent}, **rooms.needs.given},
+    box = world.find(CheckSandbox)
+    plan = clean_room.RoomPlan(
+        rooms.mechanism,
+        rooms.hidden,
+        rooms.shown,
+        {**{name: root / name for name in rooms.needs.lent}, **rooms.needs.given},
         home=job.proof.home,
         places=job.proof.caches,
-        box=(box := world.find(CheckSandbox)),
-    ) as made:
+        box=box,
+    )
+    folder = _locate_rooms(job, world, rooms.suffix)
+    with clean_room.open_room(world.workspace.trusted, tree, folder, world.check_env, plan) as made:
         compiled, room = world.find(Bytecode), made
         if compiled:
             overlays = bool(box and can_overlay(box.folder.parent))

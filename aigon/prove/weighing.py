@@ -125,7 +125,7 @@ class _Scale(Struct):
         if self.asked and not self.bench.world.find(Bytecode):
             # Without the tests nothing passes there, but the runner's own modules are compiled, for all later rooms.
             checks = [replace(check, timeout=LONGEST) for check in list_commands(self.asked[:1])]
-            self.bench.run(f"{self.bench.job.base_commit}^{{tree}}", checks, "warm", of_people=True)
+            replace(self.bench, of_people=True).run(f"{self.bench.job.base_commit}^{{tree}}", checks, "warm")
         self.first = self._run("red-1", self.asked)
         reds = {c.number: self._classify(c, self.first) for c in self.asked}
         again = [c for c in self.asked if not reds[c.number].fault]

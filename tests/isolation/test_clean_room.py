@@ -16,7 +16,7 @@ import pytest
 from aigon.errors import AigonError, Exit
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
-from aigon.isolation.clean_room import SCRATCH, CleanRoom, open_room, remove_room
+from aigon.isolation.clean_room import SCRATCH, CleanRoom, RoomPlan, open_room, remove_room
 from aigon.isolation.enclosure import make_room_env
 from aigon.isolation.export import Export, export_tree
 from aigon.isolation.mechanisms import IN_ORDER, Isolation, find_isolation_flaw
@@ -67,7 +67,8 @@ def room(
     """A room for the last commit."""
     options["lent"] = {name: lab.root / name for name in lent} | dict(given or {})
     git, folder = own_git(lab), lab.home / "state" / "repos" / "one" / "rooms" / "42"
-    with open_room(git, lab.git("rev-parse", "HEAD"), folder, env or lab.env, isolation=isolation, **options) as made:
+    plan = RoomPlan(isolation, **options)
+    with open_room(git, lab.git("rev-parse", "HEAD"), folder, env or lab.env, plan) as made:
         yield made
 
 
