@@ -20,7 +20,7 @@ from aigon.proof import criteria
 from aigon.proof.base_tests import BaseVersions, leave_out_files, restore_base_versions
 from aigon.proof.bench import ProofBench, list_deciding, make_bench
 from aigon.proof.findings import Changed
-from aigon.proof.frozen import Frozen
+from aigon.proof.frozen import Frozen, had_no_tests
 from aigon.proof.inputs import find_inputs
 from aigon.proof.kept_tests import TestFiles
 from aigon.proof.troubles import (
@@ -30,6 +30,7 @@ from aigon.proof.troubles import (
     find_trouble,
     list_problems,
     name_for_people,
+    name_in_record,
 )
 from aigon.text.amounts import format_count, join_words
 from aigon.text.patterns import compile_re
@@ -183,7 +184,7 @@ def _weigh_change(
         write_atomic(bench.folder / "worth.json", json.dumps(to_builtins(worth), indent=1).encode())
     without: dict[str, Trouble] = {}
     if worth.worthless and (left := remove_tests(tree, worth)):
-        counting = list_counting(checks, results)
+        counting = list_counting(checks, results, bench.record.tested)
         without = bench.find_failed(counting, bench.run(left, counting, "without-tests"), whole=False)
     concerns = [*make_concerns(worth, {check: each.summary for check, each in without.items()})]
     words = job.spec.raw.decode(errors="replace")
@@ -211,7 +212,9 @@ def _judge_base_tests(bench: ProofBench, touched: BaseVersions, results: Mapping
         result = results[check.name]
         if lost := bench.find_lost(check, result):
             failed[check.name] = describe_lost(check, lost)
-        elif not _only_missed_threshold(check, result) and (trouble := find_trouble(bench.job, check, result)):
+        elif _only_missed_threshold(check, result) or _lacks_tests_as_before(bench, check, result):
+            continue
+        elif trouble := find_trouble(bench.job, check, result):
             failed[check.name] = trouble
     for command in commands:
         trouble = _judge_command(bench, touched, command, results[command.name])
@@ -250,6 +253,14 @@ def _judge_alone(bench: ProofBench, command: Check, result: Result) -> Trouble |
     if lost := bench.find_lost(command, result):
         return describe_lost(command, lost)
     return None if result.reported else find_trouble(bench.job, command, result)
+
+
+def _lacks_tests_as_before(bench: ProofBench, check: Check, result: Result) -> bool:
+    """Whether the base reported that it has no tests, and its tests still report none: a runner may call that a failure
+    (pytest does), but nothing of the base fails."""
+    counts = result.finding.counts
+    had_none = had_no_tests(bench.record.tested.get(name_in_record(check)))
+    return bool(had_none and result.reported and counts and not counts.total + counts.errors)
 
 
 def _only_missed_threshold(check: Check, result: Result) -> bool:

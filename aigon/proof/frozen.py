@@ -52,6 +52,11 @@ class Tested(Struct, frozen=True):
     reported: bool
 
 
+def had_no_tests(tested: Tested | None) -> bool:
+    """Return whether a check reported on the base that there is no test."""
+    return tested is not None and tested.reported and not tested.tests
+
+
 class ProtectedFiles(Struct, Attendant, frozen=True):
     """The files that decide, by path, as people left them: they are put back after each turn."""
 

@@ -51,3 +51,11 @@ def test_tests_that_assert_what_the_change_does_are_counted(lab: Lab) -> None:
 def test_tests_of_code_that_was_there_have_to_notice_what_it_does(lab: Lab, asserts: str, code: int) -> None:
     new = "".join(f"\n\ndef test_{n}():\n    {asserts.format(n=n)}\n" for n in range(1, 5))
     assert weighed_in(lab, "", new, COUNTED).startswith(f"exit {code}")
+
+
+@pytest.mark.parametrize(("asserts", "code"), [("assert calc.double(2) == 4", 0), ("assert True", 4)])
+def test_the_first_tests_of_a_project_have_to_notice_the_change(lab: Lab, asserts: str, code: int) -> None:
+    none = {"tests/test_calc.py": "# none yet\n"}
+    said = weighed_in(lab, BUILDS, f"\n\ndef test_doubles():\n    {asserts}\n", "All tests pass", **none)
+    assert said.startswith(f"exit {code}"), said
+    assert ("new-tests" in said, "base-tests" in said) == (code == 4, False), said

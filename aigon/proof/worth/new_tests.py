@@ -21,8 +21,9 @@ from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check
 from aigon.proof.analysis.cases import list_cases
-from aigon.proof.frozen import Tested
+from aigon.proof.frozen import Tested, had_no_tests
 from aigon.proof.kept_tests import TestFiles, find_kept_tests
+from aigon.proof.troubles import name_in_record
 from aigon.proof.worth.alter import Drawn, Way, alter
 from aigon.proof.worth.tree import Run, Texts, Tree
 from aigon.syntax import language_of
@@ -153,7 +154,7 @@ def weigh_new_tests(
         tree = replace(tree, name=_leave_out_others(tree, new, tested))
         if not set(new) <= weighing.find_passed(tree.name):
             weighing.unfit = weighing.unfit or "they do not pass without the others, and all of them take too long"
-    counts = list_counting(checks, results)  # else nothing follows but a note
+    counts = list_counting(checks, results, tested)  # else nothing follows but a note
 
     def copy(inside: bool) -> dict[str, str]:
         return alter_all(product, replace(drawn, way="true"), named, inside=inside) if counts else {}
@@ -172,9 +173,18 @@ def weigh_new_tests(
     return Worth(tuple(new), worthless, weighing.unfit if worthless else "", drawn.seed)
 
 
-def list_counting(checks: Sequence[Check], results: Mapping[str, Result]) -> tuple[Check, ...]:
-    """Return the checks that new tests can make pass: commands of criteria, and what measures coverage."""
-    return tuple(c for c in checks if c.source == CRITERION or measures_coverage(c, results[c.name]))
+def list_counting(
+    checks: Sequence[Check], results: Mapping[str, Result], tested: Mapping[str, Tested]
+) -> tuple[Check, ...]:
+    """Return the checks that new tests can make pass: commands of criteria, what measures coverage, and what ran no
+    test on the base."""
+    return tuple(
+        check
+        for check in checks
+        if check.source == CRITERION
+        or measures_coverage(check, results[check.name])
+        or had_no_tests(tested.get(name_in_record(check)))
+    )
 
 
 def measures_coverage(check: Check, result: Result) -> bool:
