@@ -170,7 +170,8 @@ class BranchProof(Struct, frozen=True):
     """The `tip` of a branch, the commit that the last run `ended` on, and whether the tip is proven, else `why` not.
 
     `changed`: the run was, but the branch has other commits since. `nothing_built`: every criterion passed at the base.
-    `waiting` are criteria, by number, that a person has not decided yet.
+    `waiting` are criteria, by number, that a person has not decided yet. `lacks_check`: what remains needs checks that
+    the project does not have.
     """
 
     tip: str
@@ -180,6 +181,7 @@ class BranchProof(Struct, frozen=True):
     changed: bool = False
     nothing_built: bool = False
     waiting: tuple[int, ...] = ()
+    lacks_check: bool = False
 
 
 def read_proof(main: Checkout, records: Records, branch: str) -> BranchProof:
@@ -198,12 +200,18 @@ def read_proof(main: Checkout, records: Records, branch: str) -> BranchProof:
         return BranchProof(tip, ended, proven=False, why=why)
     if isinstance(state.outcome, NeedsHuman):
         asked = set(state.outcome.criteria)
+        verdicts = state.last.verdicts if state.last else ()
+        missing = asked & {each.criterion for each in verdicts if each.method.startswith("check:")}
+        asked -= missing
         waiting = tuple(sorted(asked - {each.criterion for each in records.decisions() if each.commit == ended}))
         why = describe_outcome(state.outcome)
         if asked and not waiting:
             why = "what you decided takes effect in its next run"
         empty = state.outcome.nothing_built
-        return BranchProof(tip, ended, proven=False, why=why, nothing_built=empty, waiting=waiting)
+        lacks_check = bool(missing and not asked)
+        return BranchProof(
+            tip, ended, proven=False, why=why, nothing_built=empty, waiting=waiting, lacks_check=lacks_check
+        )
     if not isinstance(state.outcome, Met):
         return BranchProof(tip, ended, proven=False, why=describe_outcome(state.outcome))
     if tip == ended or _moves_only_spec(main, ended, tip):

@@ -191,6 +191,8 @@ def _find_landing(main: Checkout, chosen: ChosenWork, request: DoneRequest) -> L
             if how.nothing_built
             else chosen.resume(main)
         )
+        if how.lacks_check:
+            command = f"fix {feature.path}, then {command} --accept-spec"
         if how.waiting:
             agent = f" --agent {chosen.label}" if chosen.label else ""
             numbers = " ".join(map(str, how.waiting))

@@ -240,3 +240,15 @@ def test_what_waits_for_a_person_is_named_with_the_command_that_decides_it(lab: 
     assert lab.aigon("approve", "42", "2", "--yes").code == 0
     decided = lab.aigon("feature-done", "42")
     assert decided.code == 3 and "takes effect in its next run" in decided.err and "approve" not in decided.err
+
+
+def test_a_missing_check_is_not_a_persons_to_approve(lab: Lab) -> None:
+    lab.spec("reads well <!-- human -->", "All tests pass")
+    lab.agent("touch done.txt")
+    assert lab.aigon("feature-implement", "42", "--loop").code == 4
+    assert "aigon approve 42 1 (or reject), then" in lab.aigon("feature-done", "42").err
+    assert lab.aigon("approve", "42", "1", "--yes").code == 0
+    assert lab.aigon("feature-implement", "42", "--resume").code == 4
+    refused = lab.aigon("feature-done", "42")
+    assert "approve" not in refused.err
+    assert f"fix {SPEC}, then aigon feature-implement 42 --resume --accept-spec" in refused.err
