@@ -19,7 +19,7 @@ from aigon.model.candidates import (
 from aigon.model.turns import Agent
 
 NAMED = "--agent, AIGON_AGENT or defaultAgent in .aigon/config.json"
-SAMPLE = '"agents": {"mine": {"adapter": "command", "command": ["./my-agent.sh"]}} to .aigon/config.json'
+SAMPLE = "aigon init --agent mine=./my-agent.sh"
 MAX_SHORT_CHARS = 3
 """Characters of an alias that is short enough to be a label: `cc`."""
 OWN = ".aigon/agents"
@@ -37,7 +37,7 @@ def find_agent(root: Path, config: Config, name: str, read: ReadFile, where: str
         if found.name in config.agents and config.agents[found.name].adapter == found.name:
             return find_agent(root, config, found.name, read, where)
         if found.name == "command":
-            raise usage("The command agent needs a command", where="--agent command", hint=f"Add {SAMPLE}")
+            raise usage("The command agent needs a command", where="--agent command", hint=SAMPLE)
         return Agent(found.name, found.name, kind=found, passed=tuple(config.env.pass_))
     try:
         found = find_agent_type(root, own.adapter, read, f"agents.{name}.adapter in .aigon/config.json", {})

@@ -53,6 +53,9 @@ class ProjectRepository(Struct, frozen=True):
         return replace(self, project=ProjectOnDisk(self.root, self.env, without=left_out))
 
 
+NAME_A_CHECK = 'name one in .aigon/config.json: "checks": {"tests": {"command": "make test"}}'
+
+
 class ProjectChecks(Struct, frozen=True):
     """The checks of a repository: the root's profile, its checks, and what it does not have.
 

@@ -44,7 +44,7 @@ class OwnAgent(click.ParamType[tuple[str, list[str]]]):
     type=OwnAgent(),
     multiple=True,
     metavar="NAME=COMMAND",
-    help="Configure a program of your own as an agent.",
+    help="Add a program of your own as an agent.",
 )
 @click.option("--no-commands", is_flag=True, help="Give agents no commands such as /feature-implement.")
 @click.option("--commit/--no-commit", default=None, help="Commit the files, or leave that to you.  [default: ask]")
@@ -62,7 +62,8 @@ def init(
     git.
 
     Agents that are installed here or configured get commands such as /feature-implement, where they read them in the
-    repository. Running it again changes nothing that is there, except such commands that nobody edited.
+    repository. Running it again changes nothing that is there, except such commands that nobody edited; it adds the
+    agents that --agent names.
 
     What it writes belongs into a commit of the branch that features start from. In a terminal it asks whether to make
     that commit; without one, --commit makes it. Nothing else is committed, whatever is staged.

@@ -1,7 +1,8 @@
 """From what an ecosystem offers for a role, and what the project's configuration says, to its checks."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import groupby
 from typing import Any
 
 from msgspec import Struct
@@ -25,10 +26,13 @@ class Absent(Struct, frozen=True):
     why: str
     ecosystem: str = ""
 
-    @property
-    def text(self) -> str:
-        """Return the same in words."""
-        return f"no {self.role}{f' ({self.ecosystem})' if self.ecosystem else ''}: {self.why}"
+
+def describe_absent(absent: Iterable[Absent]) -> list[str]:
+    """Return what is absent in words, a line per reason."""
+    return [
+        f"no {', '.join(each.role for each in alike)}{f' ({ecosystem})' if ecosystem else ''}: {why}"
+        for (why, ecosystem), alike in groupby(absent, key=lambda each: (each.why, each.ecosystem))
+    ]
 
 
 class Resolution(Struct, frozen=True):

@@ -50,7 +50,8 @@ def choose_agent(
         candidates = list_candidates(load_agent_types(root), env, root)
         ready = next((one.kind for one in candidates if not one.problems), None)
         if ready is None:
-            hint = explain_none_ready(candidates) or f"Install one (aigon doctor lists them), or add {SAMPLE}"
+            install = f"Install one (aigon doctor lists them), or add a program of your own: {SAMPLE}"
+            hint = explain_none_ready(candidates) or install
             raise unavailable("There is no agent to work with", where="--agent", hint=hint)
         name, choice = ready.name, describe_choice(ready, candidates)
     with _blame_resumed_run(options):

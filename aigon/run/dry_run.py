@@ -22,6 +22,7 @@ from aigon.journal.spending import estimate_cost_range
 from aigon.journal.state import replay
 from aigon.journal.statistics import gather_statistics
 from aigon.loop.prompt import describe_decision, fill_template
+from aigon.profiles.resolution import describe_absent
 from aigon.proof import protection
 from aigon.proof.proposed_allow import describe_proposals
 from aigon.proof.vacuity import list_warnings
@@ -221,7 +222,7 @@ def _render_plan(
     lines += [f"  {c.name}: {render_command(c)}  ({c.source}, up to {c.timeout:.0f} s)" for c in job.checks] or [
         "  none"
     ]
-    lines += [f"  {each.text}" for each in prepared.checks.absent]
+    lines += [f"  {line}" for line in describe_absent(prepared.checks.absent)]
     lines += ["Criteria:"]
     for c in job.spec.criteria:
         lines += [f"  {c.number}. {c.text}", f"     {describe_decision(c, job.checks, judge)}"]

@@ -11,6 +11,7 @@ from typing import get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
+from aigon.checks.project_checks import NAME_A_CHECK
 from aigon.git.person import Checkout
 from aigon.hooks.hooked_loop import add_hooks
 from aigon.hooks.notifications import make_notifiers
@@ -163,8 +164,8 @@ def _list_notices(session: Session) -> Iterator[Notice]:
     for warning in list_warnings(prepared.spec):
         yield Notice(now, f"{job.spec_path}:{warning.line}: {warning.message}", "warning")
     if not job.checks and not job.demand.skip_validation:
-        text = "this project has no checks: only the commands of criteria or a person can prove a criterion"
-        yield Notice(now, text, "warning")
+        text = "This project has no checks: only the commands of criteria or a person can prove a criterion"
+        yield Notice(now, f"{text}. To check more, {NAME_A_CHECK}", "warning")
     yield from announce_sandbox(world.get(RunSandbox), now)
     yield from announce_no_check_sandbox(prepared.config, world.get(RunSandbox).wanted, world.home, now)
     if world.get(RunSandbox).mechanism == "landlock" and not has_lent_repository(world):
@@ -198,8 +199,8 @@ def _list_missing_checks(job: Job) -> Iterator[str]:
     for criterion in () if job.demand.skip_validation else job.spec.criteria:
         if criterion.kind == "check" and not find_bound_checks(criterion.command or "", roles):
             yield (
-                f"criterion {criterion.number} needs a check '{criterion.command}', which this project does not have"
-                f" (there are: {', '.join(sorted(roles)) or 'none'}): nothing can prove it"
+                f"Criterion {criterion.number} needs a check '{criterion.command}', which this project does not have"
+                f" (there are: {', '.join(sorted(roles)) or 'none'}): nothing can prove it until the project has it"
             )
 
 

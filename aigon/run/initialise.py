@@ -89,20 +89,13 @@ def initialise(
     """Detect the profile, write what is not there. Raises AigonError (exit 2) if several profiles fit equally.
 
     With `commands`, agents that are installed or configured get theirs, as far as they read them in the repository.
-    `agents` are programs of the person's own and their commands, for a new configuration.
+    `agents` are programs of the person's own and their commands: the configuration has them, or gets them.
     """
     root = checkout.root
-    own = {"agents": {name: {"adapter": "command", "command": [*argv]} for name, argv in agents.items()}}
-    if agents and (root / PROJECT_FILE).exists():
-        what, hint = (
-            f"{PROJECT_FILE} exists already, and init does not change it",
-            f"Add there: {json.dumps(own)[1:-1]}",
-        )
-        raise usage(what, where="--agent", hint=hint)
     config = load_configuration(open_work_tree(root))
     checks = resolve_checks(root, config, None, Options("", profile=profile), dict(os.environ))
     wrote = {
-        PROJECT_FILE: _write_config(root, checks, own if agents else {}),
+        PROJECT_FILE: _write_config(root / PROJECT_FILE, checks, agents),
         ".gitignore": _write_ignores(root),
     }
     inside, elsewhere = find_types_here(root, config, os.environ) if commands else ((), ())
@@ -126,14 +119,26 @@ def _list_unignored_outputs(checkout: Checkout, checks: ProjectChecks) -> tuple[
     return tuple(line for line, sample in samples.items() if sample not in (ignored or "").splitlines())
 
 
-def _write_config(root: Path, checks: ProjectChecks, own: Mapping[str, object]) -> bool:
-    path = root / PROJECT_FILE
+def _write_config(path: Path, checks: ProjectChecks, agents: Mapping[str, Sequence[str]]) -> bool:
+    """Write a configuration with these agents, or add them to the one that is there."""
+    own = {name: {"adapter": "command", "command": [*argv]} for name, argv in agents.items()}
     if path.exists():
-        return False
-    path.parent.mkdir(exist_ok=True)
-    below = {folder: profile for folder, profile in checks.folders.items() if folder != "."}
-    chosen = {"profile": checks.profile} if not checks.folders or "." in checks.folders else {}
-    document = {**chosen, **({"paths": below} if below else {}), **own, "ralph": {"enabled": True, "maxIterations": 5}}
+        document = json.loads(path.read_bytes())
+        known = document.get("agents", {})
+        for name in own.keys() & known.keys():
+            if own[name] != known[name]:
+                raise usage(
+                    f"An agent called {name} is configured already", where=PROJECT_FILE, hint="Choose another name"
+                )
+        if own.keys() <= known.keys():
+            return False
+        document["agents"] = {**known, **own}
+    else:
+        path.parent.mkdir(exist_ok=True)
+        below = {folder: profile for folder, profile in checks.folders.items() if folder != "."}
+        chosen = {"profile": checks.profile} if not checks.folders or "." in checks.folders else {}
+        document = {**chosen, **({"paths": below} if below else {}), **({"agents": own} if own else {})}
+        document["ralph"] = {"enabled": True, "maxIterations": 5}
     write_atomic(path, (json.dumps(document, indent=2) + "\n").encode())
     return True
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from aigon.checks.execution import render_command
+from aigon.checks.project_checks import NAME_A_CHECK
 from aigon.config.loading import PROJECT_FILE
 from aigon.config.schemas import SCHEMA_FOLDER
 from aigon.model.agent_types import CommandFileResult
+from aigon.profiles.resolution import describe_absent
 
 if TYPE_CHECKING:
     from aigon.run.initialise import InitialisedProject
@@ -86,12 +88,12 @@ def render_init(done: "InitialisedProject") -> str:
     """Return what `aigon init` found and did, for people."""
     folders, checks = done.checks.folders, done.checks.checks
     lines = [f"Profile of {place}: {name}" for place, name in folders.items()] or [f"Profile: {done.checks.profile}"]
-    lines += ["Checks:"] if checks else ["Checks:", "  none found"]
+    lines += ["Checks:"] if checks else ["Checks:", f"  none found; {NAME_A_CHECK}"]
     for c in checks:
         if not c.missing:
             lines += [f"  {c.name}: {render_command(c)}{'' if c.cwd == '.' else f'  (in {c.cwd})'}"]
     lines += [f"  {c.name}: {c.missing} is not installed. {c.hint}" for c in checks if c.missing]
-    lines += [f"  {each.text}" for each in done.checks.absent]
+    lines += [f"  {line}" for line in describe_absent(done.checks.absent)]
     lines += [f'{name} looks like a project of its own: name it in "paths" ({PROJECT_FILE})' for name in done.others]
     if kept := done.kept_profile:
         lines += [f'{PROJECT_FILE} says "profile": "{kept}": change it there to keep {done.checks.profile}']

@@ -10,6 +10,7 @@ from aigon.model.checks import Check, Finding
 from aigon.model.failures import describe_first_problems
 from aigon.model.outcomes import Interrupted, Outcome, Stopped, describe_outcome, get_exit_code, get_status
 from aigon.observation.reads import Observation
+from aigon.profiles.resolution import describe_absent
 from aigon.proof.criteria import list_commands
 from aigon.proof.troubles import name_in_record
 from aigon.proof.vacuity import describe_passing
@@ -213,7 +214,7 @@ def render_plan(plan: ValidationPlan, width: int) -> str:
         *(f"  in {folder}: profile {profile}" for folder, profile in project.folders.items()),
         f"Checks: {names}",
         *(f"  not installed: {c.missing}, for {c.name}. {c.hint}" for c in plan.checks if c.missing),
-        *(f"  {each.text}" for each in project.absent),
+        *(f"  {line}" for line in describe_absent(project.absent)),
     ]
     return "\n".join(part for line in lines for part in wrap_lines(line, width))
 

@@ -194,8 +194,8 @@ def test_a_criterion_whose_check_does_not_exist_is_said_before_the_first_turn(la
     lab.agent("true")
     ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1")
     before = ran.out.partition("iteration 1 of")[0]
-    assert "criterion 1 needs a check 'links'" in before
-    assert "criterion 2 needs" not in before, "the script stands in for a role"
+    assert "Criterion 1 needs a check 'links'" in before
+    assert "Criterion 2 needs" not in before, "the script stands in for a role"
 
 
 BACKEND = """\

@@ -108,8 +108,12 @@ def test_init_configures_a_program_of_ones_own(lab: Lab) -> None:
     lab.write("agent.sh", "#!/bin/sh\n")
     done = lab.aigon("init", "--no-commands", "--commit")
     assert "agent.sh" in touched(lab), done.out + done.err  # the work tree would not be clean, and a worktree lack it
-    again = lab.aigon("init", "--agent", "other=./other.sh")
-    assert again.code == 2 and 'Add there: "agents": {"other"' in again.err
+    assert lab.aigon("init", "--no-commands", "--agent", "other=./other.sh").code == 0
+    document = json.loads(lab.read(".aigon/config.json"))
+    assert list(document["agents"]) == ["mine", "other"] and "ralph" in document
+    again = lab.aigon("init", "--agent", "other=./third.sh")
+    assert again.code == 2 and "An agent called other is configured already" in again.err
+    assert json.loads(lab.read(".aigon/config.json")) == document
     assert lab.aigon("init", "--agent", "other").code == 2
 
 
@@ -471,3 +475,14 @@ def test_a_feature_that_is_done_is_done(lab: Lab) -> None:
     again = lab.aigon("feature-done", "42")
     assert (again.code, "is done already" in again.err) == (2, True), again.err
     assert lab.git("branch", "--show-current") == "main"
+
+
+def test_init_in_an_unknown_language_says_how_to_name_a_check(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    lab.git("init", "-q")
+    lab.write("calc.lua", "return {}\n")
+    lines = lab.aigon("init", "--no-commands").out.splitlines()
+    named = '  none found; name one in .aigon/config.json: "checks": {"tests": {"command": "make test"}}'
+    assert lines[1:3] == ["Checks:", named]
+    assert [line for line in lines if "nothing here of" in line] == lines[3:4]
+    assert lines[3].startswith("  no tests, build, lint, types: nothing here of Python")
