@@ -85,7 +85,8 @@ class TrustedGit:
         for name in ("objects", "refs", "info"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
         (self.directory / "HEAD").write_text("ref: refs/heads/aigon\n")
-        (self.directory / "config").write_text(format_config(_make_settings(checkout, self.directory, filters)))
+        self.settings = _make_settings(checkout, self.directory, filters)
+        (self.directory / "config").write_text(format_config(self.settings))
         _copy_rules(checkout, self.directory)
 
     def keep_out(self, lines: Sequence[str]) -> None:

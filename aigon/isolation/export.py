@@ -9,12 +9,12 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from aigon.errors import AigonError, environment
 from aigon.files.system_errors import ResourceShortage, explain_git_error
 from aigon.git import blind_spots
-from aigon.git.listings import SUBMODULE, parse_config, parse_stage
+from aigon.git.listings import SUBMODULE, parse_stage
 from aigon.git.trusted import IMPORTED, TrustedGit, format_config
 from aigon.process import run as process
 
@@ -25,6 +25,8 @@ SMUDGING = {"GIT_LFS_SKIP_DOWNLOAD_ERRORS": "1"}
 """A large file that is not here stays a pointer, as in the workspace; nothing is fetched."""
 CONVERTING = (*IMPORTED, "core.repositoryformatversion", "extensions.objectformat")
 """Settings under which git finds the exported files unchanged."""
+_SUBMODULE_IN_INDEX = int(SUBMODULE, 8).to_bytes(4)
+"""The mode of a submodule as an index holds it: without these bytes it has none."""
 WORKERS = ("-c", "checkout.workers=0")
 """As many processes as cores write files."""
 
@@ -41,12 +43,12 @@ class Export(Struct, frozen=True):
 
 
 class _Source(Struct, frozen=True):
-    """A repository to export from, checked out at `worktree`; git reads `objects`, with `settings`."""
+    """A repository to export from, checked out at `worktree`; git reads `objects`, with `settings` of its own."""
 
     git: TrustedGit
     worktree: Path
     objects: dict[str, str]
-    settings: tuple[str, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     def run(
         self,
@@ -55,7 +57,8 @@ class _Source(Struct, frozen=True):
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
     ) -> bytes:
-        argv = (self.git.program, *self.settings, *arguments)
+        settings = (word for name, value in self.settings.items() for word in ("-c", f"{name}={value}"))
+        argv = (self.git.program, *settings, *arguments)
         whole = {**self.git.env, **self.objects, "GIT_WORK_TREE": str(self.worktree), **(env or {})}
         code, out, err = process.capture_output(argv, cwd=cwd or self.worktree, env=whole, stdin=stdin)
         if code:
@@ -153,8 +156,8 @@ def _describe(source: _Source, own: Path, commit: str) -> None:
     branch.parent.mkdir(parents=True, exist_ok=True)
     branch.write_text(commit)
     (own / "HEAD").write_text(f"ref: {BRANCH}\n")
-    settings = parse_config(source.run("config", "--list", "-z"))
-    (own / "config").write_text(format_config({name: value for name, value in settings if name in CONVERTING}))
+    settings = {**source.git.settings, **source.settings}
+    (own / "config").write_text(format_config({name: settings[name] for name in CONVERTING if name in settings}))
     (own / "info").mkdir(exist_ok=True)
     for name in ("attributes", "sparse-checkout"):
         if (rules := source.git.directory / "info" / name).exists():
@@ -163,7 +166,10 @@ def _describe(source: _Source, own: Path, commit: str) -> None:
 
 def _write_submodules(source: _Source, folder: Path, prefix: str) -> Iterator[str]:
     """Write every submodule below if possible, and yield those whose commit is missing."""
-    stage = source.run("ls-files", "--stage", "-z", env={"GIT_INDEX_FILE": str(folder / ".git" / "index")})
+    index = folder / ".git" / "index"
+    if _SUBMODULE_IN_INDEX not in index.read_bytes():
+        return
+    stage = source.run("ls-files", "--stage", "-z", env={"GIT_INDEX_FILE": str(index)})
     for path, (mode, commit) in parse_stage(stage).items():
         if mode != SUBMODULE:
             continue
@@ -174,7 +180,7 @@ def _write_submodules(source: _Source, folder: Path, prefix: str) -> Iterator[st
                 yield prefix + path
             continue
         objects = {"GIT_OBJECT_DIRECTORY": str(git_dir / "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES": ""}
-        settings = ("-c", "core.sparseCheckout=false", "-c", f"lfs.storage={git_dir / 'lfs'}")
+        settings = {"core.sparsecheckout": "false", "lfs.storage": str(git_dir / "lfs")}
         inner = _Source(source.git, worktree, objects, settings)
         try:
             _write(inner, commit, place)
