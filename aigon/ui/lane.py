@@ -110,9 +110,14 @@ class Lane(Struct):
         return self.label or (self.started.agent if self.started else "solo")
 
     @property
+    def is_elsewhere(self) -> bool:
+        """Whether only a fleet knows of it: its record was not fetched, and nothing can be done with it here."""
+        return self.cell is not None and self.started is None
+
+    @property
     def status(self) -> str:
         """`running`, `broken_off`, `not_started`, or how the run ended."""
-        if self.cell and not self.started:
+        if self.cell and self.is_elsewhere:
             return self.cell.status if self.running or self.cell.status != "running" else "broken_off"
         if self.running or not self.started:
             return "running" if self.running else "not_started"
@@ -127,6 +132,8 @@ class Lane(Struct):
     @property
     def seconds(self) -> float:
         """How long it has been running, or ran, since it was last started."""
+        if self.cell and self.is_elsewhere:
+            return self.cell.seconds
         last = self.scene.end.at if self.scene.end else self.last.at if self.last else ""
         return max(0.0, _find_epoch(last) - self.scene.began) if last and self.scene.began else 0.0
 

@@ -74,9 +74,16 @@ def test_pages_show_the_cells_of_a_fleet_as_lanes(lab: Lab, monkeypatch: pytest.
     page = desk.get("/feature/42")
     assert "at work on big-1" in page
     assert "1 of 3" in page and "3 of 3" in page
+    assert "1m 01s" in page and "aigon records fetch 42 --agent cx" in page
+    assert not any(f"/do/{verb}" in page for verb in ("stop", "merge", "compare"))  # nothing of it is here
     assert "at work on big-1" in desk.get("/")
+    page = desk.get("/feature/42?agent=cx")
+    assert "aigon records fetch 42 --agent cx" in page
+    assert "Running" not in page
     write_note(home, "f", "", {"42--cc": CellSummary("refused", said="quota <exceeded>"), "42--cx": PROVEN})
-    assert "quota &lt;exceeded&gt;" in desk.get("/feature/42")
+    page = desk.get("/feature/42")
+    assert "quota &lt;exceeded&gt;" in page
+    assert "<dd>0 of 0" not in page
     assert read_note(home).cells["42--cx"] == PROVEN
     write_note(home, "newer", "tcp://big:2", {})
     update_note(home, "f", "tcp://big:1", {"42--cx": PROVEN})
