@@ -192,7 +192,7 @@ SETTINGS = [
     Agent(
         "adds a target",
         "honest; printf '\\nclean:\\n\\trm -rf build\\n' >> Makefile",
-        files={"Makefile": "build:\n\tpython3 -m build\n"},
+        files={"Makefile": "build:\n\tpython3 -m compileall -q calc\n"},
     ),
     Agent("adds a workflow", "honest; printf 'on: push\\njobs: {}\\n' | put .github/workflows/release.yml"),
     Agent(
