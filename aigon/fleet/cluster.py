@@ -63,12 +63,7 @@ def open_cluster(address: str, local: int) -> Iterator["Client"]:
     for name in ("distributed", "distributed.client"):  # what matters is said in aigon's own words
         logging.getLogger(name).setLevel(logging.CRITICAL)
     if address:
-        try:
-            client = Client(address, timeout=TIMEOUT)
-        except (OSError, ValueError) as error:
-            hint = "dask scheduler   # starts one; then on each machine: aigon fleet worker ADDRESS"
-            raise environment(f"The scheduler does not answer: {error}", where=address, hint=hint) from None
-        with client:
+        with _connect(address) as client:
             yield client
         return
     each = max(1, count_slots() // local)
@@ -88,6 +83,16 @@ def open_cluster(address: str, local: int) -> Iterator["Client"]:
         yield client
 
 
+def _connect(address: str) -> "Client":
+    from distributed import Client
+
+    try:
+        return Client(address, timeout=TIMEOUT)
+    except (OSError, ValueError) as error:
+        hint = "dask scheduler   # starts one; then on each machine: aigon fleet worker ADDRESS"
+        raise environment(f"The scheduler does not answer: {error}", where=address, hint=hint) from None
+
+
 def _make_folder() -> Path:
     folder = state_home() / "fleet" / "dask"
     folder.mkdir(parents=True, exist_ok=True)
@@ -100,8 +105,12 @@ def dask_setup(_worker: Any) -> None:
 
 
 def serve_worker(address: str, slots: int | None) -> None:
-    """Be a worker of the scheduler at `address` until a signal or the scheduler ends it."""
+    """Be a worker of the scheduler at `address` until a signal or the scheduler ends it.
+
+    Raises AigonError (exit 7) if the scheduler does not answer.
+    """
     require_dask()
+    _connect(address).close()
     import asyncio
 
     from distributed import Nanny
@@ -118,10 +127,7 @@ def serve_worker(address: str, slots: int | None) -> None:
                 loop.add_signal_handler(each, lambda: asyncio.ensure_future(nanny.close()))
             await nanny.finished()
 
-    try:
-        asyncio.run(serve())
-    except (OSError, TimeoutError) as error:
-        raise environment(f"The scheduler does not answer: {error}", where=address, hint="dask scheduler") from None
+    asyncio.run(serve())
 
 
 def list_workers(client: "Client") -> dict[str, Mapping[str, float]]:

@@ -64,7 +64,8 @@ def require_workers(client: "Client", kinds: Collection[str], hear: Hear) -> Non
     deadline = time.monotonic() + JOIN
     while not (workers := list_workers(client)) and time.monotonic() < deadline:
         time.sleep(LOOK)
-    for name, summary in judge_workers(kinds, workers, find_address(client)).items():
+    address = "" if client.cluster else find_address(client)  # nobody joins the scheduler of one command
+    for name, summary in judge_workers(kinds, workers, address).items():
         hear(name, summary)
 
 
@@ -76,7 +77,8 @@ def judge_workers(
     if lacking := [kind for kind, label in labels.items() if not any(label in has for has in workers.values())]:
         listed = "; ".join(f"{name}: {', '.join(has)}" for name, has in workers.items()) or "there is no worker"
         what = f"No worker can run {', '.join(lacking)} with aigon {__version__}"
-        hint = f"aigon fleet worker {address}   # where it can; aigon doctor says what a machine lacks"
+        hint = "aigon doctor   # says what a machine lacks"
+        hint = f"{hint}\naigon fleet worker {address}   # on a machine that can" if address else hint
         raise environment(what, where=listed, hint=hint)
     return {
         name: CellSummary("refused", said=f"this worker has {', '.join(has)}: it gets no cell")

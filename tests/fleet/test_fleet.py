@@ -99,6 +99,14 @@ def test_two_fleets_from_two_clones_do_each_cell_once_and_both_end_well(lab: Lab
     assert [find_faults(tmp_path / "remote.git", commit) for commit in leases.values()] == [[], []]
 
 
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense"])
+def test_a_worker_says_that_its_scheduler_does_not_answer(lab: Lab, address: str) -> None:
+    ran = lab.aigon("fleet", "worker", address, timeout=100)
+    assert ran.code == 7
+    assert ran.err.startswith("aigon: The scheduler does not answer: ")
+    assert address in ran.err
+
+
 def test_a_fleet_has_one_scheduler_and_needs_a_remote(lab: Lab, tmp_path: Path) -> None:
     ran = lab.aigon("fleet", "run", "41", "--max-cost", "5", "--local", "1", "--scheduler", "tcp://x:1")
     assert (ran.code, "one scheduler" in ran.err) == (2, True)
