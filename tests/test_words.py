@@ -51,6 +51,9 @@ def _definitions(path: Path) -> Iterator[tuple[int, str]]:
 def test_prose_and_names_use_the_words_of_the_architecture(package: str) -> None:
     old = []
     for path in sorted((AIGON / package).rglob("*.py")):
+        text = path.read_text(encoding="utf-8").lower()
+        if not any(word in text for word in OLD):
+            continue  # most files, and parsing takes its time
         where = path.relative_to(AIGON.parent)
         old += [f"{where}:{line}: {m[0]}" for line, text in _prose(path) for m in _WORD.finditer(_NAMED.sub("", text))]
         for line, name in _definitions(path):
@@ -60,6 +63,7 @@ def test_prose_and_names_use_the_words_of_the_architecture(package: str) -> None
 
 
 def test_names_of_tests_are_at_most_80_characters() -> None:
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (AIGON.parent / "tests").rglob("test_*.py")]
-    names = [node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    assert [name for name in names if name.startswith("test_") and len(name) > 80] == []
+    texts = [path.read_text(encoding="utf-8") for path in (AIGON.parent / "tests").rglob("test_*.py")]
+    names = [name for text in texts for name in re.findall(r"(?m)^ *(?:async )?def (test_\w+)", text)]
+    assert len(names) > 3_000
+    assert [name for name in names if len(name) > 80] == []

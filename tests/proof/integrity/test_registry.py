@@ -97,6 +97,7 @@ def _hostile() -> Iterator[tuple[str, str]]:
     yield "invalid", "def f(:\n  'unclosed\n" * 5_000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", [text for _, text in _hostile()], ids=[name for name, _ in _hostile()])
 def test_hostile_texts_neither_break_the_rules_nor_hold_them_up(text: str) -> None:
     text = text[:12_000]
