@@ -228,7 +228,7 @@ def test_a_check_that_needs_more_stops_the_run_with_the_line_to_add(lab: Lab) ->
 def test_a_failing_check_that_leaves_files_is_tried_outside_on_a_copy_of_its_own(lab: Lab) -> None:
     lab.spec("done <!-- check: tests -->")
     lab.agent("printf 'text\\n' > done.txt")
-    lab.write("Makefile", f"test:\n\tdate > made.log\n\t{DONE_WHEN}\n")
+    lab.config(checks={"tests": {"command": f"date > made.log; {DONE_WHEN}"}})
     lab.write(".gitignore", ".aigon/runs/\n.aigon/loop-state*\n*.log\n")
     lab.commit("a check")
     done = lab.aigon("feature-implement", "42", "--loop", env={"AIGON_SANDBOX": "auto"})
@@ -243,7 +243,8 @@ def test_a_check_whose_output_names_nothing_may_be_run_without_a_sandbox(lab: La
 
 def judging(lab: Lab, before: str) -> JudgeSettings:
     """A judge that does this before it answers."""
-    line = f"{before}; exec {sys.executable} {SCRIPT} yes"
+    script = lab.write("judge.py", Path(SCRIPT).read_text())  # the tests themselves may be in a home that is hidden
+    line = f"{before}; exec {sys.executable} {script} yes"
     return replace(settings(lab.root, "/bin/bash", "-c", line), env=lab.env)
 
 

@@ -404,8 +404,8 @@ def test_what_was_stopped_before_it_began_is_not_started_at_all(tmp_path: Path) 
 def test_a_hook_reaches_what_a_check_reaches_and_says_what_to_grant(lab: Lab) -> None:
     if choose_check_mechanism(lab.home / "private") != "namespaces":
         pytest.skip("no namespaces work here")
-    harm = "echo bad >> $(HOME)/.profile; echo bad > .git/hooks/post-commit; cat $(HOME)/key"
-    lab.write("Makefile", f"deploy:\n\t{harm}\n")
+    harm = "echo bad >> $HOME/.profile; echo bad > .git/hooks/post-commit; cat $HOME/key"
+    lab.write("deploy.sh", f"{harm}\n")
     (lab.home / "key").write_text("secret")
     allowed = {"before_loop": [str(lab.home / "key")]}
     with Checkout.open(lab.root) as checkout:
@@ -414,7 +414,7 @@ def test_a_hook_reaches_what_a_check_reaches_and_says_what_to_grant(lab: Lab) ->
     bench = Bench(lab.root)
     stage = bench.stage(box=box)
     stage = replace(stage, env={**stage.env, "HOME": str(lab.home)})
-    hooks = [bench.hook(point, "make -s deploy", line=True) for point in ("before_loop", "after_loop")]
+    hooks = [bench.hook(point, "sh deploy.sh", line=True) for point in ("before_loop", "after_loop")]
     ran = {hook.point: run_hook(hook, stage, b"{}", 1) for hook in hooks}
     assert ran["before_loop"].output.endswith("secret") and ran["after_loop"].exit_code, ran
     assert not (lab.home / ".profile").exists() and not lab.path(".git/hooks/post-commit").exists()

@@ -55,9 +55,9 @@ def prepare(lab: Lab, script: str, criterion: str, mode: str) -> None:
     lab.spec(criterion)
     for name in ("first",) if mode == "alone" else ("first", "second"):
         lab.agent(script, name=name)
-    lab.config(defaultAgent=None, proof="in-place", protect=[{"paths": "locked.txt", "level": "review"}])
+    protect = [{"paths": "locked.txt", "level": "review"}]
+    lab.config(defaultAgent=None, proof="in-place", protect=protect, checks={"tests": {"command": "true"}})
     lab.write("locked.txt", "as it is\n")
-    lab.write("Makefile", "test:\n\t@true\n")
     lab.commit("the feature")
 
 

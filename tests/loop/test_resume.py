@@ -819,6 +819,7 @@ def test_what_an_agent_planted_in_git_does_not_outlast_a_kill(lab: Lab) -> None:
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
     lab.config(proof="in-place")
     lab.env["AIGON_SANDBOX"] = "none"  # in one the agent has no way to plant anything there
+    (lab.home / ".gitconfig").write_text("[user]\n\tname = Ada at home\n")  # not every account has a name of its own
     lab.agent(PLANTS)
     process = lab.start(*LOOP)
     begun(lab, process)
@@ -828,7 +829,7 @@ def test_what_an_agent_planted_in_git_does_not_outlast_a_kill(lab: Lab) -> None:
     ran = ok(lab.aigon(*RESUME))
     assert "post-checkout was added; it was taken away" in ran.out and "core.fsmonitor" in ran.out
     config = lab.read(".git/config")
-    assert "fsmonitor" not in config and "Ada" in config
+    assert "fsmonitor" not in config and "name = Ada" in config
     assert not lab.path(".git/hooks/post-checkout").exists()
 
 
