@@ -178,6 +178,7 @@ def _started(start: AtStart) -> tuple["subprocess.Popen[bytes]", socket.socket]:
     env = {**dict(start), **measured, "ROOM": "-" * ROOM}
     process = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()])
     theirs.close()
+    ours.recv(1)  # it is ready: what it takes to import everything is no part of the time that a command may take
     atexit.register(process.wait)
     atexit.register(ours.close)
     return process, ours
@@ -298,7 +299,11 @@ def _show(argv: Sequence[str], env: Mapping[str, str]) -> None:
 
 def _import_everything() -> None:
     """What cannot be imported fails in the command that needs it."""
+    import re
+
     import aigon
+
+    re._MAXCACHE = 10_000  # type: ignore[attr-defined] # of 512 patterns, what is read below would drop the first ones
 
     modules = [module.name for module in pkgutil.walk_packages(aigon.__path__, "aigon.", onerror=lambda _: None)]
     for name in (*modules, *LIBRARIES):
@@ -313,6 +318,9 @@ def _import_everything() -> None:
 
 def _read_what_ships() -> None:
     """What a command reads of aigon's own data, and keeps, since it cannot change while it runs."""
+    import msgspec
+
+    from aigon.checks.parsers.runners import opaque
     from aigon.checks.project_checks import resolve_checks
     from aigon.config import price_tables
     from aigon.config.models import Config
@@ -333,12 +341,16 @@ def _read_what_ships() -> None:
         globs.is_match(pattern, "x")
     leaks.find_leak("docs/credentials.json", b"")
     price_tables.load_shipped_prices()
-    parse_spec(b"# Feature: X\n\n## Acceptance Criteria\n\n- [ ] it is <!-- verify: true -->\n")
+    parse_spec(b"# Feature: X\n\n## Acceptance Criteria\n\n- [ ] it is <!-- verify: true -->\n- [ ] it is, too\n")
+    opaque._load_signs()
     with tempfile.TemporaryDirectory() as empty:
         resolve_checks(Path(empty), Config(), None, Options(""), {})
     for each in gc.get_objects():
         if isinstance(each, patterns._LazyPattern):
             _ = each.pattern  # compiled when it is first used
+        elif isinstance(each, type) and issubclass(each, msgspec.Struct):
+            with contextlib.suppress(Exception):
+                msgspec.json.Decoder(each)  # a class is described when it is first read
 
 
 def _end(code: object) -> NoReturn:
@@ -355,7 +367,9 @@ def _end(code: object) -> NoReturn:
 
 if __name__ == "__main__":
     _import_everything()
-    wanted = serve(socket.socket(fileno=int(sys.argv[1])))
+    asked = socket.socket(fileno=int(sys.argv[1]))
+    asked.sendall(b"\n")
+    wanted = serve(asked)
     _become(**wanted)  # type: ignore[arg-type]
     from aigon.cli import main
 
