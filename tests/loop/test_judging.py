@@ -34,7 +34,7 @@ from tests.scripted_judges import (
     text_of,
 )
 
-JUDGE = JudgeSettings("anthropic", timeout=5.0)
+JUDGE = JudgeSettings("anthropic", timeout=60.0)
 TESTS = script("tests", "true")
 
 
