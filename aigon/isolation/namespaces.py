@@ -186,9 +186,18 @@ def _copy_tree(line: "tuple[str, ...]") -> "int | None":
 def _copy_overlay(folder: str, place: str) -> int:
     """Return a mount that shows a folder, and keeps what is written there in `place`."""
     names = (("lowerdir", folder), ("upperdir", f"{place}/changes"), ("workdir", f"{place}/work"))
-    options = ",".join(f"{name}={_escape(path)}" for name, path in names)
-    view = os.fsencode(f"{place}/view")
-    call("mount", b"overlay", view, b"overlay", NO_SETUID | NO_DEVICES, os.fsencode(f"{options},userxattr"))
+    options = ",".join(f"{name}={_escape(path)}" for name, path in names) + ",userxattr"
+    view, flags = os.fsencode(f"{place}/view"), NO_SETUID | NO_DEVICES
+    mark = f"{place}/work/work/incompat/volatile"
+    try:  # the machine has survived the mount before: a run begins without any
+        os.unlink(f"{mark}/dirty")  # noqa: PTH108 - without pathlib
+        os.rmdir(mark)  # noqa: PTH106 - as above
+    except OSError:
+        pass
+    try:  # else its end waits until all of the disk is written
+        call("mount", b"overlay", view, b"overlay", flags, os.fsencode(f"{options},volatile"))
+    except OSError:  # before Linux 5.10
+        call("mount", b"overlay", view, b"overlay", flags, os.fsencode(options))
     return syscall("open_tree", OPEN_TREE, HERE, view, ctypes.c_uint(CLONE | CLOSE_ON_EXEC))
 
 

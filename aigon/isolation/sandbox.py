@@ -47,6 +47,7 @@ class Sandbox(Struct, frozen=True):
     """A mechanism and what it grants. `folder` is where the agent's own home and temporary files really lie.
 
     What it writes in private folders goes to `changes`. `spawner` starts agents, and all else that takes a launcher.
+    With `numbers` namespaces have process numbers of their own; None for as the machine can.
     """
 
     mechanism: Mechanism
@@ -54,6 +55,7 @@ class Sandbox(Struct, frozen=True):
     folder: Path
     changes: Path | None = None
     spawner: Spawner | None = None
+    numbers: bool | None = None
 
     def command(self, argv: Sequence[str], cwd: Path, more: Grants | None = None) -> run.Program:
         """Return the program that runs `argv` in `cwd`, with the grants of this turn, else those of the run."""
@@ -71,7 +73,8 @@ class Sandbox(Struct, frozen=True):
             view = make_bubblewrap_command(list_mounts(grants, self.folder), str(cwd), closed=closed)
             inner = make_launcher_command({"enter": "scopes"})
             return run.Program(["/bin/sh", "-c", _DEAF, "sh", *view, *inner, *argv])
-        mounts, numbers = list_mounts(grants, self.folder, self.changes), has_process_numbers()
+        mounts = list_mounts(grants, self.folder, self.changes)
+        numbers = has_process_numbers() if self.numbers is None else self.numbers
         plan = make_mount_plan(mounts, cwd, closed=closed, numbers=numbers, parent=os.getpid())
         return run.Program([*make_launcher_command(plan), *argv])
 
@@ -151,9 +154,7 @@ def explain_no_mechanism(network: Network = "open") -> str:
 @functools.cache
 def has_process_numbers() -> bool:
     """Return whether aigon's namespaces can have process numbers: in a container that hides parts of /proc none can."""
-    plan = make_mount_plan([("proc", "/proc")], Path("/"), numbers=True, parent=os.getpid())
-    code, _, _ = run.capture_output([*make_launcher_command(plan), "/bin/true"], env=os.environ)
-    return code == 0
+    return not _try("namespaces", "open", numbers=True)
 
 
 PROBE = 'kill -0 $$ && echo alive; cat "$1/secret" 2>/dev/null; : > "$2/kept" && echo written'
@@ -170,13 +171,18 @@ def find_sandbox_flaw(mechanism: Mechanism, network: Network = "open") -> str:
         if network == "closed" and version < CLOSES_NETWORK:
             since = f"before version {CLOSES_NETWORK} of its interface"
             return f"it closes no network {since}, and this kernel has {version}"
+    numbers = mechanism == "namespaces" and has_process_numbers()
+    return "" if numbers and network == "open" else _try(mechanism, network, numbers=numbers)
 
+
+def _try(mechanism: Mechanism, network: Network, *, numbers: bool) -> str:
     def probe(folder: Path) -> tuple[run.Program, list[bytes]]:
         hidden, granted, own = (folder / name for name in ("hidden", "open", "own"))
         for path in (hidden, granted, own):
             path.mkdir()
         (hidden / "secret").write_text("seen\n")
-        sandbox = Sandbox(mechanism, Grants((str(granted),), hidden=(str(hidden),), network=network), own)
+        grants = Grants((str(granted),), hidden=(str(hidden),), network=network)
+        sandbox = Sandbox(mechanism, grants, own, numbers=numbers)
         program = sandbox.command(["/bin/sh", "-c", PROBE, "sh", str(hidden), str(granted)], granted)
         return program, [b"alive", b"written"]
 
