@@ -6,8 +6,10 @@ neither space nor time, but an object that is overwritten in place is damaged un
 """
 
 import hashlib
+import io
 import os
 import shutil
+import stat
 import time
 import zlib
 from collections.abc import Iterable, Iterator
@@ -38,9 +40,10 @@ class HeldObjects(Struct):
 
     git: TrustedGit
     folder: Path
-    _held: set[str] | None = None
-    _seen: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
-    """What was in each folder of objects, and when that had changed last."""
+    _held: dict[str, set[str]] | None = None
+    """The names of the held objects by folder."""
+    _seen: dict[str, int] = field(default_factory=dict)
+    """When each folder of objects had changed last; one that may change again in the same tick is left out."""
     _copied: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """The objects that are copied, each as it was when it was known to be right."""
     _derived: dict[str, dict[Path, tuple[int, ...]]] = field(default_factory=dict)
@@ -54,27 +57,42 @@ class HeldObjects(Struct):
         """
         objects = self.git.common_dir / "objects"
         if self._held is None:
-            self._held = set(_list_objects(self.folder, {}))
-            self._copied = {name: () for name in self._held if not _is_same(self.folder / name, objects / name)}
-        there = set(_list_objects(objects, self._seen))
-        # What is new and damaged is of no use, and git would take it for the object that it has to write.
-        broken = {name for name in there - self._held if self._held and not _is_sound(objects / name)}
-        for name in broken:
-            (objects / name).unlink(missing_ok=True)
-        there -= broken
+            self._held = dict(_list_changed(self.folder, {}, ()))
+            kept = (name for names in self._held.values() for name in names)
+            self._copied = {name: () for name in kept if not _is_same(self.folder / name, objects / name)}
+        is_first = not self._held
+        found = dict(_list_changed(objects, self._seen, self._held))
+        gone = {name for folder, there in found.items() for name in self._held.get(folder, set()) - there}
         restored = () if quick else self._restore_overwritten(objects)
-        gone, new = self._held - there, there - self._held
         deleted = bool(gone) and not believe and not self._is_whole(tips)
         back = [_add(self.folder / name, objects / name) for name in sorted(gone) if deleted]
         for name in gone if not deleted else ():
             (self.folder / name).unlink(missing_ok=True)
             self._copied.pop(name, None)
-        for name in sorted(new, key=lambda name: (not name.startswith("pack/"), name)):
-            if _add(objects / name, self.folder / name, link=len(self._copied) >= MOST_COPIES):
-                self._note(name, objects / name)
-        self._held = self._held | there if deleted else there
+        for folder, there in sorted(found.items(), key=lambda listed: (listed[0] != "pack", listed[0])):
+            held = self._held.get(folder, set())
+            new = {name for name in sorted(there - held) if self._take(objects, name, is_known=is_first)}
+            self._held[folder] = new | (held if deleted else held & there)
         said = f"{sum(back)} files with git's objects were deleted; they were put back"
         return ((said,) if any(back) else ()) + restored + tuple(self._remove_forged(objects))
+
+    def _take(self, objects: Path, name: str, *, is_known: bool) -> bool:
+        """Hold a new object; return False, and remove it, if it is damaged, unless that `is_known` not to be.
+
+        It is of no use then, and git would take it for the object that it has to write.
+        """
+        source, target = objects / name, self.folder / name
+        small = _read_small(source)
+        if not is_known and not _is_sound(source, small and small[0]):
+            source.unlink(missing_ok=True)
+            return False
+        if len(self._copied) < MOST_COPIES and small:
+            with suppress(OSError):
+                _write_copy(target, *small)
+                self._copied[name] = _describe_state(small[1])
+        elif _add(source, target, link=len(self._copied) >= MOST_COPIES):
+            self._note(name, source)
+        return True
 
     def _remove_forged(self, objects: Path) -> Iterator[str]:
         """Remove what git derived from its objects if it changed and is wrong, as git would believe it."""
@@ -90,11 +108,9 @@ class HeldObjects(Struct):
     def _restore_overwritten(self, objects: Path) -> tuple[str, ...]:
         """Put back what was overwritten in place; return a sentence if anything was."""
         back = lost = 0
-        for name, known in tuple(self._copied.items()):
-            now = _describe(f"{objects}/{name}")
-            if not now or now == known:
-                continue
-            source, copy = objects / name, self.folder / name
+        for name in [*self._list_rewritten(objects)]:
+            known, source, copy = self._copied[name], objects / name, self.folder / name
+            now = _describe(source)
             if not known and now[:2] == _describe(copy)[:2]:
                 self._copied[name] = now
             elif _is_sound(source):
@@ -111,6 +127,15 @@ class HeldObjects(Struct):
         damaged = f"{lost} files with git's objects were overwritten, and their copies are damaged: see git fsck"
         return ((said,) if back else ()) + ((damaged,) if lost else ())
 
+    def _list_rewritten(self, objects: Path) -> Iterator[str]:
+        """Yield the copied objects that are not as they were: up to a thousand, looked at twice a turn."""
+        place, look = f"{objects}/", os.lstat
+        for name, known in self._copied.items():
+            with suppress(OSError):
+                now = look(place + name)
+                if not known or now.st_ctime_ns != known[2] or now.st_ino != known[3]:
+                    yield name
+
     def _note(self, name: str, source: Path) -> None:
         if not _is_same(source, self.folder / name):
             self._copied[name] = _describe(source)
@@ -120,21 +145,48 @@ class HeldObjects(Struct):
         return self.git.refs(*asked)[0] == 0
 
 
-def _list_objects(objects: Path, seen: dict[str, tuple[int, list[str]]]) -> Iterator[str]:
-    """Yield the files with objects; folders that have not changed since they were `seen` are not listed again."""
-    with suppress(OSError), os.scandir(objects) as entries:
+def _list_changed(objects: Path, seen: dict[str, int], known: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
+    """Yield the folders of objects that have changed since they were `seen`, or are gone, and what is in them."""
+    folders: list[str] = []
+    place = os.fspath(objects)
+    with suppress(OSError), os.scandir(place) as entries:
         folders = [entry.name for entry in entries if len(entry.name) == 2 or entry.name == "pack"]
-        for folder in folders:
-            with suppress(OSError):
-                changed = os.stat(f"{objects}/{folder}").st_mtime_ns  # noqa: PTH116 - 256 of them, three times a turn
-                known, names = seen.get(folder, (0, []))
-                if known != changed:
-                    listed = os.listdir(f"{objects}/{folder}")  # noqa: PTH208 - names alone
-                    kept = [name for name in listed if not name.startswith("tmp_")]
-                    names = [f"{folder}/{name}" for name in kept if folder != "pack" or name.endswith(KEPT)]
-                if time.time_ns() - changed > TICK_NS:  # else another change may leave the time as it is
-                    seen[folder] = changed, names
-                yield from names
+    yield from ((folder, set()) for folder in {*known}.difference(folders))
+    settled = time.time_ns() - TICK_NS
+    for folder in folders:
+        with suppress(OSError):
+            changed = os.stat(f"{place}/{folder}").st_mtime_ns  # noqa: PTH116 - 256 of them, three times a turn
+            if seen.get(folder) == changed:
+                continue
+            listed = os.listdir(f"{place}/{folder}")  # noqa: PTH208 - names alone
+            names = [name for name in listed if not name.startswith("tmp_")]
+            yield folder, {f"{folder}/{name}" for name in names if folder != "pack" or name.endswith(KEPT)}
+            if changed < settled:  # else another change may leave the time as it is
+                seen[folder] = changed
+
+
+def _read_small(file: Path) -> tuple[bytes, os.stat_result] | None:
+    """Return content and state of a plain file that has one piece."""
+    with suppress(OSError):
+        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as opened:
+            state = os.fstat(handle)
+            if stat.S_ISREG(state.st_mode) and state.st_size <= _PIECE:
+                return opened.read(_PIECE), state
+    return None
+
+
+def _write_copy(target: Path, data: bytes, state: os.stat_result) -> None:
+    """Write a copy with mode and times of the original."""
+    draft = f"{target.parent}/tmp_{target.name}"  # git passes over files of such names
+    os.makedirs(target.parent, exist_ok=True)  # noqa: PTH103 - for every object
+    with suppress(FileNotFoundError):
+        os.unlink(draft)  # noqa: PTH108 - as above
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    with os.fdopen(os.open(draft, flags, stat.S_IMODE(state.st_mode)), "wb", buffering=0) as file:
+        file.write(data)
+        os.utime(file.fileno(), ns=(state.st_atime_ns, state.st_mtime_ns))
+    os.replace(draft, target)  # noqa: PTH105 - as above
 
 
 def _add(source: Path, target: Path, *, link: bool = False) -> bool:
@@ -158,9 +210,12 @@ def _add(source: Path, target: Path, *, link: bool = False) -> bool:
 def _describe(file: Path | str) -> tuple[int, ...]:
     """Return size, times and number of a file; nothing if it is not there. Nobody can set the last but one of them."""
     try:
-        state = os.lstat(file)
+        return _describe_state(os.lstat(file))
     except OSError:
         return ()
+
+
+def _describe_state(state: os.stat_result) -> tuple[int, ...]:
     return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino
 
 
@@ -171,13 +226,13 @@ def _is_same(file: Path, other: Path) -> bool:
     return False
 
 
-def _is_sound(file: Path) -> bool:
-    """Return whether a file is what its name or its own checksum says."""
+def _is_sound(file: Path, data: bytes | None = None) -> bool:
+    """Return whether a file, which holds `data`, is what its name or its own checksum says."""
     digits = len(file.stem.removeprefix("pack-")) + (0 if file.suffix else 2)
     digest = hashlib.sha256() if digits == 64 else hashlib.sha1()
     size = digest.digest_size
     try:
-        with file.open("rb") as content:
+        with file.open("rb") if data is None else io.BytesIO(data) as content:
             if not file.suffix:
                 reader = zlib.decompressobj()
                 while piece := content.read(_PIECE):
