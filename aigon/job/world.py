@@ -10,13 +10,12 @@ from typing import TypeVar
 
 from msgspec import Struct, field
 
-from aigon.files.system_errors import probe_volume
 from aigon.git.secret_files import SecretScanner
 from aigon.git.workspace import Workspace
 from aigon.journal.durations import Durations
 from aigon.model.resources import Probe
 from aigon.process import orphans
-from aigon.process.capacity import CheckSlots, measure_memory, read_file_size_limit
+from aigon.process.capacity import CheckSlots, read_file_size_limit
 from aigon.process.meter import Meter
 from aigon.process.stop import Stop
 from aigon.process.watchdog import Watchdog
@@ -239,9 +238,7 @@ class World(Struct, frozen=True):
 
     def probe(self) -> Probe:
         """Return what the guards want to know of the world."""
-        memory, volumes = measure_memory(), self.meter.now()
-        for folder in (self.home, self.folder):  # a block is written there to see that it can be
-            volumes = tuple(probe_volume(volume, folder) for volume in volumes)
+        memory, volumes = self.meter.probe((self.home, self.folder))
         return Probe(
             elapsed=self.elapsed(),
             volumes=volumes,

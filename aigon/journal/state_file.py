@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
+from msgspec.json import format as format_json
+
 from aigon.files.atomic import write_atomic, write_view
 from aigon.journal.best import CachedRatings, count_passed_criteria, find_best, is_unchanged_since
 from aigon.journal.events import (
@@ -118,7 +120,7 @@ class StateFileSink:
             write_view(self._path, parts)
         with contextlib.suppress(OSError):
             folder = self._path.parent / "runs" / str(head["run_id"])
-            write_view(folder / "STATE.json", json.dumps({key: head[key] for key in POLLED}, indent=2) + "\n")
+            write_view(folder / "STATE.json", [_indent({key: head[key] for key in POLLED}), b"\n"])
 
     def rendered(self, event: Event, state: State) -> bytes:
         """Return what is in the file after `event`."""
@@ -128,7 +130,7 @@ class StateFileSink:
         """Nothing is open."""
 
     def _encode(self, values: Mapping[str, object]) -> Sequence[bytes]:
-        head = json.dumps(values, ensure_ascii=False, indent=2).encode("utf-8", "replace")
+        head = _indent(values)
         first = head[: head.rindex(b"\n}")] + b',\n  "iterations": [\n    '
         texts = [part for text in self._iterations.texts.values() for part in (b",\n    ", text)][1:]
         return [first, *texts, b"\n  ]\n}\n"]
@@ -225,6 +227,11 @@ def _begin_phase(event: Event) -> Phase | None:
             return "ended"
         case _:
             return None
+
+
+def _indent(values: Mapping[str, object]) -> bytes:
+    """Return JSON that people can read; `json` has no encoder in C for that."""
+    return format_json(json.dumps(values, ensure_ascii=False).encode("utf-8", "replace"), indent=2)
 
 
 def _encode_rollback(state: State) -> dict[str, object] | None:

@@ -67,7 +67,8 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
 
         verdicts = yield from run_hidden_tests(job, world, snapshot, verdicts)
     verdicts = require_support(findings, (yield from ask_about_open(job, world, snapshot.number, verdicts, findings)))
-    world.sweep()  # a judge may be a program, too
+    if any(criterion.kind in ("judge", HIDDEN) for criterion in job.spec.criteria):
+        world.sweep()  # of a judge that is a program, and of hidden tests
     if world.stop.now:
         why = "the run was stopped before this was decided"
         undecided = tuple(replace(verdict, status="unclear", reason=why) for verdict in verdicts)

@@ -5,6 +5,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -222,15 +223,14 @@ def remove_links(run_folder: Path, aside: Path, finished: int = -1) -> None:
     aigon is in no sandbox: a link that an agent made and aigon wrote through would lead the agent out of its own.
     Iterations before `finished` are left alone: nothing is written there any more.
     """
-    for folder, folders, names in os.walk(run_folder):
-        for name in (*folders, *names):
-            try:
-                mode = os.lstat(f"{folder}/{name}").st_mode
-            except FileNotFoundError:  # the temporary file of a view, which an observer writes meanwhile
-                continue
-            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                move_aside(Path(folder, name), aside)
-        folders[:] = [name for name in folders if not (name.isdecimal() and int(name) < finished)]
+    folders = [os.fspath(run_folder)]
+    for folder in folders:
+        with suppress(FileNotFoundError), os.scandir(folder) as entries:
+            for entry in [*entries]:
+                if entry.is_dir(follow_symlinks=False):
+                    folders += [] if entry.name.isdecimal() and int(entry.name) < finished else [entry.path]
+                elif not entry.is_file(follow_symlinks=False):
+                    move_aside(Path(entry.path), aside)
 
 
 def redact_files(folder: Path, redact: Callable[[bytes], bytes]) -> None:

@@ -5,13 +5,14 @@ import os
 import resource
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
 
-from aigon.files.system_errors import measure_volume
+from aigon.files.system_errors import measure_volume, probe_volume
 from aigon.model.resources import ResourceUse, Volume, keep_lowest, measure_disk_use
+from aigon.process.capacity import Memory, measure_memory
 from aigon.process.orphans import list_descendants
 
 DISK_SECONDS = 0.25
@@ -42,6 +43,7 @@ class Meter(Struct):
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _thread: threading.Thread | None = None
     _due: float = 0.0
+    _probed: tuple[float, Memory | None, tuple[Volume, ...]] | None = None
 
     def begin(self) -> None:
         """Count what is taken from here on."""
@@ -49,6 +51,7 @@ class Meter(Struct):
         with self._lock:
             self.before = self.lowest = self.least = now
             self.peak, self.largest, self._due = 0, _read_largest_child(), 0.0
+            self._probed = None
         if self._thread is None and self.volumes:
             self._thread = threading.Thread(target=self._keep_sampling, name="meter", daemon=True)
             self._thread.start()
@@ -59,11 +62,23 @@ class Meter(Struct):
             self.begin()
         now = self.now()
         with self._lock:
-            self.least, self.trouble = now, None
+            self.least, self.trouble, self._probed = now, None, None
 
     def now(self) -> tuple[Volume, ...]:
         """Return the file systems as they are."""
         return tuple(map(measure_volume, self.volumes))
+
+    def probe(self, folders: Sequence[Path]) -> tuple[Memory | None, tuple[Volume, ...]]:
+        """Return what is left of memory and disks; a block is written in each of the folders to see that it can be.
+
+        Nothing is looked at twice in DISK_SECONDS without a `begin` or `mark` between.
+        """
+        if self._probed is None or time.monotonic() - self._probed[0] >= DISK_SECONDS:
+            volumes = self.now()
+            for folder in folders:
+                volumes = tuple(probe_volume(volume, folder) for volume in volumes)
+            self._probed = time.monotonic(), measure_memory(), volumes
+        return self._probed[1:]
 
     def sample(self) -> None:
         now = self.now()
