@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from aigon.files.atomic import sync_folder
 from aigon.files.syscalls import call
+from aigon.git.refs import LONGEST, is_hash
 from aigon.git.trusted import TrustedGit
 
 RECENT = 60.0
@@ -32,17 +34,22 @@ class BranchRef:
     def move(self, commit: str, old: str) -> tuple[int, str]:
         """Write out all that `commit` holds, then move the branch from `old`; return git's exit code and words.
 
-        git does not lock HEAD, so it does not write its log: the line is added here. Raises OSError.
+        HEAD is not locked, and the line of its log is added here. Raises OSError.
         """
         if commit != self._written_out:
             self.write_out()
-        code, said = self._trusted.refs("update-ref", "-m", "aigon", self._name, commit, old, headless=True)
+        code, said = 0, ""
+        if not replace_ref(self._trusted, self._name, commit, old):
+            code, said = self._trusted.refs("update-ref", "-m", "aigon", self._name, commit, old, headless=True)
         if code == 0:
             folder = self._file.parent
             # On another disk the journal's next flush would not include the branch's new name.
             if folder.stat().st_dev != self._trusted.directory.stat().st_dev:
                 sync_folder(folder)
-            self._log(commit, old)
+            log = self._trusted.git_dir / "logs" / "HEAD"
+            with suppress(OSError):  # only people read this log
+                if log.is_file():
+                    _log_move(self._trusted, log, old, commit)
         return code, said
 
     def write_out(self, commit: str = "") -> None:
@@ -52,13 +59,6 @@ class BranchRef:
         since = min(wall, now - passed)  # whichever way the clock was set
         flush_loose_objects(self._trusted.common_dir / "objects", since, self._seen)
         self._since, self._written_out = (now, time.monotonic()), commit
-
-    def _log(self, commit: str, old: str) -> None:
-        log = self._trusted.git_dir / "logs" / "HEAD"
-        with suppress(OSError):  # only people read this log
-            if log.is_file():
-                with log.open("ab") as file:
-                    file.write(f"{old} {commit} {self._trusted.sign()}\taigon\n".encode())
 
     def remove_own_lock(self, commit: str) -> bool:
         """Remove the lock that a killed git of aigon's left; return whether there was one.
@@ -70,6 +70,47 @@ class BranchRef:
                 self.lock.unlink()
                 return True
         return False
+
+
+def replace_ref(git: TrustedGit, name: str, commit: str, old: str = "") -> bool:
+    """Let a ref hold `commit` as git does, without starting it; return False if git has to.
+
+    It has to be a plain file; if the ref is to move from `old`, one that holds that and has a log, and it is flushed.
+    """
+    file, log = f"{git.common_dir}/{name}", git.common_dir / "logs" / name
+    lock = f"{file}.lock"
+    try:
+        handle = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except OSError:  # git waits for somebody's lock, or says what is in the way
+        return False
+    try:
+        with open(handle, "wb", buffering=0) as written:  # noqa: PTH123 - of a handle
+            written.write(f"{commit}\n".encode())
+            before = os.lstat(file)
+            if stat.S_ISREG(before.st_mode) and _holds(file, old) and (not old or log.is_file()):
+                os.fchmod(handle, stat.S_IMODE(before.st_mode))
+                if old:
+                    os.fsync(handle)
+                    _log_move(git, log, old, commit)
+                os.rename(lock, file)  # noqa: PTH104 - as git names it
+                return True
+    except OSError:
+        pass
+    with suppress(FileNotFoundError):
+        os.unlink(lock)  # noqa: PTH108 - as above
+    return False
+
+
+def _holds(file: str, old: str) -> bool:
+    """Return whether a ref's file holds `old`, or any object."""
+    with open(file) as held:  # noqa: PTH123 - on the hot path
+        value = held.read(LONGEST).removesuffix("\n")
+    return value == old if old else is_hash(value)
+
+
+def _log_move(git: TrustedGit, log: Path, old: str, commit: str) -> None:
+    with log.open("ab") as file:
+        file.write(f"{old} {commit} {git.sign()}\taigon\n".encode())
 
 
 SLACK = 2.0

@@ -1,18 +1,16 @@
-"""Objects of a repository, many at once: what trees and commits hold, and writing them."""
+"""Objects of a repository, many at once: what trees hold, and writing them."""
 
 import hashlib
 import os
-import re
 import threading
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import suppress
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from aigon.git.listings import parse_batch
 from aigon.git.trusted import TrustedGit
-from aigon.text.patterns import compile_re
 
 LARGEST_BLOB = 2 * 1024 * 1024
 """Bytes of a file that `read_blobs` returns; a larger one is empty."""
@@ -56,7 +54,7 @@ def list_entries(git: TrustedGit, tree: str, paths: Iterable[str] = ()) -> dict[
 
 def read_sizes(git: TrustedGit, names: Iterable[str]) -> dict[str, tuple[str, int]]:
     """Return type and size of the objects that exist."""
-    stdin = _join_lines(names)
+    stdin = join_lines(names)
     out = git.run("cat-file", "--batch-check", stdin=stdin).decode() if stdin else ""
     rows = [line.split(" ") for line in out.splitlines()]
     return {row[0]: (row[1], int(row[2])) for row in rows if len(row) == 3}
@@ -64,13 +62,13 @@ def read_sizes(git: TrustedGit, names: Iterable[str]) -> dict[str, tuple[str, in
 
 def read_objects(git: TrustedGit, names: Iterable[str]) -> Iterator[tuple[str, bytes]]:
     """Yield name and raw bytes of objects, which have to exist."""
-    stdin = _join_lines(names)
+    stdin = join_lines(names)
     out = git.run("cat-file", "--batch", stdin=stdin) if stdin else b""
     yield from ((name.decode(), data) for name, _, data in parse_batch(out))
 
 
-def _join_lines(names: Iterable[str]) -> bytes:
-    return "".join(f"{name}\n" for name in names).encode()
+def join_lines(names: Iterable[str]) -> bytes:
+    return os.fsencode("".join(f"{name}\n" for name in names))
 
 
 def read_blobs(git: TrustedGit, shas: Iterable[str]) -> Mapping[str, bytes]:
@@ -102,116 +100,118 @@ def write_blob(git: TrustedGit, data: bytes) -> str:
     return git.run("hash-object", "-w", "--stdin", stdin=data).decode().strip()
 
 
-def write_tree_with(
-    git: TrustedGit, tree: str, changes: Mapping[str, tuple[str, str] | None], *, lenient: bool = False
-) -> str:
-    """Write `tree` with other files (mode and name of the object) by path, and without those that are None.
+Changes = Mapping[str, tuple[str, str] | None]
+"""What becomes of paths of a tree: a mode and the name of an object, None for nothing."""
+_FOLDER = "40000"
+"""The mode of a folder in a tree."""
 
-    If it is `lenient`, objects may be missing.
+
+class TreeWriter(Struct):
+    """Writes trees that differ from one another in a few paths; git is asked only for folders that are not `known`.
+
+    These are the folders of the tree `of`, each as mode and object by name.
     """
-    index = git.directory / f"index.overlay-{threading.get_ident()}"  # others may lay over a tree, too
-    index.unlink(missing_ok=True)
-    nothing = ("0", "0" * len(tree))
-    # Removals first: a file may replace a folder.
-    ordered = sorted(changes.items(), key=lambda change: change[1] is not None)
-    lines = [(new or nothing, os.fsencode(path)) for path, new in ordered]
-    text = b"".join(f"{mode} {sha}\t".encode() + path + b"\0" for (mode, sha), path in lines)
-    try:
-        git.run("read-tree", tree, index=index)
-        git.run("update-index", "-z", "--index-info", stdin=text, index=index)
-        return git.run("write-tree", *(["--missing-ok"] if lenient else []), index=index).decode().strip()
-    finally:
-        index.unlink(missing_ok=True)
+
+    git: TrustedGit
+    of: str = ""
+    known: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
+
+    def write(self, tree: str, changes: Changes) -> str:
+        """Write `tree` (a commit or a tree) with these changes, and return its name. Raises AigonError (exit 7)."""
+        ways = [path.split("/") for path in changes]
+        folders = {"/".join(way[:end]) for way in ways for end in range(len(way))}
+        if self.of != tree:
+            self.known = {}
+        self.of = ""  # until all of it is written
+        self._read(tree, folders - self.known.keys())
+        # Removals first: a file may replace a folder.
+        for path, new in sorted(changes.items(), key=lambda change: change[1] is not None):
+            self._put(path, new)
+        for folder in sorted(folders - {""}, key=lambda folder: -folder.count("/")):
+            if entries := self.known[folder]:
+                self._put(folder, (_FOLDER, self._write_folder(entries, len(tree))))
+            elif self._find(folder)[0] == _FOLDER:
+                self._put(folder, None)
+        self.of = self._write_folder(self.known[""], len(tree))
+        return self.of
+
+    def _read(self, tree: str, folders: Set[str]) -> None:
+        plain = sorted(folder for folder in folders if "\n" not in folder)
+        found = dict(zip(plain, self._ask(f"{tree}:{folder}" for folder in plain), strict=True))
+        self.known |= {folder: _parse_tree(data, len(tree) // 2) for folder, data in found.items()}
+        for folder in sorted(folders - {*plain}):  # the folder above comes first
+            (found[folder],) = self._ask([self._find(folder)[1]])
+            self.known[folder] = _parse_tree(found[folder], len(tree) // 2)
+        for folder, data in found.items():  # what is lost is not taken for a folder that does not exist
+            if data is None and (not folder or self._find(folder)[0] == _FOLDER):
+                raise self.git.failed("A tree could not be read", f"{tree}:{folder} is missing")
+
+    def _ask(self, names: Iterable[str]) -> list[bytes | None]:
+        """Return what these trees hold; None for what is no tree, or is not there."""
+        stdin = join_lines(names)
+        out = self.git.run("cat-file", "--batch", stdin=stdin) if stdin else b""
+        return [data if kind == b"tree" else None for _, kind, data in parse_batch(out)]
+
+    def _find(self, path: str) -> tuple[str, str]:
+        above, _, name = path.rpartition("/")
+        return self.known[above].get(name, ("", "0" * 40))
+
+    def _put(self, path: str, new: tuple[str, str] | None) -> None:
+        above, _, name = path.rpartition("/")
+        if new:
+            self.known[above][name] = new
+        else:
+            self.known[above].pop(name, None)
+
+    def _write_folder(self, entries: Mapping[str, tuple[str, str]], digits: int) -> str:
+        rows = [(os.fsencode(name), mode.lstrip("0"), sha) for name, (mode, sha) in entries.items()]
+        rows.sort(key=lambda row: row[0] + (b"/" if row[1] == _FOLDER else b""))
+        data = b"".join(b"%s %s\0%s" % (mode.encode(), name, bytes.fromhex(sha)) for name, mode, sha in rows)
+        return write_object(self.git, "tree", data, digits)
 
 
-class Commit(Struct, frozen=True):
-    """A commit and the entries in it that none of its parents has, by path."""
-
-    name: str
-    parents: tuple[str, ...]
-    brought: Mapping[str, TreeEntry]
-
-
-def list_commits(git: TrustedGit, tip: str, known: Sequence[str]) -> tuple[Commit, ...]:
-    """Return the commits that `tip` contains and none of `known` does, parents first; a known name may be gone."""
-    ends = _join_lines([tip, *(f"^{name}" for name in known)])
-    options = ("--topo-order", "--reverse", "--parents", "--ignore-missing", "--stdin")
-    lines = [line.split() for line in git.run("rev-list", *options, stdin=ends).decode().splitlines()]
-    brought = _list_brought(git, [line[0] for line in lines])
-    return tuple(Commit(name, tuple(parents), brought.get(name, {})) for name, *parents in lines)
+def _parse_tree(data: bytes | None, size: int) -> dict[str, tuple[str, str]]:
+    """Return mode and object by name of a tree whose names of objects have this `size`."""
+    entries, at = {}, 0
+    while data and at < len(data):
+        end = data.index(b"\0", at)
+        mode, _, name = data[at:end].partition(b" ")
+        at = end + 1 + size
+        entries[os.fsdecode(name)] = mode.decode(), data[end + 1 : at].hex()
+    return entries
 
 
-def _list_brought(git: TrustedGit, names: Sequence[str]) -> dict[str, dict[str, TreeEntry]]:
-    """Return what each commit changed; of a merge only what differs from every parent. No attribute hides anything."""
-    options = ("--stdin", "-c", "-r", "-z", "--raw", "--root", "--no-renames", "--no-abbrev", "--no-ext-diff")
-    fields = iter(git.run("diff-tree", *options, stdin=_join_lines(names)).split(b"\0"))
-    by_commit: dict[str, dict[str, TreeEntry]] = {}
-    current: dict[str, TreeEntry] = {}
-    for head in fields:
-        if head.startswith(b":"):
-            path, raw = os.fsdecode(next(fields)), head.decode()
-            # As many colons as parents, whose modes and names come before those of the commit.
-            parents = len(raw) - len(raw.lstrip(":"))
-            words = raw[parents:].split(" ")
-            if words[parents] != "000000":
-                current[path] = TreeEntry(words[parents], words[2 * parents + 1], path)
-        elif head:
-            current = by_commit.setdefault(head.decode(), {})
-    return by_commit
+def write_tree_with(git: TrustedGit, tree: str, changes: Changes) -> str:
+    """Write `tree` with other files by path, and without those that are None; nothing is asked of the files' objects.
 
-
-_SIGNATURE = compile_re(rb"^(?:gpgsig|gpgsig-sha256|mergetag) .*\n(?: .*\n)*", re.M)
-
-
-def write_commit_again(git: TrustedGit, raw: bytes, tree: str | None, parents: Mapping[str, str]) -> str:
-    """Write a commit again with another `tree` and renamed parents, without signatures, which are wrong now."""
-    head, gap, message = raw.partition(b"\n\n")
-    lines = []
-    for line in _SIGNATURE.sub(b"", head + b"\n").rstrip(b"\n").split(b"\n"):
-        word, _, value = line.partition(b" ")
-        if word == b"tree" and tree:
-            line = b"tree " + tree.encode()
-        elif word == b"parent":
-            line = b"parent " + parents.get(value.decode(), value.decode()).encode()
-        lines.append(line)
-    data = b"\n".join(lines) + gap + message
-    # What git let the agent write, it shall write again.
-    for strictness in ((), ("--literally",)):
-        code, out, _ = git.attempt("hash-object", "-t", "commit", "-w", *strictness, "--stdin", stdin=data)
-        if code == 0:
-            return out.decode().strip()
-    return git.run("hash-object", "-t", "commit", "-w", "--stdin", stdin=data).decode().strip()
-
-
-def write_commit(git: TrustedGit, tree: str, parent: str, message: str) -> str:
-    """Write a commit as `git commit-tree` does, without starting it; nothing is flushed. Raises AigonError (exit 7).
-
-    `parent` is "" for the first commit of a history.
+    Raises AigonError (exit 7).
     """
-    parents = f"parent {parent}\n" if parent else ""
-    head = f"tree {tree}\n{parents}author {git.sign('AUTHOR')}\ncommitter {git.sign()}\n\n"
-    text = head.encode(errors="surrogateescape") + message.replace("\0", "").encode()
-    data = b"commit %d\0" % len(text) + text
-    name = (hashlib.sha256(data) if len(tree) == 64 else hashlib.sha1(data)).hexdigest()  # git's own choice
-    file = Path(git.env["GIT_OBJECT_DIRECTORY"], name[:2], name[2:])
-    draft = file.with_name(f"tmp_obj_{os.getpid()}")  # git removes files of such names one day
+    return TreeWriter(git).write(tree, changes)
+
+
+def name_object(kind: str, data: bytes, digits: int) -> str:
+    """Return the name of an object in a repository whose names have so many `digits`."""
+    whole = f"{kind} {len(data)}\0".encode() + data
+    return (hashlib.sha256(whole) if digits == 64 else hashlib.sha1(whole)).hexdigest()  # git's own choice
+
+
+def has_loose_object(git: TrustedGit, name: str) -> bool:
+    return os.path.isfile(f"{git.env['GIT_OBJECT_DIRECTORY']}/{name[:2]}/{name[2:]}")  # noqa: PTH113 - on the hot path
+
+
+def write_object(git: TrustedGit, kind: str, data: bytes, digits: int) -> str:
+    """Write a loose object as git does, and return its name; nothing is flushed. Raises AigonError (exit 7)."""
+    name = name_object(kind, data, digits)
+    folder = f"{git.env['GIT_OBJECT_DIRECTORY']}/{name[:2]}"
+    draft = f"{folder}/tmp_obj_{os.getpid()}-{threading.get_ident()}"  # git removes files of such names one day
+    packed = zlib.compress(f"{kind} {len(data)}\0".encode() + data, 1)
     try:
-        file.parent.mkdir(exist_ok=True)
-        draft.unlink(missing_ok=True)
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444), "wb") as opened:  # noqa: PTH123
-            opened.write(zlib.compress(data, 1))
-        draft.replace(file)
+        os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - several for each commit
+        with suppress(FileNotFoundError):
+            os.unlink(draft)  # noqa: PTH108 - as above
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444), "wb") as opened:  # noqa: PTH123
+            opened.write(packed)
+        os.replace(draft, f"{folder}/{name[2:]}")  # noqa: PTH105 - as above
     except OSError as error:
-        raise git.failed("A commit could not be written", str(error)) from error
+        raise git.failed(f"A {kind} could not be written", str(error)) from error
     return name
-
-
-def commit_files(git: TrustedGit, files: Mapping[str, bytes], message: str, parent: str) -> str:
-    """Write a commit that has these files and no others, and return it; no ref of a person's names it."""
-    ref = f"refs/made/{threading.get_ident()}"
-    head = f"reset {ref}\n\ncommit {ref}\nmark :1\ncommitter {git.sign()}\ndata {len(message.encode())}\n{message}\n"
-    lines = [head.encode(), f"from {parent}\ndeleteall\n".encode() if parent else b""]
-    for path, data in files.items():
-        lines += [f"M 100644 inline {path}\ndata {len(data)}\n".encode(), data, b"\n"]
-    out = git.run("fast-import", "--quiet", "--force", stdin=b"".join([*lines, b"\nget-mark :1\n"]))
-    return out.decode().strip()

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -74,6 +74,7 @@ class PrivateIndex:
         self._sparse = blind_spots.is_sparse(checkout)
         self._left: dict[str, str] = {}
         self._compared: _Comparison | None = None
+        self._tree: tuple[tuple[object, ...], str] = (), ""
         self.take_over_index()
 
     def tip(self) -> str | None:
@@ -143,7 +144,11 @@ class PrivateIndex:
         return self._git("hash-object", "-w", "-t", "tree", "--stdin", stdin=b"").decode().strip()
 
     def tree(self) -> str:
-        return self._git("write-tree").decode().strip()
+        """Return the tree of the snapshot; git is asked again once the index is another."""
+        if self._tree[0] != _identify(self._index):
+            name = self._git("write-tree").decode().strip()
+            self._tree = _identify(self._index), name  # git notes in it which trees it wrote
+        return self._tree[1]
 
     def changes(self, since: str) -> tuple[FileChange, ...]:
         """Return the files in which the snapshot differs from the commit `since`."""
@@ -170,8 +175,11 @@ class PrivateIndex:
 
     def content(self, base: str, without: frozenset[str]) -> Content:
         """Return what the snapshot holds beyond the commit `base`, without aigon's own files."""
-        out = self._git("diff-index", "--cached", "--raw", "--abbrev=64", "-z", "--no-renames", base)
-        entries = {change.path: change.fingerprint for change in parse_raw(out) if change.path not in without}
+        if self._compared and self._compared.of == (base, *_identify(self._index)):
+            changes: Iterable[RawChange] = self._compared.changes
+        else:
+            changes = parse_raw(self._git("diff-index", "--cached", "--raw", "--abbrev=64", "-z", "--no-renames", base))
+        entries = {change.path: change.fingerprint for change in changes if change.path not in without}
         return Content(base, entries)
 
     def tracked(self) -> tuple[str, ...]:

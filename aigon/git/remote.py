@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from aigon.errors import AigonError, Exit, environment, usage
+from aigon.git.commits import write_commit
 from aigon.git.listings import parse_config
-from aigon.git.objects import write_commit
 from aigon.git.person import LOCAL_VARIABLES, Checkout, take_last_lines
 from aigon.git.trusted import TrustedGit, format_config
 from aigon.process import run as process

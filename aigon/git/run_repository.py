@@ -21,6 +21,7 @@ from threading import Thread
 from msgspec import Struct, field
 
 from aigon.files.atomic import move_aside, write_view, write_whole
+from aigon.git.branch_ref import replace_ref
 from aigon.git.foreign_objects import Confine, remove_tree, take_large_files, take_objects
 from aigon.git.locks import copy_index
 from aigon.git.refs import HELD, LONGEST, RefFiles, is_hash
@@ -103,7 +104,8 @@ class RunRepository(Struct):
         if tip is None:
             return
         git = self.workspace.trusted
-        git.refs("update-ref", HELD + self.workspace.branch, tip)
+        if not replace_ref(git, HELD + self.workspace.branch, tip):
+            git.refs("update-ref", HELD + self.workspace.branch, tip)
         old = own / "run.old"
         self._remove_old()
         if os.path.lexists(self.folder):

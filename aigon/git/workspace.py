@@ -9,7 +9,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -19,9 +19,10 @@ from aigon.files.atomic import write_atomic, write_whole
 from aigon.files.system_errors import explain_git_error
 from aigon.git.blind_spots import find_obstacles
 from aigon.git.branch_ref import BranchRef
-from aigon.git.listings import split_paths
+from aigon.git.commits import write_commit
+from aigon.git.listings import RawChange, split_paths
 from aigon.git.locks import lock_index
-from aigon.git.objects import write_commit
+from aigon.git.objects import TreeWriter, has_loose_object, name_object
 from aigon.git.person import Checkout
 from aigon.git.private_index import Content as Content
 from aigon.git.private_index import PrivateIndex
@@ -47,6 +48,7 @@ class Workspace(PrivateIndex):
     def __init__(self, checkout: Checkout, directory: Path, branch: str, objects: Path | None = None) -> None:
         super().__init__(checkout, directory, branch, objects)
         self.ref = BranchRef(self.trusted, branch)
+        self._trees = TreeWriter(self.trusted)
         self.own = checkout.git_dir / "aigon"
         """aigon's own folder in the git directory of the checkout."""
         self._written = directory / "written"
@@ -82,11 +84,39 @@ class Workspace(PrivateIndex):
         self._written.write_text("".join(f"{_fingerprint_file(path, data)}\n" for path, data in files.items()))
         for path, data in files.items():
             self.write(path, data)
+        # Git is asked for the difference only if the index is another than when the changes were listed.
+        changes = self.raw_changes(parent)
         if files:
             self._git("update-index", "--add", "--replace", "--", *files)
-        commit = self.commit_tree(self.tree(), parent, message)
+        tree = self._write_tree(parent, changes, files)
+        commit = self.commit_tree(tree or self.tree(), parent, message)
+        self._trees.of = commit if tree else ""
         self.ref.write_out(commit)
         return commit
+
+    def _write_tree(self, parent: str, changes: Iterable[RawChange], files: Mapping[str, bytes]) -> str:
+        """Write the tree of `parent` with these changes and `files`, as the index has them.
+
+        Return "" if git has to do it: what it would write of these is not known here.
+        """
+        index = self._index.read_bytes()
+        entries: dict[str, tuple[str, str] | None] = {}
+        for change in changes:
+            name = change.objects[1]
+            if change.status == "D":
+                entries[change.path] = None
+            elif change.status in ("A", "M", "T") and has_loose_object(self.trusted, name):
+                entries[change.path] = change.modes[1], name
+            else:  # git looks whether it is there
+                return ""
+        for path, data in files.items():
+            name, place = name_object("blob", data, len(parent)), os.fsencode(path)
+            # A filter, or an index of another form, has other bytes. The mode is before three numbers and the name.
+            at = index.find(b"%s%s%s\0" % (bytes.fromhex(name), len(place).to_bytes(4)[2:], place))
+            if at < 0:
+                return ""
+            entries[path] = f"{int.from_bytes(index[at - 16 : at - 12]):o}", name
+        return self._trees.write(parent, entries)
 
     def wrote(self, path: str, data: bytes) -> bool:
         """Return whether `commit` wrote `data` at `path` last, or was about to, in this process or an earlier one."""

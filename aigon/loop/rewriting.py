@@ -2,16 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from aigon.git.objects import (
-    Commit,
-    TreeEntry,
-    list_commits,
-    list_entries,
-    read_beginnings,
-    read_objects,
-    write_commit_again,
-    write_tree_with,
-)  # fmt: skip
+from aigon.git.commits import Commit, list_commits, write_commit_again
+from aigon.git.objects import TreeEntry, list_entries, read_beginnings, read_objects, write_tree_with
 from aigon.git.secret_files import LARGEST
 from aigon.git.trusted import TrustedGit
 
@@ -48,7 +40,7 @@ def rewrite_without(
         overlays[commit.name] = overlay = _find_overlay(git, commit, secret, overlays)
         if overlay or commit.name in messages or any(parent in new_names for parent in commit.parents):
             changes = {path: (entry.mode, entry.sha) if entry else None for path, entry in overlay.items()}
-            tree = write_tree_with(git, commit.name, changes, lenient=True) if overlay else None
+            tree = write_tree_with(git, commit.name, changes) if overlay else None
             data = messages.get(commit.name, raw[commit.name])
             new_names[commit.name] = write_commit_again(git, data, tree, new_names)
     return new_names.get(tip)

@@ -1,6 +1,6 @@
 """The baseline of a feature: the commit where its branch left the target branch, and what passed there already."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from msgspec.structs import replace
 
@@ -54,8 +54,10 @@ def _tips(git: TrustedGit, target: str) -> set[str]:
     return {tip for tip, name in rows if target or not name.rpartition("/")[2].startswith("feature-")}
 
 
-def _find_fork(git: TrustedGit, head: str, tips: Iterable[str]) -> str:
+def _find_fork(git: TrustedGit, head: str, tips: Collection[str]) -> str:
     """Return the newest commit that `head` shares with one of `tips`; "" if it shares none."""
+    if head in tips:
+        return head
     shared = {out.decode().strip() for tip in tips if (out := git.attempt("merge-base", tip, head)[1])}
     for one in shared:
         if all(git.attempt("merge-base", "--is-ancestor", other, one)[0] == 0 for other in shared - {one}):

@@ -10,7 +10,7 @@ from aigon.config.loading import load_configuration, open_work_tree
 from aigon.errors import AigonError, environment, usage
 from aigon.files.home import ensure_home
 from aigon.files.locks import is_locked
-from aigon.git import objects
+from aigon.git import commits, objects
 from aigon.git.person import Checkout
 from aigon.git.remote import NOTHING, RefChange, Remote
 from aigon.job.seat import list_known_candidates
@@ -139,7 +139,7 @@ def plan_push(
         own_past = True
     if old_branch and not own_past and not _contains(remote, commit, old_branch):
         _refuse_older(remote, record)
-    made = objects.commit_files(remote.git, files, f"aigon: records of {record.manifest.name}\n", old)
+    made = commits.commit_files(remote.git, files, f"aigon: records of {record.manifest.name}\n", old)
     changes = {branch: (old_branch, commit)} if commit != old_branch else {}
     return {**changes, ref: (old, made)}
 

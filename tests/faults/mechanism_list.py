@@ -43,13 +43,12 @@ KILLED = (
         "kill -9 inside git", "a killed git's lock on the private index goes", "aigon/git/private_index.py",
         '        self._index.with_name("index.lock").unlink(missing_ok=True)\n', "",
         f"{ROWS}/test_git_killed.py::"
-        "test_a_git_that_is_killed_in_a_checkpoint_is_named_and_leaves_nothing_in_the_way[write-tree-1-rename-1]",
+        "test_a_git_that_is_killed_in_a_checkpoint_is_named_and_leaves_nothing_in_the_way",
     ),
     Mechanism(
-        "kill -9 inside git", "a killed git's lock on the branch goes", "aigon/git/branch_ref.py",
+        "kill -9 of the loop", "a killed loop's lock on the branch goes", "aigon/git/branch_ref.py",
         '== commit.encode() + b"\\n":', '== b"":',
-        f"{ROWS}/test_git_killed.py::"
-        "test_a_git_that_is_killed_in_a_checkpoint_is_named_and_leaves_nothing_in_the_way[update-ref-1-rename-1]",
+        f"{RESUME}::test_a_kill_before_the_branch_moved_publishes_the_same_tree[True]",
     ),
     Mechanism(
         "kill -9 inside git", "only a lock that holds the checkpoint is aigon's", "aigon/git/branch_ref.py",
@@ -96,8 +95,8 @@ POWER = (
         f"{ROWS}/test_durability.py::test_objects_then_the_intention_then_the_branch_and_only_then_done[loose]",
     ),
     Mechanism(
-        "power cut", "the branch's file is flushed before it is renamed", "aigon/git/trusted.py",
-        '"core.fsync=reference"', '"core.fsync=none"',
+        "power cut", "the branch's file is flushed before it is renamed", "aigon/git/branch_ref.py",
+        "                    os.fsync(handle)\n", "",
         f"{ROWS}/test_durability.py::test_objects_then_the_intention_then_the_branch_and_only_then_done[loose]",
     ),
     Mechanism(

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.parts import BUDGET, PartsMeter, divide
 from tests.lab import Lab
 
-RUN_PROCESSES, RESUME_PROCESSES = 56, 32
+RUN_PROCESSES, RESUME_PROCESSES = 53, 30
 """Of git, in an invocation of one iteration."""
 
 

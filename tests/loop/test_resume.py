@@ -561,13 +561,14 @@ def test_a_kill_before_the_branch_moved_publishes_the_same_tree(lab: Lab, lock: 
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
     lab.agent('echo turn >> "$HOME/turns"; touch done.txt; cp .git/index "$HOME/index"')
     ok(lab.aigon(*LOOP))
-    before = lab.git("show", "HEAD:done.txt", f"HEAD:{SPEC}")
+    before, commit = lab.git("show", "HEAD:done.txt", f"HEAD:{SPEC}"), lab.git("rev-parse", "HEAD")
     rewound(lab, "checkpoint_intended")
     lab.git("update-ref", f"refs/heads/{BRANCH}", "HEAD^")
     new = lab.path(".git/index").read_bytes()
     lab.path(".git/index").write_bytes((lab.home / "index").read_bytes())
     if lock:
         lab.write(".git/index.lock", new)
+        lab.write(f".git/refs/heads/{BRANCH}.lock", f"{commit}\n")
     ok(lab.aigon(*RESUME))
     assert lab.git("show", "HEAD:done.txt", f"HEAD:{SPEC}") == before
     assert lab.read("docs/specs/features/logs/feature-42-dark-mode-log.md").count("\n## Iteration ") == 1
