@@ -61,7 +61,7 @@ def test_what_a_program_left_in_its_group_does_not_outlive_it(tmp_path: Path) ->
 
 
 def test_a_grandchild_that_holds_the_pipe_does_not_block(tmp_path: Path) -> None:
-    script = 'setsid sleep 30 & until [ "$(ps -o sid= -p $!)" -eq $! ]; do sleep 0.01; done; echo $!'
+    script = 'setsid sleep 30 & until [ "$(cut -d" " -f6 /proc/$!/stat)" -eq $! ]; do sleep 0.01; done; echo $!'
     exited = bash(script, tmp_path)
     pid = int(exited.stdout)
     try:
@@ -264,7 +264,7 @@ def test_a_log_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
 
 def test_its_pid_is_told_once_it_runs_and_it_leads_a_session_of_its_own(tmp_path: Path) -> None:
     pids: list[int] = []
-    exited = bash("echo $$; ps -o sid= -p $$", tmp_path, started=pids.append)
+    exited = bash("echo $$; cut -d' ' -f6 /proc/$$/stat", tmp_path, started=pids.append)
     pid, session = map(int, exited.stdout.split())
     assert pids == [pid] == [session]
 

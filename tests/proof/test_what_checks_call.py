@@ -1,6 +1,7 @@
 """What a check starts in turn is not the agent's to bend: recipes, package scripts and the files that they name."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -72,6 +73,7 @@ def test_what_was_found_at_first_stays_protected_before_what_ships() -> None:
     assert both.with_found([earlier]) == both
 
 
+@pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 def test_a_script_behind_a_makefile_that_the_agent_empties_proves_nothing(lab: Lab) -> None:
     files(lab.root, {"Makefile": ".PHONY: test\ntest:\n\tsh run.sh\n", "run.sh": "test -f done.txt\n"})
     lab.spec("All tests pass")
