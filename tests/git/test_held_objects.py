@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -117,3 +118,14 @@ def test_more_than_can_be_copied_gets_a_second_name(
     shutil.rmtree(lab.path(".git/objects"))
     assert len(other.hold(())) == 1
     lab.git("fsck", "--full", "--strict")
+
+
+def test_a_small_object_that_unpacks_to_much_takes_no_memory(lab: Lab, held: HeldObjects) -> None:
+    lab.write("zeros.bin", bytes(64 << 20))
+    lab.commit("zeros")
+    tracemalloc.start()
+    try:
+        assert held.hold(()) == ()
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
