@@ -157,6 +157,7 @@ def test_a_broken_off_turn_after_it_is_repeated_under_its_new_number(lab: Lab) -
     faded(lab, *BACK)
     ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     cut_after(lab, "iteration_started")
+    lab.git("reset", "-q", "--hard", "HEAD^")
     ok(lab.aigon(*RESUME, "--max-iterations", "1", *KEEP), 3)
     assert (lab.home / "numbers").read_text().split()[-2:] == ["5", "5"]
     lab.sound(agrees=True)
@@ -166,7 +167,7 @@ def test_a_broken_off_turn_after_it_is_repeated_under_its_new_number(lab: Lab) -
 def test_where_nothing_was_proven_it_goes_back_to_where_the_run_began(lab: Lab) -> None:
     ready(lab, 'echo "$AIGON_ITERATION" > work.txt', "never <!-- verify: false -->")
     ran = ok(lab.aigon(*LOOP, "--max-iterations", "2", *BACK), 3)
-    assert "went back to the base (0 of 1 passed); iterations 1 and 2 are parked" in " ".join(ran.out.split())
+    assert "went back to the base (0 of 1 passed); iterations 1 and 2 are saved aside" in " ".join(ran.out.split())
     base = lab.state()["base_commit"]
     assert lab.git("rev-parse", "HEAD") == base and not lab.path("work.txt").exists()
     assert lab.git("show", f"{parked(lab)[0]}:work.txt") == "2"
