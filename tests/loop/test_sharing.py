@@ -214,6 +214,7 @@ def test_what_one_saw_pass_and_another_fail_is_run(lab: Lab, arena: Path) -> Non
 
 
 LOOKER = """
+import os
 import sys
 from pathlib import Path
 from aigon.journal.records import list_candidates
@@ -224,8 +225,7 @@ from tests.loop.test_sharing import counting, look, world_in
 folder, label, base = sys.argv[1:]
 lab = Lab.__new__(Lab)
 lab.root, lab.home = Path(folder) / "repo", Path(folder) / "home"
-from tests.lab import scrubbed
-lab.env = scrubbed(lab.home)
+lab.env = dict(os.environ)
 who = next(each for each in list_candidates(lab.home / "aigon") if each.label == label)
 job = job_of(spec_of("x <!-- check: script -->"), counting(lab, "sleep 0.3; exit 3", "slow"),
              counting(lab, "true", "script"), base=base)
