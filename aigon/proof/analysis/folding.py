@@ -124,7 +124,7 @@ def _fold_binary(op: ast.operator, left: Any, right: Any) -> Any:
         small = isinstance(left, (int, float)) or (len(left) < 200 and not _WIDE.search(decode_text(left)))
         return left % right if small else UNKNOWN
     if isinstance(op, ast.Mult) and not all(isinstance(each, (int, float)) for each in (left, right)):
-        times = next(each for each in (left, right) if isinstance(each, int))
+        times, *_ = (each for each in (left, right) if isinstance(each, int))
         return left * right if 0 <= times * max(len(left if times is right else right), 1) <= LONGEST else UNKNOWN
     return _OPERATORS[type(op)](left, right)
 

@@ -159,3 +159,7 @@ def test_the_concern_names_the_function_and_the_place() -> None:
     (concern,) = seen(RULE, new("calc/a.py", f"import math\n\n{PYTHON['a dictionary']}"), tests=BASE)
     assert "calc/a.py:3" in concern.what
     assert "multiply" in concern.what
+
+
+def test_a_product_that_python_refuses_is_read_like_any_other() -> None:
+    assert levels(RULE, new("calc.py", "def half():\n    return 'ab' * 2.5\n\nD = [1] * 2j\n")) == set()
