@@ -116,7 +116,7 @@ def check(feature: str, profile: str | None, no_run: bool, timeout: float, as_js
     with more than 20 criteria, and says how many criteria wait for a judge or a person. Each finding has its line and
     column. It exits with 3 if there is any, and with 0 if there is none.
 
-    The commands of the criteria are run once on the files as they are, as a run would before its first turn.
+    The commands of the criteria are run once on a copy of the files, as a run would before its first turn.
     """
     from aigon.compile.review import review_spec
 

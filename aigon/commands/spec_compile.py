@@ -39,7 +39,7 @@ class Numbers(click.ParamType[tuple[int, ...]]):
 @profile_option
 @judge_option("Choose whose model proposes; none: plain rules alone, at no cost.")
 @click.option("--timeout", type=Duration(), default="60s", show_default=True, help="Give each command this long.")
-@click.option("--run-all", is_flag=True, help="Also run proposed commands that may change something.")
+@click.option("--run-all", is_flag=True, help="Also run proposed commands where no sandbox confines them.")
 @click.option("--yes", "-y", is_flag=True, help="Write what is sure or likely and fails now, without asking.")
 @json_option
 def command(
@@ -60,9 +60,9 @@ def command(
     command (verify), a number with a bound (metric), one of the project's checks (check), a person (human), or the
     judge after all. It asks the judge's model if one is configured, and goes by plain rules if not.
 
-    Every proposed command is run once on the files as they are. It should fail: once the feature is built it passes,
-    and that shows something. What passes already proves nothing. A command that may do more than look is only shown,
-    unless you say --run-all.
+    Every proposed command is run once, on a copy of the files and in a sandbox without a network. It should fail: once
+    the feature is built it passes, and that shows something. What passes already proves nothing. Where no sandbox
+    works, proposed commands are only shown, unless you say --run-all.
 
     Nothing is written until you say so. In a terminal you are asked about each proposal. --yes takes those that are
     sure or likely and fail now; with --only also the guesses that you name. Otherwise you only see them. Only the

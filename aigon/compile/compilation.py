@@ -20,15 +20,10 @@ _LONGEST_TEXT = 160
 
 
 class TrialResult(Struct, frozen=True):
-    """The result of a proof before the feature is built: `base` as `--json` has it, `detail` in words.
-
-    `changed` are the files of the tree that running it changed. They were put back; what it made of them is in `aside`.
-    """
+    """The result of a proof before the feature is built: `base` as `--json` has it, `detail` in words."""
 
     base: TrialStatus = "not run"
     detail: str = ""
-    changed: tuple[str, ...] = ()
-    aside: str = ""
 
 
 class CompiledCriterion(Struct, frozen=True):

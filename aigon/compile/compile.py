@@ -1,8 +1,8 @@
 """Propose how each open criterion can be decided by running something, try it, and write what a person says yes to."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from msgspec.structs import replace
 
@@ -10,9 +10,8 @@ from aigon.checks.project import ProjectOnDisk
 from aigon.compile.acceptance import rewrite_spec
 from aigon.compile.compilation import Compilation, CompiledCriterion, TrialResult, TrialStatus
 from aigon.compile.model import ModelProposals, ask_model
-from aigon.compile.proposals import Proposal, Surroundings, propose
-from aigon.compile.safety import only_looks
-from aigon.compile.surroundings import knows_help, look_around
+from aigon.compile.proposals import Proposal, propose
+from aigon.compile.surroundings import look_around
 from aigon.errors import usage
 from aigon.git.person import Checkout
 from aigon.job.options import Options
@@ -23,7 +22,7 @@ from aigon.process.run import Command, run
 from aigon.proof.criteria import judge_by_command, list_bound_findings, list_commands, read_printed_number
 from aigon.proof.vacuity import absent_files
 from aigon.run.prepare import Prepared, prepare
-from aigon.run.present_tree import TreeResults, run_here, select_checks
+from aigon.run.present_tree import MayRun, run_on_copy, select_checks
 from aigon.spec.document import annotate, can_annotate
 from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
@@ -34,10 +33,15 @@ _NO_MODULE = compile_re(r"\S*(?:python|pypy)\S*: No module named .*")
 """What Python prints if `-m` names nothing; a module that fails to import something prints a traceback."""
 _TRIAL_STATUS: Mapping[CheckStatus, TrialStatus] = {"error": "error", "fail": "red", "skipped": "not run"}
 """What a check that did not pass shows, the worst first."""
+_UNSEEN = "nobody has seen this command, and nothing keeps it to a copy of the files"
+_IN_PLACE = '"proof" is "in-place", so that nothing runs on a copy of the files'
 
 Say = Callable[[str], None]
-MayRun = Callable[[Sequence[str]], bool]
-"""Decides whether these commands may be run although nobody knows that they only look."""
+
+
+def run_nothing(_commands: Sequence[str]) -> bool:
+    """Return that no command may run that no person has seen."""
+    return False
 
 
 def compile_spec(
@@ -46,10 +50,10 @@ def compile_spec(
     *,
     only: Sequence[int] = (),
     timeout: float = TIMEOUT,
-    may_run: MayRun = lambda _commands: False,
+    may_run: MayRun = run_nothing,
     say: Say = lambda _text: None,
 ) -> Compilation:
-    """Propose for every open criterion, or for those in `only`, and run each proposal once on the files as they are.
+    """Propose for every open criterion, or for those in `only`, and run each proposal once on a copy of the files.
 
     Raises AigonError as a run would before it starts, and (exit 2) for a number that no criterion has.
     """
@@ -68,8 +72,12 @@ def compile_spec(
     model = ask_model(prepared, open_, ruled, around, say) if open_ else None
     proposals, notes = _choose_proposals(checkout.root, prepared.check_env, ruled, model)
     rows = [CompiledCriterion(c, proposals.get(c.number), note=notes.get(c.number, "")) for c in chosen]
-    allowed = _choose_allowed(rows, project, around, may_run)
-    rows = _try_proposals(checkout, prepared, rows, allowed, timeout, say)
+    # What a person wrote into the spec, or the project runs anyway, runs in every assessment.
+    scripts = {row.criterion.number: row.proposal.script for row in rows if row.proposal and row.proposal.script}
+    doubtful = {number: script for number, script in scripts.items() if script not in around.shown.values()}
+    wanted = {row.criterion.number: _apply_proposal(row) for row in rows}
+    trials = try_criteria(checkout, prepared, wanted, timeout, say, doubtful, may_run)
+    rows = [replace(row, trial=trials[row.criterion.number]) for row in rows]
     return Compilation(prepared.feature, spec, tuple(rows), model)
 
 
@@ -114,91 +122,53 @@ def _find_syntax_error(line: str, root: Path, env: Mapping[str, str]) -> str:
     return lines[0][:200] if lines else ended.start_error or "it cannot be read"
 
 
-def _choose_allowed(
-    rows: Sequence[CompiledCriterion], project: ProjectOnDisk, around: Surroundings, may_run: MayRun
-) -> frozenset[int]:
-    """Return the criteria whose command may be run. A person is asked about all doubtful ones at once."""
-    known = around.shown.values()
-    helps = partial(knows_help, project, around)
-    # What a person wrote into the spec runs in every assessment; what is proposed has to be known to do no harm.
-    scripts = {row.criterion.number: row.proposal.script for row in rows if row.proposal and row.proposal.script}
-    doubtful = {n: s for n, s in scripts.items() if s not in known and not only_looks(s, helps, around.modules)}
-    left_out = doubtful.keys() if doubtful and not may_run(list(doubtful.values())) else set()
-    return frozenset(row.criterion.number for row in rows) - left_out
-
-
-def _try_proposals(
-    checkout: Checkout,
-    prepared: Prepared,
-    rows: Sequence[CompiledCriterion],
-    allowed: frozenset[int],
-    timeout: float,
-    say: Say,
-) -> list[CompiledCriterion]:
-    """Run the proofs of the rows in `allowed`, each for `timeout` seconds at most, and put back what they change.
-
-    They should fail now. Raises KeyboardInterrupt when the person stopped it.
-    """
-    criteria = {
-        row.criterion.number: replace(row.criterion, kind=row.proposal.kind, command=row.proposal.command)
-        if row.proposal
-        else row.criterion
-        for row in rows
-        if row.criterion.number in allowed
-    }
-    trials = try_criteria(checkout, prepared, criteria, timeout, say)
-    unknown = TrialResult(detail="this command may change something")
-    return [
-        _add_trial(row, trials[number]) if (number := row.criterion.number) in trials else replace(row, trial=unknown)
-        for row in rows
-    ]
+def _apply_proposal(row: CompiledCriterion) -> Criterion:
+    """Return the criterion as it would be decided with what is proposed."""
+    proposal = row.proposal
+    return replace(row.criterion, kind=proposal.kind, command=proposal.command) if proposal else row.criterion
 
 
 def try_criteria(
-    checkout: Checkout, prepared: Prepared, criteria: Mapping[int, Criterion], timeout: float, say: Say
+    checkout: Checkout,
+    prepared: Prepared,
+    criteria: Mapping[int, Criterion],
+    timeout: float,
+    say: Say,
+    doubtful: Mapping[int, str] = MappingProxyType({}),
+    may_run: MayRun = run_nothing,
 ) -> dict[int, TrialResult]:
-    """Run what decides these criteria, by number, once on the files as they are. Raises KeyboardInterrupt."""
+    """Run what decides these criteria, by number, once on a copy of the files, each for `timeout` seconds at most.
+
+    They should fail now. `doubtful` are the commands that no person has seen. Raises KeyboardInterrupt.
+    """
     wanted = [c.command or "" for c in criteria.values() if c.kind == "check"]
     checks = (*select_checks(prepared.checks.checks, wanted), *list_commands(list(criteria.values())))
-    if checks:
-        say(f"Running {len(checks)} command{'s' if len(checks) > 1 else ''} on the files as they are ...")
-    ran = run_here(checkout, prepared, checks, timeout)
-    return {number: _read_trial(criterion, ran) for number, criterion in criteria.items()}
+    is_in_place, ran = prepared.proof.mode == "in-place", dict[str, Result]()
+    if checks and not is_in_place:
+        say(f"Running {len(checks)} command{'s' if len(checks) > 1 else ''} on a copy of the files ...")
+        unseen = {check.name: line for n, line in doubtful.items() for check in list_commands([criteria[n]])}
+        ran = run_on_copy(checkout, prepared, checks, timeout, unseen, may_run)
+    missing = {check.name: _IN_PLACE if is_in_place else _UNSEEN for check in checks if check.name not in ran}
+    return {number: _read_trial(criterion, ran, missing) for number, criterion in criteria.items()}
 
 
-def _add_trial(row: CompiledCriterion, trial: TrialResult) -> CompiledCriterion:
-    if not trial.changed:
-        return replace(row, trial=trial)
-    files = ", ".join(trial.changed[:3])
-    note = f"running it changed {files}, which was put back; what it wrote is kept in {trial.aside}"
-    if row.proposal is None:
-        return replace(row, trial=trial, note=note)
-    why = f"`{row.proposal.command}` changes files of the project ({files}), so it cannot be proposed"
-    return replace(row, proposal=Proposal("judge", None, why, "guess"), note=note)
-
-
-def _read_trial(criterion: Criterion, ran: TreeResults) -> TrialResult:
+def _read_trial(criterion: Criterion, ran: Mapping[str, Result], missing: Mapping[str, str]) -> TrialResult:
     """Return what ran for a criterion that a command or a check decides; `not run` for all others."""
-    trial = TrialResult()
     if criterion.kind == "check":
-        trial = _read_check(criterion.command or "", ran)
-    else:
-        for check in list_commands([criterion]):
-            trial = _read_command(criterion, check, ran)
-    return replace(trial, aside=ran.aside)
+        return _read_check(criterion.command or "", ran, missing)
+    return next((_read_command(criterion, check, ran, missing) for check in list_commands([criterion])), TrialResult())
 
 
-def _read_command(criterion: Criterion, check: Check, ran: TreeResults) -> TrialResult:
-    result = ran.results.get(check.name)
-    if result is None:
-        return TrialResult()
-    verdict = judge_by_command([criterion], check, result)
-    changed = ran.changed.get(check.name, ())
-    if verdict is None or result.finding.status == "skipped":
-        return TrialResult("not run", result.finding.summary, changed)
+def _read_command(
+    criterion: Criterion, check: Check, ran: Mapping[str, Result], missing: Mapping[str, str]
+) -> TrialResult:
+    result = ran.get(check.name)
+    verdict = judge_by_command([criterion], check, result) if result else None
+    if result is None or verdict is None or result.finding.status == "skipped":
+        return TrialResult("not run", result.finding.summary if result else missing.get(check.name, ""))
     if verdict.status == "met":
-        return TrialResult("green", "exit 0" if criterion.kind == "verify" else verdict.evidence, changed)
-    return TrialResult("error" if _shows_nothing(criterion, result) else "red", verdict.reason, changed)
+        return TrialResult("green", "exit 0" if criterion.kind == "verify" else verdict.evidence)
+    return TrialResult("error" if _shows_nothing(criterion, result) else "red", verdict.reason)
 
 
 def _shows_nothing(criterion: Criterion, result: Result) -> bool:
@@ -211,12 +181,12 @@ def _shows_nothing(criterion: Criterion, result: Result) -> bool:
     return criterion.kind == "metric" and isinstance(read_printed_number(result.output), str)
 
 
-def _read_check(wanted: str, ran: TreeResults) -> TrialResult:
-    findings = list_bound_findings(wanted, [result.finding for result in ran.results.values()])
+def _read_check(wanted: str, ran: Mapping[str, Result], missing: Mapping[str, str]) -> TrialResult:
+    findings = list_bound_findings(wanted, [result.finding for result in ran.values()])
     if not findings:
-        return TrialResult("error", f"this project has no check '{wanted}'")
-    changed = tuple(path for finding in findings for path in ran.changed.get(finding.check, ()))
+        why = next(iter(missing.values()), "")
+        return TrialResult("not run", why) if why else TrialResult("error", f"this project has no check '{wanted}'")
     for status, base in _TRIAL_STATUS.items():
         if worst := next((finding for finding in findings if finding.status == status), None):
-            return TrialResult(base, f"{worst.title}: {worst.summary}", changed)
-    return TrialResult("green", "; ".join(f"{f.title}: {f.summary}" for f in findings), changed)
+            return TrialResult(base, f"{worst.title}: {worst.summary}")
+    return TrialResult("green", "; ".join(f"{f.title}: {f.summary}" for f in findings))

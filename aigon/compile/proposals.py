@@ -69,14 +69,13 @@ class Surroundings(Struct, frozen=True):
     """The parts of a project that proposals need. Paths are relative to its root.
 
     `checks` are the roles of its checks by name, `shown` their commands; `files` everything but tools and
-    dependencies; `modules` its top-level Python modules; `entries` the command lines that start its own programs, by
-    name; `programs` what can be started by name; `python` the name of the interpreter, empty without one.
+    dependencies; `entries` the command lines that start its own programs, by name; `programs` what can be started by
+    name; `python` the name of the interpreter, empty without one.
     """
 
     checks: Mapping[str, str] = field(default_factory=dict)
     shown: Mapping[str, str] = field(default_factory=dict)
     files: tuple[str, ...] = ()
-    modules: frozenset[str] = frozenset()
     entries: Mapping[str, str] = field(default_factory=dict)
     programs: frozenset[str] = frozenset()
     python: str = ""

@@ -18,11 +18,6 @@ _MODULE = compile_re(r"(?P<src>src/)?(?P<path>(?:[A-Za-z_]\w*/)*[A-Za-z_]\w*)\.p
 _NOT_OWN = compile_re(
     r"(?:^|/)(?:tests?|docs|examples|scripts|benchmarks|setup|conftest|noxfile|test_\w+|\w+_test)(?:[/.]|$)"
 )
-_KNOWS_HELP = compile_re(
-    rb"argparse|\bclick\b|\btyper\b|optparse|getopt|docopt|\bfire\b|--help|commander|yargs|parseArgs|minimist|\bcac\b"
-)
-_MOST = 400
-"""Files that are read: more would take longer than a person waits."""
 _MOST_WORDS, _MOST_RELATED, _LONGEST_EXCERPT = 20, 5, 3_000
 
 
@@ -39,7 +34,6 @@ def look_around(project: ProjectReader, checks: Sequence[Check], path: str, text
         checks={check.name: check.role for check in checks},
         shown={check.name: render_command(check) for check in checks},
         files=tuple(files),
-        modules=frozenset(name.partition("/")[0] for name in own),
         entries={**(_find_python_entries(project, own, python) if python else {}), **_find_node_entries(project)},
         programs=frozenset(w for w in words if re.fullmatch(r"[\w.+-]+", w) and shutil.which(w, path=path)),
         python=python,
@@ -76,33 +70,6 @@ def _find_node_entries(project: ProjectReader) -> dict[str, str]:
     except (ValueError, TypeError, AttributeError, RecursionError):
         return {}
     return {str(name): f"node {shlex.quote(str(path).removeprefix('./'))}" for name, path in bins.items() if name}
-
-
-def knows_help(project: ProjectReader, around: Surroundings, words: tuple[str, ...]) -> bool:
-    """Return whether `words --help` is safe to run: the program reads its options, or is not there at all.
-
-    A script that does not would do its work instead of explaining it.
-    """
-    name, rest = words[0], words[1:]
-    if re.fullmatch(r"python[\d.]*", name) and rest[:1] == ("-m",) and len(rest) > 1:
-        # Files below the module's folder count too, since `__main__` may only call them.
-        path = rest[1].replace(".", "/")
-        starts = (f"{path}/", f"src/{path}/", f"{path}.py", f"src/{path}.py")
-        return _reads_options(project, [f for f in around.files if f.startswith(starts) and f.endswith(".py")])
-    if re.fullmatch(r"python[\d.]*|node", name) and rest and not rest[0].startswith("-"):
-        return _reads_options(project, [rest[0]])
-    if "/" in name:
-        return not name.startswith(("/", "~", "..")) and _reads_options(project, [name.removeprefix("./")])
-    if name in around.entries:
-        code = [file for file in around.files if file.endswith((".py", ".js", ".mjs", ".ts"))]
-        return _reads_options(project, code[:_MOST])
-    return not rest
-
-
-def _reads_options(project: ProjectReader, paths: Sequence[str]) -> bool:
-    """Return whether a file that is there knows options; if none is there, nothing can be run."""
-    texts = [text for path in paths if (text := project.read(path)) is not None]
-    return not texts or any(_KNOWS_HELP.search(text) for text in texts)
 
 
 def find_related_files(checkout: Checkout, text: str) -> Mapping[str, str]:

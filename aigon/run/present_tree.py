@@ -1,7 +1,4 @@
-"""Assess the files as they are, without a run: the repository is only read, git's objects go into a temporary folder.
-
-What a command changes in files that git knows is put back, and the command is named.
-"""
+"""Assess the files as they are, without a run. The repository is only read; git's objects go to a temporary folder."""
 
 import os
 import tempfile
@@ -10,14 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from aigon.checks.dependencies import find_dependency_folders
 from aigon.checks.schedule import Schedule, run_checks
-from aigon.files.atomic import move_aside
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
-from aigon.isolation.check_sandbox import make_check_sandbox, wants_check_sandbox
+from aigon.isolation.check_sandbox import CheckSandbox, make_check_sandbox, wants_check_sandbox
+from aigon.isolation.mechanisms import CLOSING
 from aigon.job.results import Result
 from aigon.job.world import World
 from aigon.journal.events import Event
@@ -26,10 +23,13 @@ from aigon.model.checks import Check
 from aigon.model.criteria import find_bound_checks
 from aigon.process import capacity, orphans
 from aigon.process.stop import Stop
-from aigon.run.prepare import Prepared
+from aigon.proof.rooms import opened, rooms_for
+from aigon.run.prepare import Prepared, build_job
 from aigon.secrets import redaction
 
 T = TypeVar("T")
+MayRun = Callable[[Sequence[str]], bool]
+"""Decides whether these commands may run although no person has seen them and nothing keeps them to a copy."""
 
 
 def make_world(name: str, checkout: Checkout, prepared: Prepared, folder: Path, stop: Stop, **more: Any) -> World:
@@ -71,17 +71,6 @@ def run_to_end(steps: Generator[Event, State, T], state: State, show: Callable[[
         return result
 
 
-class TreeResults(Struct, frozen=True):
-    """The results of checks by name, and the files of the tree that each check changed.
-
-    Those files are restored; what the checks made of them is in the folder `aside`.
-    """
-
-    results: Mapping[str, Result]
-    changed: Mapping[str, tuple[str, ...]]
-    aside: str = ""
-
-
 def select_checks(checks: Sequence[Check], wanted: Sequence[str]) -> tuple[Check, ...]:
     """Return the checks that criteria bound to these names and roles rest on."""
     roles = {check.name: str(check.role) for check in checks}
@@ -89,28 +78,41 @@ def select_checks(checks: Sequence[Check], wanted: Sequence[str]) -> tuple[Check
     return tuple(check for check in checks if check.name in names)
 
 
-def run_here(checkout: Checkout, prepared: Prepared, checks: Sequence[Check], timeout: float) -> TreeResults:
-    """Run `checks` side by side in the checkout, each for at most `timeout` seconds.
+def run_on_copy(
+    checkout: Checkout,
+    prepared: Prepared,
+    checks: Sequence[Check],
+    timeout: float,
+    doubtful: Mapping[str, str],
+    may_run: MayRun,
+) -> dict[str, Result]:
+    """Run `checks` side by side in a clean room, each for at most `timeout` seconds, and return the results by name.
+
+    `doubtful` are the commands that no person has seen, by check. Where a sandbox can keep them from the person's files
+    and from every network, they run in one. Elsewhere they only run if `may_run` says so.
 
     Raises KeyboardInterrupt if the person stopped it, AigonError for a repository that cannot be assessed.
     """
     if not checks:
-        return TreeResults({}, {})
+        return {}
     short = [replace(check, timeout=min(check.timeout, timeout), remember=False) for check in checks]
-    aside = checkout.git_dir / "aigon" / "displaced"
-    changed = {}
     with _open_world(checkout, prepared) as world:
-        results = _run_together(world, short)
-        if _restore_files(world.workspace, aside):
-            for check in short:  # each once more, alone: which one was it?
-                if world.stop.now:
-                    break
-                _run_together(world, [check])
-                if files := _restore_files(world.workspace, aside):
-                    changed[check.name] = files
+        job = build_job(prepared, checkout.head or world.workspace.empty_tree())
+        before, tree = find_dependency_folders(checkout.root, job.proof.setups), world.workspace.tree()
+        rooms = rooms_for(job, world, tree, before, world.folder)
+        box = world.find(CheckSandbox)
+        is_confined = bool(box and {box.mechanism, rooms.mechanism} <= {*CLOSING})
+        is_allowed = is_confined or not doubtful or may_run([*doubtful.values()])
+        known = [check for check in short if check.name not in doubtful]
+        unseen = [check for check in short if check.name in doubtful] if is_allowed else []
+        results = dict[str, Result]()
+        for some, own in ((known, rooms), (unseen, replace(rooms, apart=is_confined))):
+            if some and not world.stop.now:
+                with opened(job, world, own, tree) as (inside, _):
+                    results |= _run_together(inside, some)
         if world.stop.reason:
             raise KeyboardInterrupt
-    return TreeResults(results, changed, str(aside))
+    return results
 
 
 @contextmanager
@@ -122,12 +124,9 @@ def _open_world(checkout: Checkout, prepared: Prepared) -> Iterator[World]:
         try:
             with stop.handling():
                 world = make_world("spec-compile", checkout, prepared, Path(folder), stop)
-                # Checks must not leave caches in the person's files.
-                addopts = f"{world.check_env.get('PYTEST_ADDOPTS', '')} -p no:cacheprovider".strip()
-                quiet = {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_ADDOPTS": addopts}
                 world.workspace.snapshot()
                 try:
-                    yield replace(world, check_env={**world.check_env, **quiet})
+                    yield world
                 finally:
                     world.close()
                     orphans.sweep()
@@ -147,20 +146,3 @@ def _run_together(world: World, checks: Sequence[Check]) -> dict[str, Result]:
     )
     results = run_to_end(run_checks(world, checks, plan), State(), lambda _event: None)
     return {check.name: result for check, result in zip(checks, results, strict=True)}
-
-
-def _restore_files(workspace: Workspace, aside: Path) -> tuple[str, ...]:
-    """Restore the files that differ from the snapshot, and return their paths.
-
-    Perhaps the person changed them, who goes on working meanwhile: the other version is moved aside.
-    """
-    orphans.sweep()
-    changed, _ = workspace.left_over()
-    for path in changed:
-        file = workspace.root / path
-        if file.is_dir() and not file.is_symlink():
-            continue  # a submodule, whose files are not in the snapshot
-        if os.path.lexists(file):
-            move_aside(file, aside)
-        workspace.trusted.run("checkout-index", "-f", "--", path)
-    return changed

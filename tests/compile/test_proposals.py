@@ -7,14 +7,13 @@ import pytest
 from aigon.checks.wording import bind_to_check
 from aigon.compile.model import make_question, read_answer
 from aigon.compile.proposals import Proposal, Surroundings, propose
-from aigon.compile.safety import find_edit, find_flaw, only_looks
+from aigon.compile.safety import find_edit, find_flaw
 from aigon.model.criteria import Criterion
 
 AROUND = Surroundings(
     checks={"tests": "tests", "lint": "lint"},
     shown={"tests": "python -m pytest -q", "lint": "ruff check ."},
     files=("README.md", "calc/__init__.py", "src/x.js", "run.sh", "wipe.py"),
-    modules=frozenset({"calc"}),
     entries={"calc": "python -m calc"},
     programs=frozenset({"python", "git", "rm"}),
     python="python",
@@ -115,7 +114,6 @@ def test_a_run_binds_only_what_names_a_command_that_a_check_runs(text: str, chec
 )
 def test_what_edits_is_seen(command: str, edit: str) -> None:
     assert find_edit(command).startswith(edit)
-    assert not only_looks(command, lambda _words: True, frozenset())
 
 
 @pytest.mark.parametrize(
@@ -131,22 +129,8 @@ def test_what_edits_is_seen(command: str, edit: str) -> None:
         "cd web && node --test x.test.js",
     ],
 )
-def test_what_only_looks_may_be_run_unseen(command: str) -> None:
+def test_what_only_looks_edits_nothing(command: str) -> None:
     assert find_edit(command) == ""
-    assert only_looks(command, lambda _words: True, frozenset({"calc"}))
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "./deploy.sh", "make deploy", "calc reset", "npx vitest run", "python -c 'import os; os.abort()'",
-        "python -c \"import calc; calc.reset_all()\"", "python -c \"import calc; f(calc.deleteAll)\"",
-        "python -m pytest --junitxml=x.xml", "grep x \"$(date)\"", "node x.js", "FOO=1 grep x y", "cd .. && ls", "",
-        "python -c \"__import__('os')\"", "deploy --help", "git diff --output=x", "$X --help",
-    ],
-)  # fmt: skip
-def test_what_is_not_known_to_only_look_is_not_run_unseen(command: str) -> None:
-    assert not only_looks(command, lambda words: words[0] == "calc", frozenset({"calc"}))
 
 
 @pytest.mark.parametrize(

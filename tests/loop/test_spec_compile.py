@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from aigon.isolation.check_sandbox import choose_check_mechanism
+from aigon.isolation.mechanisms import CLOSING
 from tests.lab import SPEC, Lab
 from tests.loop.untouched import files_of, print_of, refused
 from tests.model_server import ModelServer, message
@@ -61,7 +63,7 @@ def test_every_open_criterion_gets_a_proposal_and_nothing_is_touched(lab: Lab) -
     calculator(lab)
     lab.write("dirty.txt", "not committed")
     before = print_of(lab)
-    found = compiled(lab)
+    found = compiled(lab, "--run-all")
     assert print_of(lab) == before, "it left something behind"
     python = found[2]["proposal"]["command"].partition(" ")[0]
     round_ = "grep -qE -e '(^|[^[:alnum:]_-])--round([^[:alnum:]_-]|$)'"
@@ -71,7 +73,7 @@ def test_every_open_criterion_gets_a_proposal_and_nothing_is_touched(lab: Lab) -
         ("verify", f"{python} -m calc --help | grep -qw usage", "sure", "green"),
         ("verify", "cat README.md | grep -qw multiply", "likely", "red"),
         ("verify", "cat pyproject.toml | grep -qw strict", "likely", "red"),
-        ("verify", f"{python} -m calc wipe > /dev/null 2>&1; test $? -eq 3", "likely", "not run"),
+        ("verify", f"{python} -m calc wipe > /dev/null 2>&1; test $? -eq 3", "likely", "red"),
         ("human", None, "likely", "not run"),
         ("judge", None, "likely", "not run"),
         (None, None, None, "red"),
@@ -89,7 +91,7 @@ def test_yes_writes_what_is_sure_or_likely_and_red_now_and_no_other_line(lab: La
     lab.path(SPEC).write_bytes(b"\xef\xbb\xbf" + raw.replace(b"\r\r", b"\r"))
     head = lab.git("rev-parse", "HEAD")
     before = lab.path(SPEC).read_bytes().split(b"\r\n")
-    ran = lab.aigon("spec-compile", "42", "--yes", "--only", "2,3,6,7,8,9")
+    ran = lab.aigon("spec-compile", "42", "--yes", "--run-all", "--only", "2,3,7,8,9")
     assert ran.code == 0, ran.out + ran.err
     assert "Wrote the annotations of 2, 7 into" in ran.out and "Nothing was committed" in ran.out
     assert "passes already, so it cannot show that the feature was built" in ran.out
@@ -114,7 +116,7 @@ def test_without_a_terminal_it_says_how_to_write_and_an_agent_may_not(lab: Lab) 
     calculator(lab)
     lab.spec(*OPEN, "it takes its time <!-- verify: sleep 60 -->")
     lab.commit("slow")
-    ran = lab.aigon("spec-compile", "42", "--only", "4,9", "--timeout", "1s")
+    ran = lab.aigon("spec-compile", "42", "--only", "4,9", "--timeout", "1s", "--run-all")
     assert ran.code == 0 and "with --yes it writes 4" in ran.out
     assert "now: it does not run (timed out after 1" in ran.out
     inside = lab.aigon("spec-compile", "42", "--only", "4", "--yes", env={"AIGON_RUN": "1"})
@@ -152,17 +154,17 @@ def in_a_terminal(lab: Lab, typed: str, *arguments: str) -> str:
 @pytest.mark.slow
 def test_in_a_terminal_every_proposal_is_asked_about(lab: Lab) -> None:
     calculator(lab)
-    # No to running 6; 1 yes, 2 no, 3 (green) yes, 4 and all the rest that --yes would take: not 6, which was not run.
-    shown = in_a_terminal(lab, "n\ny\nn\ny\na\n", "spec-compile", "42")
+    # Yes to running them all; 1 yes, 2 no, 3 (green) yes, 4 and all the rest that --yes would take.
+    shown = in_a_terminal(lab, "y\ny\nn\ny\na\n", "spec-compile", "42")
     assert "may change something" in shown and "calc wipe" in shown
-    assert "Wrote the annotations of 1, 3, 4, 5, 7 into" in shown
+    assert "Wrote the annotations of 1, 3, 4, 5, 6, 7 into" in shown
     lab.git("checkout", "-q", "--", ".")
     quit_ = in_a_terminal(lab, "y\nn\nq\n", "spec-compile", "42", "--only", "4,6,7")
     assert "fails now, so it can show the feature (exit 1" in quit_ and "Nothing was written" in quit_
     assert lab.git("status", "--porcelain") == ""
 
 
-def test_what_changes_files_of_the_project_is_put_back_and_not_proposed(lab: Lab) -> None:
+def test_what_changes_files_of_the_project_changes_a_copy(lab: Lab) -> None:
     calculator(lab)
     edits = "from pathlib import Path\n\n\ndef test_power():\n    Path('README.md').write_text('power')\n    assert 0\n"
     lab.write("tests/test_power.py", edits)
@@ -171,12 +173,28 @@ def test_what_changes_files_of_the_project_is_put_back_and_not_proposed(lab: Lab
     )
     lab.commit("tests that misbehave")
     before = files_of(lab.root)
-    found = compiled(lab)
+    found = compiled(lab, "--run-all")
     assert files_of(lab.root) == before and lab.git("status", "--porcelain") == ""
-    assert summary(found[1])[0] == "judge" and "changes files of the project (README.md)" in found[1]["reason"]
-    assert [file.read_text() for file in lab.path(".git/aigon/displaced").iterdir()][:1] == ["power"]
-    assert "displaced" in found[1]["note"] and found[2]["base"] == "red"
+    assert summary(found[1])[3] == "red" and found[2]["base"] == "red"
     assert (found[3]["base"], "not found" in found[3]["detail"]) == ("error", True)
+
+
+def test_what_nobody_has_seen_runs_in_a_sandbox_without_a_network_or_not_at_all(lab: Lab) -> None:
+    if choose_check_mechanism(lab.home / "private") not in CLOSING:
+        pytest.skip("no sandbox here closes the network")
+    lab.config(judge={"backend": "none"})
+    reach = f"cat '{lab.home}/secret' || tail -n +3 /proc/net/dev | grep -v '^ *lo:'\n"
+    lab.write("reach.sh", reach, executable=True)
+    lab.home.joinpath("secret").write_text("mine")
+    lab.spec("`./reach.sh now` works", "`cat README.md` says `nothing of it`")
+    lab.commit("something that reaches out")
+    unseen = compiled(lab)
+    assert [unseen[n]["base"] for n in (1, 2)] == ["not run"] * 2 and "nobody has seen" in unseen[2]["detail"]
+    confined = compiled(lab, AIGON_SANDBOX="auto")
+    assert [confined[n]["base"] for n in (1, 2)] == ["red"] * 2
+    lab.config(judge={"backend": "none"}, proof="in-place")
+    in_place = compiled(lab, "--run-all", AIGON_SANDBOX="auto")
+    assert in_place[2]["base"] == "not run" and "in-place" in in_place[2]["detail"]
 
 
 # a judge's model
@@ -222,26 +240,25 @@ def test_a_program_that_judges_proposes_under_the_same_rules(asked_lab: Lab) -> 
         )
     )
     asked = program(lab, json.dumps(answer | {"cost_usd": 0.02}))
-    ran = lab.aigon("spec-compile", "42", "--yes")
+    ran = lab.aigon("spec-compile", "42", "--yes", "--run-all")
     assert ran.code == 0, ran.out + ran.err
     assert "Proposed by command (judge.sh), cost $0.02 (reported)" in ran.out
     document = json.loads(asked.read_text())
     assert document["task"] == "propose" and [c["number"] for c in document["criteria"]] == [1, 2, 3, 4, 5, 6]
     assert "Wrote the annotations of 1 into" in ran.out, "2 edits, 3 is no shell, 4 is green, 5 is the agent's to write"
     assert not lab.path("two.txt").exists()
-    found = compiled(lab)
+    found = compiled(lab, "--run-all")
     assert found[1]["kind"] == "verify" and found[1]["proposal"] is None
     assert [summary(found[n]) for n in (2, 3, 4, 5, 6)] == [
         ("judge", None, "likely", "not run"),
         ("judge", None, "likely", "not run"),
         ("metric", "wc -l < README.md >= 1", "sure", "green"),
-        ("verify", "./five.sh", "guess", "not run"),
+        ("verify", "./five.sh", "guess", "error"),
         ("judge", None, "likely", "not run"),
     ]
     assert "it edits: `touch`" in found[2]["note"] and "no shell command" in found[3]["note"]
     assert "write its own proof" in found[5]["reason"] and "nothing usable" in found[6]["note"]
-    named = lab.aigon("spec-compile", "42", "--yes", "--only", "5", "--run-all")
-    assert "it does not run" in named.out and "Nothing was written" in named.out
+    assert "it does not run" in ran.out
 
 
 def test_a_model_is_asked_once_and_what_it_costs_is_shown(asked_lab: Lab) -> None:
@@ -250,7 +267,7 @@ def test_a_model_is_asked_once_and_what_it_costs_is_shown(asked_lab: Lab) -> Non
     lab.write(SPEC, lab.read(SPEC) + f"\n## Notes\n\n{secret}\n")
     with ModelServer(message(reply((1, "human", ""), (2, "verify", "false")))) as server:
         env = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "not-a-key", "NO_PROXY": "127.0.0.1"}
-        first = lab.aigon("spec-compile", "42", "--judge", "anthropic", "--yes", env=env)
+        first = lab.aigon("spec-compile", "42", "--judge", "anthropic", "--yes", "--run-all", env=env)
         assert len(server.requests) == 1 and secret not in json.dumps(server.requests[0].body)
     assert first.code == 0 and "(estimated)" in first.out and "Wrote the annotations of 1, 2" in first.out
     program(lab, "Sure, here you go!")
