@@ -4,8 +4,8 @@ A parser is a file `NAME.py` with `read(output, report) -> ParsedOutput` in `run
 and builds, too), or a matcher `templates/parsers/NAME.yaml`. `output` is stdout and stderr together, its middle may be
 missing; `report` is what the report file held.
 
-`matchers` reads the YAML files, `documents` JSON and XML, `output` text, `stacks` finds the project's own frames, and
-`readings` has problems, counts and results by test id.
+`matchers` reads the YAML files, of runners as `tallies`, `documents` reads JSON and XML, `output` text, `stacks` finds
+the project's own frames, and `readings` has problems, counts and results by test id.
 """
 
 from collections.abc import Callable
@@ -18,13 +18,13 @@ from aigon.model.checks import ParsedOutput
 Reader = Callable[[bytes, bytes | None], ParsedOutput]
 _BESIDE = {
     "cargo": "clippy rustfmt", "cargotest": "cargodoc nextest", "javascript": "bun mocha nodetest", "jest": "vitest",
-    "jvm": "gradle maven", "opaque": "any build node nodelint precommit", "ruby": "minitest rspec",
+    "jvm": "gradle maven", "opaque": "any build node nodelint precommit",
     "swift": "swifttest xcresult", "tap": "ava", "violations": "androidlint checkstyle sarif",
 }  # fmt: skip
 """Parsers that share a file, as `read_NAME`."""
 _SHARED = (
-    *("documents", "matchers", "output", "readings", "stacks"),
-    *("javascript", "jvm", "libtest", "opaque", "ruby", "swift", "tap_document", "violations"),
+    *("documents", "matchers", "output", "readings", "stacks", "tallies"),
+    *("javascript", "jvm", "libtest", "opaque", "swift", "tap_document", "violations"),
 )
 """Files without a parser of their name."""
 
@@ -38,7 +38,7 @@ class _ParserRegistry(Registry, frozen=True):
         files = super().builtins()
         own = {name: module for name, module in files.items() if name not in _SHARED}
         beside = {name: files[file] for file, names in _BESIDE.items() for name in names.split()}
-        return own | beside | dict.fromkeys(list_matchers(), files["matchers"])
+        return dict.fromkeys(list_matchers(), files["matchers"]) | own | beside
 
 
 REGISTRY = _ParserRegistry("aigon.parsers", __name__, "parser")
@@ -60,7 +60,7 @@ def load_reader(name: str) -> Reader:
         return read_matcher(Path(name)).read
     found = REGISTRY.load(name)
     if found.__name__ == f"{__name__}.matchers":
-        return found.load_matcher(name).read  # type: ignore[no-any-return]
+        return found.load_shipped(name).read  # type: ignore[no-any-return]
     if isinstance(found, ModuleType):
         found = getattr(found, f"read_{name}", None) or found.read
     reader: Reader = found

@@ -20,6 +20,7 @@ from aigon.checks.parsers.readings import (
     summarize_lint,
     summarize_types,
 )
+from aigon.checks.parsers.tallies import TestMatcher
 from aigon.errors import usage
 from aigon.files.resources import find_resource, read_document
 from aigon.model.checks import ParsedOutput, Problem
@@ -222,19 +223,35 @@ def list_matchers() -> frozenset[str]:
     return frozenset(path.stem for path in find_resource("templates", "parsers").glob("*.yaml"))
 
 
-@cache
 def load_matcher(name: str) -> Matcher:
+    """Return the matcher of a linter or a compiler that ships under `name`."""
+    matcher = load_shipped(name)
+    assert isinstance(matcher, Matcher), "it is no runner of tests"
+    return matcher
+
+
+def load_tests(name: str) -> TestMatcher:
+    """Return the matcher of a runner of tests that ships under `name`."""
+    matcher = load_shipped(name)
+    assert isinstance(matcher, TestMatcher), "it is a runner of tests"
+    return matcher
+
+
+@cache
+def load_shipped(name: str) -> Matcher | TestMatcher:
     """Return the matcher that ships under `name`."""
     return read_matcher(find_resource("templates", "parsers", f"{name}.yaml"))
 
 
 @cache
-def read_matcher(path: Path) -> Matcher:
+def read_matcher(path: Path) -> Matcher | TestMatcher:
     """Return the matcher in a YAML file. Raises AigonError (exit 2) if the file is malformed.
 
     It is read once, before the first turn: what an agent writes into the file takes no part in the run.
     """
+    document = parse_yaml(read_document(path), str(path)).value
+    kind: type[Matcher | TestMatcher] = TestMatcher if as_row(document).get("kind") == "tests" else Matcher
     try:
-        return convert(parse_yaml(read_document(path), str(path)).value, Matcher, dec_hook=_compile)
+        return convert(document, kind, dec_hook=_compile)
     except ValidationError as error:
         raise usage(str(error), where=str(path), hint="docs/parsers.md lists the keys") from None

@@ -25,6 +25,8 @@ _EXCEPTION = compile_re(r"\w+(?:Error|Exception|Warning|Exit|Interrupt|Failed)\b
 
 _EXPECTED = compile_re(r"^ *(?P<which>Expected|Received)[^:\n]{0,40}: *(?P<value>[^\n]+)$", re.M)
 _SCRIPT_NOISE = compile_re(r"^\s*(?:●|at |❯ |\d* *\||> )|^\s*$")
+_SCRIPT_PLACE = compile_re(r"\S{1,500}:\d{1,9}")
+"""Where a file could not be compiled stands before what was wrong with it."""
 _SPAN = 20_000
 _UNLOADED = tuple(
     compile_re(pattern, re.M)
@@ -113,6 +115,14 @@ def describe_failure(message: str) -> str:
     if "expect(" not in first or not values:
         return first
     return f"{first}: " + ", ".join(f"{which} {values[which]}" for which in ("Expected", "Received") if which in values)
+
+
+def describe_script(text: str) -> str:
+    """Return what a JavaScript failure says first, and what follows that if it only announces it."""
+    first, _, rest = text.strip().partition("\n")
+    if _SCRIPT_PLACE.fullmatch(first):
+        return explain_unloaded(text, "")[0] if "SyntaxError" in rest else describe_failure(rest)
+    return describe_failure(f"{first} {rest.strip().partition(chr(10))[0]}" if first.endswith(":") else text)
 
 
 def explain_unloaded(message: str, file: str) -> tuple[str, str, int]:

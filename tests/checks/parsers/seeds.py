@@ -14,7 +14,8 @@ from typing import Any
 
 from aigon.checks import parsers
 from aigon.checks.parsers import list_parsers, load_reader
-from aigon.checks.parsers.matchers import Matcher, list_matchers, load_matcher
+from aigon.checks.parsers.matchers import Matcher, list_matchers, load_matcher, load_shipped, load_tests
+from aigon.checks.parsers.tallies import TestMatcher
 from tests.checks.parsers.captured import FOLDER
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -85,6 +86,8 @@ def related(parser: str) -> frozenset[str]:
 
 def _is_called(name: str, values: tuple[object, ...], functions: set[tuple[str, str]]) -> bool:
     reader = load_reader(name)
+    if name in list_matchers() and any(load_shipped(name) is value for value in values):
+        return True
     if isinstance(reader, MethodType):
         return any(reader.__self__ is value for value in values)
     own = (
@@ -105,6 +108,8 @@ def _used_by(value: object) -> list[object]:
         return [value.__func__, value.__self__]
     if isinstance(value, Matcher):
         return [*map(load_matcher, value.includes), type(value)]
+    if isinstance(value, TestMatcher):
+        return [*value.failures, *value.totals, type(value)]
     if isinstance(value, property):
         return [value.fget]
     if isinstance(value, type) and value.__module__.startswith(_OURS):
@@ -124,8 +129,8 @@ def _used_by_code(code: CodeType, names: dict[str, Any]) -> Iterator[object]:
     yield from found
     yield from (vars(each)[name] for each in modules for name in attributes if name in vars(each))
     words = set(_strings((*(each for inner in _nested(code) for each in inner.co_consts), *found)))
-    if load_matcher in found:
-        yield from map(load_matcher, words & list_matchers())
+    if load_matcher in found or load_tests in found:
+        yield from map(load_shipped, words & list_matchers())
     if load_reader in found:
         yield from map(load_reader, words & set(list_parsers()))
 

@@ -6,7 +6,7 @@ import pytest
 from aigon.checks.parsers import list_parsers, load_reader, parse, runners
 from aigon.errors import AigonError, Exit
 from aigon.files import registry
-from aigon.model.checks import ParsedOutput, Problem
+from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 NAMES = ("build", "eslint", "jest", "junit", "mocha", "mypy", "node", "nodetest", "pytest", "ruff", "text", "tsc")
 
@@ -57,6 +57,24 @@ def test_a_projects_own_matcher_is_read_and_validated(tmp_path: Path) -> None:
     with pytest.raises(AigonError, match="regexp") as caught:
         parse(str(tmp_path / "broken.yaml"), b"", None)
     assert caught.value.code is Exit.USAGE
+
+
+def test_a_projects_own_matcher_may_read_a_runner_of_tests(tmp_path: Path) -> None:
+    own = tmp_path / "mytests.yaml"
+    own.write_text(
+        "kind: tests\n"
+        "totals:\n  - regexp: '^Ran (?P<total>\\d+) checks, (?P<failed>\\d+) broken$'\n    last: true\n"
+        "failures:\n  - regexp: '^broken (?P<test>\\S+) at (?P<file>[^\\s:]+):(?P<line>\\d+)$'\n"
+        "    text: below\n    noise: '  trace|Ran '\n"
+    )
+    output = b"Ran 9 checks, 9 broken\nbroken adds at calc.c:7\n  5 is not 4\n  trace: main\nRan 3 checks, 1 broken\n"
+    found = parse(str(own), output, None)
+    assert found.counts == TestCounts(total=3, passed=2, failed=1)
+    assert found.problems == (Problem("5 is not 4", "calc.c", 7, test="adds"),)
+    assert not parse(str(own), b"broken adds at calc.c:7\n", None).understood
+    (tmp_path / "uncounted.yaml").write_text("kind: tests\nfailures: []\n")
+    with pytest.raises(AigonError, match="totals"):
+        parse(str(tmp_path / "uncounted.yaml"), b"", None)
 
 
 def test_a_parser_that_breaks_is_not_understood_and_ends_nothing(tmp_path: Path) -> None:

@@ -1,30 +1,26 @@
 """Runners of node: their reports, or their text.
 
-node:test writes JUnit XML, TAP or the text of the `spec` reporter; mocha JSON or the text of its `spec` reporter with
-`2 passing (3ms)` and `1 failing` at the end; bun JUnit XML or text that ends with `Ran 3 tests across 1 file`.
+node:test writes JUnit XML, TAP or the text of the `spec` reporter, mocha JSON, and bun JUnit XML. Matchers read the
+text of the latter two.
 """
 
 import re
 from collections.abc import Iterator
-from itertools import chain
 
 from msgspec.structs import replace
 
 from aigon.checks.parsers.documents import Row, as_row, as_rows, as_string, read_documents
+from aigon.checks.parsers.matchers import load_tests
 from aigon.checks.parsers.output import (
-    READ_MATCHES,
-    find_matches,
-    find_sections,
     parse_number,
     read_text,
-    sum_groups,
     sum_words,
 )
 from aigon.checks.parsers.readings import ResultTally, describe_unknown, make_problem, summarize_tests
 from aigon.checks.parsers.runners import junit
 from aigon.checks.parsers.stacks import (
-    Place,
     describe_failure,
+    describe_script,
     explain_failures,
     explain_unloaded,
     find_crashes,
@@ -115,17 +111,7 @@ def _name_test(file: str, test: str) -> str:
     return file or test if test.endswith(file) else f"{file}::{test}"
 
 
-_MOCHA_SUMMARY = compile_re(
-    r"^ +(?P<passing>\d{1,9}) passing \(\d[^\n()]{0,20}\)(?:\n +(?P<pending>\d{1,9}) pending)?"
-    r"(?:\n +(?P<failing>\d{1,9}) failing)?$",
-    re.M,
-)
-_FAILURE = compile_re(
-    r"^  \d+\) (?P<title>[^\n]*\n(?:       +[^\n]*\n){0,20})(?P<body>(?:(?!  \d+\) )[^\n]*\n){0,300})", re.M
-)
 _UNLOADED = compile_re(r"^ *Exception during run: |^ *✖ ERROR: ", re.M)
-_MOCHA_SPOT = compile_re(r"\S{1,500}:\d{1,9}")
-"""Where a file could not be compiled stands before what was wrong with it."""
 _LISTS: dict[str, TestResult] = {"passes": "passed", "pending": "skipped", "failures": "failed"}
 
 
@@ -136,7 +122,7 @@ def read_mocha(output: bytes, report: bytes | None) -> ParsedOutput:
     lines = read_text(output)
     if reading := read_documents(output, report, lambda document: _read_document(document, lines)):
         return reading
-    return read_mocha_text(lines) or read_unloaded(lines) or read_crash(lines) or describe_unknown(lines)
+    return load_tests("mocha").read_lines(lines) or read_unloaded(lines) or read_crash(lines) or describe_unknown(lines)
 
 
 def _read_document(document: Row, lines: str) -> ParsedOutput | None:
@@ -160,27 +146,8 @@ def _describe_row(row: Row) -> Problem:
     error = as_row(row.get("err"))
     stack, message = as_string(error.get("stack")), as_string(error.get("message"))
     file, line = find_frame(stack[:100_000])
-    message = _describe_mocha(stack if message[:50] in stack else message)
+    message = describe_script(stack if message[:50] in stack else message)
     return make_problem(message, file or as_string(row.get("file")), line, test=_name_mocha_test(row))
-
-
-def _describe_mocha(text: str) -> str:
-    """Return the first line, and what follows it if it only announces that."""
-    first, _, rest = text.strip().partition("\n")
-    if _MOCHA_SPOT.fullmatch(first):
-        return explain_unloaded(text, "")[0] if "SyntaxError" in rest else describe_failure(rest)
-    return describe_failure(f"{first} {rest.strip().partition(chr(10))[0]}" if first.endswith(":") else text)
-
-
-def read_mocha_text(lines: str) -> ParsedOutput | None:
-    """Return what the text says; None if it is not mocha's."""
-    sections = list(find_sections(_MOCHA_SUMMARY, lines, most=1000))
-    if not sections:
-        return None
-    numbers = sum_groups(match for match, _ in sections)
-    failures = (problem for match, body in sections if match["failing"] for problem in _find_mocha_failures(body))
-    counts = TestCounts(0, numbers["passing"], numbers["failing"], numbers["pending"])
-    return summarize_tests(counts, (*failures, *find_thresholds(lines)))
 
 
 def read_unloaded(lines: str) -> ParsedOutput | None:
@@ -191,76 +158,16 @@ def read_unloaded(lines: str) -> ParsedOutput | None:
     return ParsedOutput(problems=(make_problem(*explain_unloaded(lines[match.end() :], "")),), understood=False)
 
 
-def _find_mocha_failures(failures: str) -> Iterator[Problem]:
-    for match in _FAILURE.finditer(failures):
-        title = " > ".join(line.strip() for line in match["title"].strip().rstrip(":").split("\n"))
-        yield make_problem(_describe_mocha(match["body"]), *find_frame(match["body"]), test=title)
-
-
-_BUN_SUMMARY = compile_re(
-    r"^(?P<numbers>(?: \d{1,9} (?:pass|fail|skip|todo|errors?|snapshots?|expect\(\) calls?|filtered out)[^\n]{0,80}\n)"
-    r"{2,8})"
-    r"Ran \d{1,9} tests? across \d{1,9} files?\.",
-    re.M,
-)
-_BUN_NUMBER = compile_re(r"^ (?P<number>\d{1,9}) (?P<word>pass|fail|skip|todo|error)s?$", re.M)
-_BUN_FILE = compile_re(r"^(?P<file>[^\s:()#|][^\n:]{0,300}\.[cm]?[jt]sx?):$", re.M)
-_FAIL = compile_re(r"^(?:\(fail\)|✗) (?P<test>[^\n]*?)(?: \[[\d.]+\w+\])?$", re.M)
-_PASS = compile_re(r"^(?:\((?:pass|skip|todo)\)|[✓»✎]) [^\n]*$", re.M)
-_BETWEEN = compile_re(r"^# Unhandled error between tests\n-{3,}\n(?P<body>(?:(?!-{3,}$)[^\n]*\n){1,60})", re.M)
-_BUN_SAID = compile_re(
-    r"^ *error: (?P<said>[^\n]+(?:\n\n(?:Expected|Received)[^\n]*(?:\n(?:Expected|Received)[^\n]*)?)?)", re.M
-)
-_NONE = compile_re(r"^No tests found!$", re.M)
-_BUN_SPAN = 20_000
-
-
 def read_bun(output: bytes, report: bytes | None) -> ParsedOutput:
     """Return counts and failures. Only the output names files that could not be loaded."""
     lines = read_text(output)
     if reading := junit.read_report(report, _describe_case):
-        return replace(reading, problems=(*reading.problems, *_find_unhandled(lines)))
-    return read_bun_text(lines) or describe_unknown(lines)
+        printed = load_tests("bun").find_problems(lines)
+        return replace(reading, problems=(*reading.problems, *(each for each in printed if not each.test)))
+    return load_tests("bun").read_lines(lines) or describe_unknown(lines)
 
 
 def _describe_case(case: junit.JunitCase) -> Problem:
     place = find_frame(case.detail)
     message = describe_failure(case.message or case.detail)
     return make_problem(message, *(place if place[0] else case.place), test=case.test)
-
-
-def read_bun_text(lines: str) -> ParsedOutput | None:
-    """Return what the text says; None if it is not bun's."""
-    summaries = list(find_matches(_BUN_SUMMARY, lines, 1000))
-    if not summaries:
-        return summarize_tests(TestCounts()) if _NONE.search(lines) and "bun test" in lines else None
-    numbers = sum_words(match for summary in summaries for match in _BUN_NUMBER.finditer(summary["numbers"]))
-    # A file that could not be loaded is among the failed ones and, once more, an error.
-    failed = max(0, numbers["fail"] - numbers["error"])
-    counts = TestCounts(0, numbers["pass"], failed, numbers["skip"] + numbers["todo"], numbers["error"])
-    return summarize_tests(counts, (*_find_bun_failures(lines), *_find_unhandled(lines)))
-
-
-def _find_bun_failures(lines: str) -> Iterator[Problem]:
-    """Yield failures. What a test says stands above its line, below that of the one before."""
-    found = (find_matches(pattern, lines, 25 * READ_MATCHES) for pattern in (_BUN_FILE, _FAIL, _PASS))
-    file, after = "", 0
-    for match in sorted(chain.from_iterable(found), key=lambda match: match.start()):
-        said = match.groupdict()
-        if "file" in said:
-            file = said["file"]
-        elif "test" in said:
-            body, test = lines[max(after, match.start() - _BUN_SPAN) : match.start()], said["test"]
-            yield _describe_body(body, "failed", (file, 0), f"{file}::{test}" if file else test)
-        after = match.end()
-
-
-def _find_unhandled(lines: str) -> Iterator[Problem]:
-    for match in find_matches(_BETWEEN, lines, 200):
-        yield _describe_body(match["body"], "unhandled error")
-
-
-def _describe_body(body: str, otherwise: str, spot: Place = ("", 0), test: str = "") -> Problem:
-    place, said = find_frame(body), _BUN_SAID.search(body)
-    message = describe_failure(said["said"]) if said else otherwise
-    return make_problem(message, *(place if place[0] else spot), test=test)

@@ -9,14 +9,14 @@ command anybody may say what a test is called.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
 from msgspec.structs import replace
 
 from aigon.checks.parsers import load_reader
 from aigon.checks.parsers.linters.cargo import find_placed, find_uncompiled
-from aigon.checks.parsers.matchers import load_matcher
+from aigon.checks.parsers.matchers import load_matcher, load_tests
 from aigon.checks.parsers.output import LARGEST_REPORT, clean, find_matches, is_silent, read_text
 from aigon.checks.parsers.readings import (
     describe_unknown,
@@ -40,14 +40,14 @@ _NOTHING_MADE = compile_re(r"^make: (?!\*\*\* |[Ww]arning).*\.$")
 """`'test' is up to date.`, in whatever language. What else it says at level 0 by itself ends otherwise."""
 _JUNIT = compile_re(rb"\A\s*(?:<\?xml[^>]*>\s*)?<testsuites?\b")
 
-_NODE_RUNNERS = (
-    jest.read_vitest_text,
-    jest.read_jest_text,
+_NODE_RUNNERS: tuple[Callable[[str], ParsedOutput | None], ...] = (
+    lambda lines: load_tests("vitest").read_lines(lines),
+    lambda lines: load_tests("jest").read_lines(lines),
     playwright.read_playwright_text,
     javascript.read_nodetest_text,
-    javascript.read_mocha_text,
-    javascript.read_bun_text,
-    tap.read_ava_text,
+    lambda lines: load_tests("mocha").read_lines(lines),
+    lambda lines: load_tests("bun").read_lines(lines),
+    lambda lines: load_tests("ava").read_lines(lines),
     tap.read_tap_text,
 )
 _NO_SCRIPT = compile_re(

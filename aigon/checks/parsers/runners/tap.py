@@ -1,15 +1,15 @@
-"""TAP 12 to 14: node-tap, tape, `ava --tap`, node:test, Perl's Test::More; and the report of Perl's `prove`. AVA
-also has a text of its own, with `2 tests passed` and `1 test failed` at the end.
+"""TAP 12 to 14: node-tap, tape, `ava --tap`, node:test, Perl's Test::More; and the report of Perl's `prove`. A
+matcher reads AVA's own text.
 
 A subtest is counted by its points, not by the line that sums it up. What is skipped or to do did not run.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from aigon.checks.parsers.matchers import load_tests
 from aigon.checks.parsers.output import find_matches, find_sections, parse_number, read_text
 from aigon.checks.parsers.readings import KEPT_PROBLEMS, ResultTally, describe_unknown, make_problem, summarize_tests
 from aigon.checks.parsers.runners.tap_document import TapDocument, diagnose
@@ -101,58 +101,9 @@ def _find_broken_files(lines: str) -> Iterator[Problem]:
             yield make_problem(message, match["file"], test=match["file"])
 
 
-_AVA_SUMMARY = compile_re(r"^  ─\n\n(?P<numbers>(?:  \d{1,9} [a-z ]{4,60}\n?){1,10})", re.M)
-_AVA_NUMBER = compile_re(
-    r"  (?P<number>\d{1,9}) (?:tests? (?P<word>passed|failed|skipped|todo)|(?P<known>known failures?)"
-    r"|hooks? (?P<hook>failed)|(?P<error>uncaught exceptions?|unhandled rejections?))\n?"
-)
-_AVA_FAILED = compile_re(r"^  ✘ (?:\[fail\]: (?P<test>[^\n]+)|(?P<said>[^\n]+))$", re.M)
-_AVA_DETAIL = compile_re(r"^  (?P<test>[^\s][^\n]*)\n\n  (?P<file>[^\s:][^\n:]{0,300}):(?P<line>\d{1,9})\n", re.M)
-_UNCAUGHT = compile_re(
-    r"^  (?P<kind>Uncaught exception|Unhandled rejection) in (?P<file>[^\n]+)\n(?P<body>(?:(?!  ✘)[^\n]*\n){1,40})",
-    re.M,
-)
-_AVA_SAID = compile_re(r"^  (?P<said>(?:\w*Error|Error)\b[^\n]*)$", re.M)
-_MOST = 2000
-
-
 def read_ava(output: bytes, report: bytes | None) -> ParsedOutput:
     """Return counts and failures; a report file holds TAP."""
     if report and (reading := read(b"", report)).understood:
         return reading
     lines = read_text(output)
-    return read_ava_text(lines) or read_tap_text(lines) or describe_unknown(lines)
-
-
-def read_ava_text(lines: str) -> ParsedOutput | None:
-    """Return what the text says; None if it is not AVA's."""
-    numbers = Counter[str]()
-    for summary in _AVA_SUMMARY.finditer(lines):
-        for match in _AVA_NUMBER.finditer(summary["numbers"]):
-            word = match["word"] or ("passed" if match["known"] else "failed" if match["hook"] else "error")
-            numbers[word] += parse_number(match["number"])
-    if not numbers:
-        return None
-    skipped = numbers["skipped"] + numbers["todo"]
-    counts = TestCounts(0, numbers["passed"], numbers["failed"], skipped, numbers["error"])
-    return summarize_tests(counts, _find_ava_failures(lines))
-
-
-def _find_ava_failures(lines: str) -> Iterator[Problem]:
-    places = {match["test"].strip(): match for match in find_matches(_AVA_DETAIL, lines, _MOST)}
-    uncaught = {match["file"]: match["body"] for match in find_matches(_UNCAUGHT, lines, _MOST)}
-    for file, body in uncaught.items():
-        said = _AVA_SAID.search(body)
-        yield make_problem(said["said"] if said else "uncaught exception", file, test=file)
-    for match in find_matches(_AVA_FAILED, lines, _MOST):
-        if match["test"]:
-            # The name stands before the message; where it ends, only the details below say.
-            words = match["test"].split(" ")
-            names = (" ".join(words[:n]) for n in range(min(len(words), 60), 0, -1))
-            if name := next((each for each in names if each in places), ""):
-                message = match["test"].removeprefix(name).strip() or "failed"
-                yield make_problem(message, places[name]["file"], places[name]["line"], test=name)
-            else:
-                yield make_problem(match["test"], test=match["test"])
-        elif not any(match["said"].startswith(file) for file in uncaught):
-            yield make_problem(match["said"])
+    return load_tests("ava").read_lines(lines) or read_tap_text(lines) or describe_unknown(lines)
