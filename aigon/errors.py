@@ -36,7 +36,7 @@ class AigonError(Exception):
         return f"{self.what} ({self.where})" if self.where else self.what
 
 
-def explained(error: AigonError) -> str:
+def explain_error(error: AigonError) -> str:
     """Return what is wrong, where, and what to do, on a line each. It quotes files: escape it for a terminal."""
     from aigon.text.quoting import clean
 

@@ -95,7 +95,7 @@ def read_past_state(root: Path, run: RunInfo, number: int) -> PastState:
         numbers = f"It has the iterations 0 to {last}" if last >= 0 else "It has none"
         raise usage(f"Run {run.run_id} has no iteration {number}", where="--to", hint=numbers)
     event, state = found
-    document = json.loads(sink.rendered(event, state))
+    document = json.loads(sink.render(event, state))
     document["iterations"] = [each for each in document["iterations"] if each["number"] <= number]
     prompt = root / ".aigon" / "runs" / run.run_id / f"{number:03}" / "prompt.md"
     text = prompt.read_text(encoding="utf-8", errors="replace") if prompt.is_file() and not prompt.is_symlink() else ""

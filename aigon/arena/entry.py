@@ -120,11 +120,11 @@ def _to_resume(home: Path, made: Sequence[Candidate], options: Options) -> dict[
     """Return the labels of those that have something to continue, with the state of each."""
     if not options.resume:
         return {}
-    states = {each.label: _begun(records.candidate_records(home, each)) for each in made}
+    states = {each.label: _read_begun_state(records.candidate_records(home, each)) for each in made}
     return {label: state for label, state in states.items() if state is not None}
 
 
-def _begun(records: Records) -> State | None:
+def _read_begun_state(records: Records) -> State | None:
     """Return the state of a run, None where none had started. A damaged record is for the loop to report."""
     try:
         state = replay(records.each())

@@ -201,13 +201,13 @@ class Lane(Struct, frozen=True):
             case MoneySpent():
                 return replace(self, spend=self.spend.plus(event.cost))
             case IterationFinished():
-                return self._looked(event)
+                return self._add_look(event)
             case RunFinished():
                 return replace(self, end=event, commit=event.commit or self.commit)
             case _:
                 return self
 
-    def _looked(self, event: IterationFinished) -> "Lane":
+    def _add_look(self, event: IterationFinished) -> "Lane":
         met = sum(verdict.status == "met" for verdict in event.verdicts)
         total = len(event.verdicts) or self.total
         return replace(self, met=met, total=total, commit=event.checkpoint or self.commit, looked=True)
@@ -220,10 +220,10 @@ class Lane(Struct, frozen=True):
         # Nothing is to be resumed of a run that never began.
         again = self.end.status not in ("met", "needs_human") and bool(self.total)
         own = not said.startswith("ended: ")
-        return self._ended(self.end.status, self.end.exit_code, said, seconds, resumable=again, own_word=own)
+        return self._make_end(self.end.status, self.end.exit_code, said, seconds, resumable=again, own_word=own)
 
     def not_started(self, code: int, why: str) -> LaneEnd:
-        return self._ended("not_started", code, f"not started: {why}", 0.0, resumable=self.finished is not None)
+        return self._make_end("not_started", code, f"not started: {why}", 0.0, resumable=self.finished is not None)
 
     def _broken_off(self, code: int, killed_by: str, last_words: str, why: str, seconds: float) -> LaneEnd:
         own = _BY_SIGNAL.get(killed_by, code)
@@ -235,9 +235,9 @@ class Lane(Struct, frozen=True):
         )
         said = f"ended: {why}" if why else f"{how}: {fold(last_words)}" if last_words else how
         known = own if own in _WITHOUT_A_WORD else int(Exit.INTERNAL)
-        return self._ended(status, known, said, seconds, resumable=bool(self.total or self.finished))
+        return self._make_end(status, known, said, seconds, resumable=bool(self.total or self.finished))
 
-    def _ended(
+    def _make_end(
         self, status: str, code: int, said: str, seconds: float, *, resumable: bool, own_word: bool = False
     ) -> LaneEnd:
         return LaneEnd(

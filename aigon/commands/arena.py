@@ -11,7 +11,7 @@ from aigon.commands.common import answer, from_environment, here, json_option, j
 from aigon.commands.completers import complete_agents, complete_open_features
 from aigon.commands.help import Command, Option
 from aigon.commands.implement import implement_feature
-from aigon.errors import AigonError, Exit, explained, usage
+from aigon.errors import AigonError, Exit, explain_error, usage
 from aigon.job.options import Options
 
 if TYPE_CHECKING:
@@ -65,13 +65,13 @@ def run(
         from aigon.run.authority import require_person
 
         require_person("--accept-spec", options.yes)
-    names = agents if len(agents) > 1 else _known(options)
+    names = agents if len(agents) > 1 else _list_known_agents(options)
     return side_by_side(
         options, names, parallel=parallel, first_proven=first_proven, as_json=as_json, loudness=loudness
     )
 
 
-def _known(options: Options) -> tuple[str, ...]:
+def _list_known_agents(options: Options) -> tuple[str, ...]:
     """The agents whose worktrees are there, where none is named. Raises AigonError (exit 2) for fewer than two."""
     from aigon.job.seat import list_known_candidates
 
@@ -106,7 +106,7 @@ def side_by_side(
     except AigonError as error:
         if not isinstance(observer, ArenaNdjson):
             raise
-        print(f"aigon: {explained(error)}", file=sys.stderr)
+        print(f"aigon: {explain_error(error)}", file=sys.stderr)
         observer.refused(error)
         return int(error.code)
 

@@ -49,7 +49,7 @@ def _show(origin: bool, as_json: bool) -> int:
     from aigon.run.config_origin import values
     from aigon.views.setup import render_config
 
-    given = _given()
+    given = _read_given()
     with here() as checkout:
         found = values(checkout.root, dict(os.environ), given)
     rows = [(each.key, each.value, each.origin) for each in found]
@@ -58,7 +58,7 @@ def _show(origin: bool, as_json: bool) -> int:
     return 0
 
 
-def _given() -> "dict[str, Given]":
+def _read_given() -> "dict[str, Given]":
     """Return the values of AIGON_* variables, read by the options that they stand for. Raises AigonError (exit 2)."""
     from click.core import ParameterSource
 

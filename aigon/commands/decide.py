@@ -10,7 +10,7 @@ import click
 
 from aigon.commands.common import answer, confirm, here, json_option, open_main, yes_option
 from aigon.commands.completers import complete_agents, complete_open_features
-from aigon.errors import AigonError, Exit, as_document, explained, usage
+from aigon.errors import AigonError, Exit, as_document, explain_error, usage
 
 if TYPE_CHECKING:
     from aigon.git.person import Checkout
@@ -177,7 +177,7 @@ def _apply(main: "Checkout", as_json: bool, yes: bool) -> int:
                          "items": list(page.case.decidable)})  # fmt: skip
     write_pages(main)
     for error in errors:
-        print(f"aigon: {explained(error)}", file=sys.stderr)
+        print(f"aigon: {explain_error(error)}", file=sys.stderr)
     lines = [f"{each['decision']}: feature {each['feature']}" for each in done] or ["Nothing was decided."]
     answer({"decided": done, "errors": [as_document(each) for each in errors]}, "\n".join(lines), as_json)
     if errors:

@@ -25,7 +25,7 @@ from aigon.commands.completers import (
     complete_profiles,
 )
 from aigon.commands.help import Command, option, rare_option, rare_setting, setting
-from aigon.errors import AigonError, explained
+from aigon.errors import AigonError, explain_error
 from aigon.job.options import Options
 
 if TYPE_CHECKING:
@@ -284,7 +284,7 @@ def _run_as_lines(options: Options, beside: "Callable[[tuple[str, ...]], int]") 
                 return beside(several)
             ended = implement(checkout, options, observers=lambda _session: [sink], confirm=confirm)
     except AigonError as error:
-        print(f"aigon: {explained(error)}", file=sys.stderr)
+        print(f"aigon: {explain_error(error)}", file=sys.stderr)
         sink.refused(error, World.now())
         return int(error.code)
     print(f"\n{ended.summary}", file=sys.stderr)

@@ -10,7 +10,7 @@ import click
 from aigon.commands.common import answer, here, json_option, judge_option, offer_around, open_in_browser, profile_option
 from aigon.commands.completers import complete_agents, complete_features, complete_open_features
 from aigon.commands.help import setting
-from aigon.errors import AigonError, as_document, explained, usage
+from aigon.errors import AigonError, as_document, explain_error, usage
 from aigon.job.options import Options
 
 
@@ -243,7 +243,7 @@ def _validate_as_data(options: Options) -> int:
             seen = [LineSink(sys.stderr)]
             report = validate(checkout, options, seen, lambda plan: planned.update(build_plan_document(plan)))
     except AigonError as error:
-        print(f"aigon: {explained(error)}", file=sys.stderr)
+        print(f"aigon: {explain_error(error)}", file=sys.stderr)
         answer({**planned, "error": as_document(error)}, "", as_json=True)
         return int(error.code)
     answer(build_report_document(report), "", as_json=True)

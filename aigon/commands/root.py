@@ -8,7 +8,7 @@ import click
 
 from aigon.cli import ALIASES, VERBS, help_text
 from aigon.commands.help import LazyGroup
-from aigon.errors import AigonError, Exit, as_document, explained, usage
+from aigon.errors import AigonError, Exit, as_document, explain_error, usage
 from aigon.installation import leave_environment
 
 SUGGESTIONS = {
@@ -139,7 +139,7 @@ def _context_of(arguments: list[str]) -> click.Context:
 
 def _explain(error: AigonError, as_json: bool) -> int:
     """Return what is wrong, where, and what to do."""
-    print(f"aigon: {explained(error)}", file=sys.stderr)
+    print(f"aigon: {explain_error(error)}", file=sys.stderr)
     if as_json:
         import json
 

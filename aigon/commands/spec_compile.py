@@ -92,7 +92,7 @@ def command(
         )
         if not as_json:
             print(render_compilation(found))
-        taken = tuple(_said_yes(found.rows, only) if asks else _taken(found.rows, only, yes))
+        taken = tuple(_said_yes(found.rows, only) if asks else _list_taken_by_yes(found.rows, only, yes))
         if taken:
             require_person("spec-compile", yes)
             write_annotations(checkout, found, taken)
@@ -127,7 +127,7 @@ def _may_run(commands: Sequence[str]) -> bool:
     return confirm("Run them now, to see how they stand?")
 
 
-def _taken(rows: "Sequence[CompiledCriterion]", only: Sequence[int], yes: bool) -> "Iterator[int]":
+def _list_taken_by_yes(rows: "Sequence[CompiledCriterion]", only: Sequence[int], yes: bool) -> "Iterator[int]":
     return (row.criterion.number for row in rows if yes and row.taken_by_yes(only))
 
 

@@ -1,5 +1,4 @@
-"""Decide whether a command may be proposed: can it stand in an annotation at all (`find_flaw`), and does it edit anything
-(`find_edit`)?"""
+"""Decide whether a command may be proposed: it fits an annotation (`find_flaw`) and edits nothing (`find_edit`)."""
 
 import ast
 import re

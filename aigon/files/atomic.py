@@ -39,7 +39,7 @@ def write_atomic(path: Path, data: bytes | Sequence[bytes], *, lasting: bool = F
     The temporary name begins like the file's, so that what ignores the one ignores the other. With `lasting` the new
     name is flushed too: for records, not for what can be rebuilt.
     """
-    _renamed(path, path.with_name(f"{path.name}.{os.getpid()}.tmp"), data, durable=True)
+    _write_and_rename(path, path.with_name(f"{path.name}.{os.getpid()}.tmp"), data, durable=True)
     if lasting:
         sync_folder(path.parent)
 
@@ -102,7 +102,7 @@ def write_whole(path: Path, data: bytes | Sequence[bytes], asides: Sequence[Path
     for aside in asides:
         aside.mkdir(parents=True, exist_ok=True)
         try:
-            _renamed(path, aside / f"{path.name}.{os.getpid()}.tmp", data, durable=False)
+            _write_and_rename(path, aside / f"{path.name}.{os.getpid()}.tmp", data, durable=False)
         except OSError as error:
             if error.errno != errno.EXDEV or aside == asides[-1]:
                 raise
@@ -110,7 +110,7 @@ def write_whole(path: Path, data: bytes | Sequence[bytes], asides: Sequence[Path
             return
 
 
-def _renamed(path: Path, temporary: Path, data: bytes | Sequence[bytes], *, durable: bool) -> None:
+def _write_and_rename(path: Path, temporary: Path, data: bytes | Sequence[bytes], *, durable: bool) -> None:
     """Keep the mode bits of the old file."""
     try:
         with temporary.open("wb", BUFFER) as file:  # buffered: a raw write may be short on a full disk, and say nothing
@@ -138,7 +138,7 @@ def write_view(path: Path, text: str | Iterable[str | bytes]) -> None:
     name = os.fspath(path)
     temporary = f"{name}.{os.getpid()}.tmp"
     try:
-        with os.fdopen(_opened(temporary), "wb") as file:
+        with os.fdopen(_open_new(temporary), "wb") as file:
             parts = [text] if isinstance(text, str) else text
             file.writelines(part if isinstance(part, bytes) else part.encode("utf-8", "replace") for part in parts)
         if _exchange(temporary, name):
@@ -167,7 +167,7 @@ def _exchange(one: str, other: str) -> bool:
     return True
 
 
-def _opened(name: str) -> int:
+def _open_new(name: str) -> int:
     """Open a new file: a link, or what a kill left, is not written to."""
     try:
         return os.open(name, _NEW, 0o666)

@@ -49,7 +49,7 @@ def ensure_home(common_dir: Path) -> Path:
     """
     repos = state_home() / "repos"
     try:
-        home = _known(repos, common_dir) or _made(repos, common_dir)
+        home = _find_known(repos, common_dir) or _make_folder(repos, common_dir)
         _note(common_dir)
         if not os.access(home, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(home))
@@ -70,7 +70,7 @@ def ensure_home(common_dir: Path) -> Path:
 
 def find_home(common_dir: Path) -> Path | None:
     """Return the folder for a repository that has one already."""
-    return _known(state_home() / "repos", common_dir)
+    return _find_known(state_home() / "repos", common_dir)
 
 
 def list_homes() -> tuple[Path, ...]:
@@ -94,7 +94,7 @@ def find_other_homes(common_dir: Path, feature: str) -> tuple[Path, ...]:
     marker = common_dir / "aigon" / "id"
     if not marker.exists():
         return ()
-    homes = [Path(each) for each in _noted(common_dir).state_homes if Path(each) != state_home()]
+    homes = [Path(each) for each in _read_own_note(common_dir).state_homes if Path(each) != state_home()]
     return tuple(home for home in homes if _may_know(home / "repos" / _name(marker) / "features", feature))
 
 
@@ -109,7 +109,7 @@ def _may_know(features: Path, feature: str) -> bool:
     return any(name == feature or name.startswith(f"{feature}-") for name in names)
 
 
-def _known(repos: Path, common_dir: Path) -> Path | None:
+def _find_known(repos: Path, common_dir: Path) -> Path | None:
     """Return the folder of this repository; a copy of a repository does not inherit its original's."""
     marker = common_dir / "aigon" / "id"
     if not marker.exists():
@@ -120,7 +120,7 @@ def _known(repos: Path, common_dir: Path) -> Path | None:
         return None
     if _is_copy(common_dir, home):
         return None
-    if _described(home) != common_dir:
+    if _read_git_dir(home) != common_dir:
         _describe(home, common_dir)
     return home
 
@@ -129,7 +129,7 @@ def _is_copy(common_dir: Path, home: Path) -> bool:
     """Return whether the repository with this id is another one, which is still where it was seen last."""
     return any(
         seen and seen != common_dir and _is_id(seen, common_dir) and not seen.samefile(common_dir)
-        for seen in (_noted(common_dir).git_dir, _described(home))
+        for seen in (_read_own_note(common_dir).git_dir, _read_git_dir(home))
     )
 
 
@@ -146,7 +146,7 @@ class _HomeNote(Struct, frozen=True):
     state_homes: tuple[str, ...] = ()
 
 
-def _noted(common_dir: Path) -> _HomeNote:
+def _read_own_note(common_dir: Path) -> _HomeNote:
     """Return the repository's own note; empty if it is damaged."""
     try:
         return _read((common_dir / "aigon" / NOTE).read_bytes())
@@ -169,7 +169,7 @@ def is_note_current(note: bytes | None, common_dir: Path) -> bool:
 
 def _note(common_dir: Path) -> None:
     """Update the note. It only helps to hint and to detect copies, so a failure to write it is ignored."""
-    known, here = _noted(common_dir), str(state_home())
+    known, here = _read_own_note(common_dir), str(state_home())
     homes = known.state_homes if here in known.state_homes else (here, *known.state_homes)[:HOMES]
     if known != (true := _HomeNote(common_dir, homes)):
         content = json.dumps({"git_dir": str(true.git_dir), "state_homes": true.state_homes})
@@ -190,7 +190,7 @@ def _name(marker: Path) -> str:
     return name
 
 
-def _made(repos: Path, common_dir: Path) -> Path:
+def _make_folder(repos: Path, common_dir: Path) -> Path:
     """Make the folder, or find the one that another aigon made at the same moment."""
     from filelock import FileLock
 
@@ -198,7 +198,7 @@ def _made(repos: Path, common_dir: Path) -> Path:
     marker = common_dir / "aigon" / "id"
     marker.parent.mkdir(exist_ok=True)
     with FileLock(marker.with_suffix(".lock")):
-        return _known(repos, common_dir) or _new(repos, common_dir)
+        return _find_known(repos, common_dir) or _new(repos, common_dir)
 
 
 def _new(repos: Path, common_dir: Path) -> Path:
@@ -218,7 +218,7 @@ def _new(repos: Path, common_dir: Path) -> Path:
     return home
 
 
-def _described(home: Path) -> Path | None:
+def _read_git_dir(home: Path) -> Path | None:
     """Return the git directory that the folder was last seen with; None if its description is damaged."""
     try:
         return Path(json.loads((home / "repository.json").read_text())["git_dir"])

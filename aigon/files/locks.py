@@ -129,13 +129,13 @@ def hold_lock(path: Path, what: str) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         held.acquire()
     except Timeout:
-        raise _taken(what, read_holder(holder)) from None
+        raise _explain_taken(what, read_holder(holder)) from None
     except OSError as error:
         hint = "Make it writable, or point AIGON_STATE_HOME at a folder that is"
         raise environment(f"No lock could be taken: {error.strerror}", where=str(path), hint=hint) from error
     try:
         if other := find_living_holder(holder):  # its lock was deleted by hand, which frees nothing
-            raise _taken(what, other)
+            raise _explain_taken(what, other)
         with contextlib.suppress(OSError):  # a full disk: the lock holds without words
             holder.write_text(describe_self())
         try:
@@ -147,7 +147,7 @@ def hold_lock(path: Path, what: str) -> Iterator[None]:
         held.release()
 
 
-def _taken(what: str, who: str) -> AigonError:
+def _explain_taken(what: str, who: str) -> AigonError:
     hint = "Wait for it, or stop it: Ctrl+C there, or aigon stop ID"
     return environment(f"{what} is in use by another aigon", where=who, hint=hint)
 

@@ -154,7 +154,7 @@ class _Fleet:
             commit, since = self._held.get(name, ("", now))
             order = self._plan.orders[name]
             stale = commit if now - since >= order.lease else ""
-            order = replace(order, fleet=self._plan.id, money=money + self._spent(name), stale=stale)
+            order = replace(order, fleet=self._plan.id, money=money + self._sum_spent(name), stale=stale)
             self._set_aside[name] = order.money
             if name in self._unfit:
                 self._fit[name] = workers.keys() - self._unfit[name]
@@ -173,7 +173,7 @@ class _Fleet:
                 del self._set_aside[name]
                 self._waiting.append(name)
 
-    def _spent(self, name: str) -> float:
+    def _sum_spent(self, name: str) -> float:
         """Return what is known that a cell spent, in this fleet or an earlier one."""
         noted = self._plan.notes.get(name)
         return (self._ended.get(name) or (noted.summary if noted else CellSummary())).spend.usd
@@ -181,7 +181,7 @@ class _Fleet:
     def _share(self) -> float:
         """Return what a cell may spend: its share, with all that wait, of what is left. So the limit always holds."""
         idle = {*self._plan.orders} - {*self._set_aside}
-        taken = sum(self._set_aside.values()) + sum(self._spent(name) for name in idle)
+        taken = sum(self._set_aside.values()) + sum(self._sum_spent(name) for name in idle)
         return (self._plan.limit - taken) / (len(self._waiting) + 1)
 
     def _collect(self) -> None:

@@ -101,7 +101,7 @@ class RefProtection:
             if not is_hash(value) or not self._rivals.write(ref) or after.get(ref) == value:
                 continue
             code, held = self._git.refs("for-each-ref", "--count=1", f"--contains={value}")
-            if (code or not held) and (ref in after or self._set(ref, value, "")):
+            if (code or not held) and (ref in after or self._set_ref(ref, value, "")):
                 save_aside(ref.removeprefix("refs/").replace("/", "-"), value)
         self._before |= {ref: value for ref, value in after.items() if self._rivals.write(ref)}
 
@@ -166,7 +166,7 @@ class RefProtection:
             return MovedRef(ref, before, after, "left", why=why)
         if is_hash(after) and can_read(self._git, after):
             saved = save_aside(ref.removeprefix("refs/").replace("/", "-"), after)
-        error = self._remove(ref, after) if what == "remove" else self._set(ref, before, after)
+        error = self._remove(ref, after) if what == "remove" else self._set_ref(ref, before, after)
         done: RefOutcome = "failed" if error else "removed" if what == "remove" else "put back"
         return MovedRef(ref, before, after, done, saved, error or why)
 
@@ -178,7 +178,7 @@ class RefProtection:
         code, said = self._git.refs("update-ref", "--no-deref", "-d", ref, value)
         return said if code else ""
 
-    def _set(self, ref: str, before: str, after: str) -> str:
+    def _set_ref(self, ref: str, before: str, after: str) -> str:
         if after and not is_hash(after):
             self._clear(ref)
         if before.startswith("ref: "):

@@ -130,7 +130,7 @@ class Enclosure(Struct, frozen=True):
         return Path(tempfile.mkdtemp(prefix="private-", dir=self.scratch))
 
     def _mounts(self) -> list[Mount]:
-        hidden = [str(path) for path in self._covered()]
+        hidden = [str(path) for path in self._list_covered()]
         binds = [("ro-bind" if read_only else "bind", source, target) for source, target, read_only in self._binds()]
         return [*(("tmpfs", path) for path in hidden), *binds, *(("remount-ro", path) for path in hidden)]
 
@@ -146,7 +146,7 @@ class Enclosure(Struct, frozen=True):
         sealed = [mount for mount in view if mount[0] == "remount-ro"]
         return [*outer, *readable, *writable, *self._mounts(), *sealed]
 
-    def _covered(self) -> list[Path]:
+    def _list_covered(self) -> list[Path]:
         """Return the existing folders that have to be hidden: the outermost, outside of the workspace."""
         root = Path(os.path.realpath(self.workspace))
         resolved = {Path(os.path.realpath(path)) for path in self.hidden} - {root}
@@ -154,7 +154,7 @@ class Enclosure(Struct, frozen=True):
 
     def _binds(self) -> list[tuple[str, str, bool]]:
         """Return source, target and whether it is read-only of each mount, outer folders first."""
-        root, covered = os.path.realpath(self.workspace), {*self._covered()}
+        root, covered = os.path.realpath(self.workspace), {*self._list_covered()}
         reachable = [(self.scratch, False), *((path, True) for path in self.shown)]
         real = [(os.path.realpath(path), read_only) for path, read_only in reachable]
         binds = [(path, path, read_only) for path, read_only in real if covered & {*Path(path).parents}]

@@ -122,7 +122,7 @@ class StateFileSink:
             folder = self._path.parent / "runs" / str(head["run_id"])
             write_view(folder / "STATE.json", [_indent({key: head[key] for key in POLLED}), b"\n"])
 
-    def rendered(self, event: Event, state: State) -> bytes:
+    def render(self, event: Event, state: State) -> bytes:
         """Return what is in the file after `event`."""
         return b"".join(self._encode(self._describe(event, state)))
 

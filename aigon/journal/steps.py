@@ -138,7 +138,7 @@ class StepSink:
         self._due, self._written = False, time.monotonic()
         write_view(self._folder / _name_file(self._number), self._text)
 
-    def rendered(self, events: Iterable[Event]) -> Iterator[tuple[str, str]]:
+    def render(self, events: Iterable[Event]) -> Iterator[tuple[str, str]]:
         """Yield the files of all turns of these events, with their names."""
         for event in events:
             if isinstance(event, (IterationStarted, TurnEnded)):

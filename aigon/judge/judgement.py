@@ -139,7 +139,7 @@ def _weigh_decision(sitting: _Sitting, criterion: Criterion, decision: reply.Dec
     """Return the verdict of a decision; a claim for a "met" whose quotes hold, of which one at least counts."""
     number = criterion.number
     if isinstance(decision, NoReply):
-        return _unanswered(number, decision)
+        return _make_unanswered(number, decision)
     if decision.status != "met":
         why = f"{decision.reason} (missing: {decision.missing})" if decision.missing.strip() else decision.reason
         if decision.status == "unclear":
@@ -162,7 +162,7 @@ def _weigh_refutation(sitting: _Sitting, claim: Claim, refutation: reply.Refutat
     """Return the verdict on a claim after somebody tried to refute it."""
     number = claim.criterion.number
     if isinstance(refutation, NoReply):
-        return _unanswered(number, refutation, "met was not confirmed by a second call: ")
+        return _make_unanswered(number, refutation, "met was not confirmed by a second call: ")
     if not refutation.refuted:
         return Verdict(number, "met", "judge", bound_text("; ".join(claim.quotes)), claim.reason)
     checks = check_countering(refutation.quotes, sitting.evidence)
@@ -180,7 +180,7 @@ def _explain(check: QuoteCheck) -> str:
     return f"{check.shown!r}, because {check.why}"
 
 
-def _unanswered(number: int, silence: NoReply, before: str = "") -> Verdict:
+def _make_unanswered(number: int, silence: NoReply, before: str = "") -> Verdict:
     method = "judge" if silence.available else JUDGE_UNAVAILABLE
     return Verdict(number, "unclear", method, reason=bound_text(before + silence.why))
 

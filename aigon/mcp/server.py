@@ -14,7 +14,7 @@ from mcp_types import CallToolResult, InputRequiredResult, Tool, ToolAnnotations
 from pydantic import ValidationError
 
 from aigon import __version__
-from aigon.errors import AigonError, Exit, explained, usage
+from aigon.errors import AigonError, Exit, explain_error, usage
 from aigon.files.resources import find_resource
 from aigon.files.system_errors import explain_os_error
 from aigon.mcp.resources import CountingBus, add_resources, announce_changes
@@ -55,7 +55,7 @@ class TaskServer(MCPServer[None]):
             known = _explain(name, error.__cause__ if isinstance(error, ToolError) else error)
             if known is None:
                 raise
-            raise ToolError(explained(known)) from error
+            raise ToolError(explain_error(known)) from error
 
     async def read_resource(self, uri: Any, context: Context[None, Any] | None = None) -> Any:
         """Read a resource. Raises ResourceError with what is wrong, where, and what to do."""
@@ -67,7 +67,7 @@ class TaskServer(MCPServer[None]):
                 cause = cause.__cause__
             if cause is None:
                 raise
-            raise ResourceError(explained(cause)) from error
+            raise ResourceError(explain_error(cause)) from error
 
     async def _require_allowed(self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None) -> None:
         tool = next((each for each in await super().list_tools() if each.name == name), None)

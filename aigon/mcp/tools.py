@@ -80,7 +80,7 @@ class TaskTools:
             "max_iterations": ralph_max_iterations,
             "promise": ralph_completion_promise,
         }
-        return self._saved(project, project.create_feature(title, description, settings))
+        return self._describe_saved(project, project.create_feature(title, description, settings))
 
     def update_task(
         self,
@@ -112,7 +112,7 @@ class TaskTools:
         if is_moved:
             _ = project.pause(name) if status == "cancelled" else project.reopen(name)
             spec = project.spec(name)
-        return self._saved(project, spec)
+        return self._describe_saved(project, spec)
 
     def start_task(
         self,
@@ -226,7 +226,7 @@ class TaskTools:
             path=feature.spec,
         )
 
-    def _saved(self, project: "Project", spec: "SpecInfo") -> results.SavedTask:
+    def _describe_saved(self, project: "Project", spec: "SpecInfo") -> results.SavedTask:
         name, next_ = _name(spec.feature), "start_task starts it"
         if not spec.criteria and not spec.proposals:
             next_ = "Add `- [ ] ...` items below `## Acceptance Criteria` with update_task: nothing could prove it yet"

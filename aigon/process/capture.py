@@ -55,7 +55,7 @@ class Capture:
             self._keep_tail(chunk)
             return
         self._pending += chunk
-        if end := self._settled():
+        if end := self._count_settled():
             self._keep(self._redact(bytes(self._pending[:end])))
             del self._pending[:end]
         if self._full:
@@ -71,7 +71,7 @@ class Capture:
     def _full(self) -> bool:
         return len(self._head) >= self._half
 
-    def _settled(self) -> int:
+    def _count_settled(self) -> int:
         """Return how many of the pending bytes can be redacted now: no secret may cross that border."""
         end = self._pending.rfind(b"\n") + 1
         if not end and len(self._pending) > LINE:

@@ -83,7 +83,7 @@ class Stop:
         self.now = True
         os.write(self._write, b"!")
 
-    def _signalled(self, number: int, _frame: FrameType | None) -> None:
+    def _handle_signal(self, number: int, _frame: FrameType | None) -> None:
         names: dict[int, StopReason] = {signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SIGHUP"}
         name = names.get(number, "SIGINT")
         if self.now:
@@ -104,7 +104,7 @@ class Stop:
     def handling(self) -> Iterator["Stop"]:
         """Route SIGINT, SIGTERM and SIGHUP here for the length of a run; main thread only."""
         numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        before = {number: signal.signal(number, self._signalled) for number in numbers}
+        before = {number: signal.signal(number, self._handle_signal) for number in numbers}
         try:
             yield self
         finally:

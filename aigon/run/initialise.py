@@ -12,7 +12,7 @@ from aigon.agents.install_commands import InstallTarget, find_types_here, instal
 from aigon.checks.project_checks import ProjectChecks, find_unchecked_folders, resolve_checks
 from aigon.config.loading import PROJECT_FILE, load_configuration, open_work_tree
 from aigon.config.schemas import SCHEMA_FOLDER
-from aigon.errors import AigonError, explained, usage
+from aigon.errors import AigonError, explain_error, usage
 from aigon.files.atomic import write_atomic
 from aigon.files.home import IGNORED_LINES
 from aigon.git.path_commits import FIRST_COMMIT
@@ -67,7 +67,7 @@ def find_uncommitted_setup(checkout: Checkout) -> UncommittedSetup:
     try:
         feature_stages.require_committer(checkout)
     except AigonError as error:
-        return UncommittedSetup(paths, "", f"Not committed: {explained(error)}")
+        return UncommittedSetup(paths, "", f"Not committed: {explain_error(error)}")
     return UncommittedSetup(paths, checkout.branch or "")
 
 

@@ -28,7 +28,7 @@ def compile_globs(patterns: tuple[str, ...]) -> Callable[[str], bool]:
 
 def is_match(pattern: str, path: str) -> bool:
     """Return whether the pattern matches this path."""
-    return _needed(pattern).there(path) and compile_glob(pattern).fullmatch(path) is not None
+    return _find_needed(pattern).there(path) and compile_glob(pattern).fullmatch(path) is not None
 
 
 class _Needed(Struct, frozen=True):
@@ -45,7 +45,7 @@ class _Needed(Struct, frozen=True):
 
 
 @cache
-def _needed(pattern: str) -> _Needed:
+def _find_needed(pattern: str) -> _Needed:
     tokens = _TOKEN.findall(pattern)
     head = "".join(takewhile(_literal, tokens))
     tail = "".join(takewhile(_literal, reversed(tokens)))[::-1]

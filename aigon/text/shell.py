@@ -48,7 +48,7 @@ def split_commands(line: str) -> tuple[SimpleCommand, ...]:
     redirect, inner, piped = "", False, False
     for kind, text in _tokenize(line):
         if kind == "word":
-            inner = inner or _computed(text)
+            inner = inner or _is_computed(text)
             if redirect:
                 writes += [unquote(text)] if ">" in redirect and not _copies(redirect, text) else []
                 redirect = ""
@@ -97,7 +97,7 @@ def _simple(words: list[str], writes: list[str], *, piped: bool, inner: bool) ->
     return SimpleCommand(tuple(words), tuple(assigned), tuple(writes), piped, inner or words[:1] == ["$"])
 
 
-def _computed(word: str) -> bool:
+def _is_computed(word: str) -> bool:
     """Return whether a command inside the word is run: `$(...)` or backticks outside single quotes."""
     bare = re.sub(r"'[^']*'", "", word) if '"' not in word else word
     return "$(" in bare or "`" in bare or bare.endswith("$")

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from aigon.api import AigonError
-from aigon.errors import explained
+from aigon.errors import explain_error
 from aigon.job.spec_locations import SpecLocation
 from aigon.model.changes import FileDiff
 from aigon.model.criteria import Criterion, Verdict
@@ -188,7 +188,7 @@ def read_spec(feed: Feed, feature: str) -> SpecView:
         raw = place.read()
         spec = parse_spec(raw)
     except AigonError as error:
-        return SpecView(place.title, *about, problem=explained(error))
+        return SpecView(place.title, *about, problem=explain_error(error))
     except OSError as error:
         return SpecView(place.title, *about, problem=f"The spec cannot be read: {error.strerror}")
     parts = split_spec(raw)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from aigon.api.runs import is_running
 from aigon.api.watch import tail_run
-from aigon.errors import AigonError, explained
+from aigon.errors import AigonError, explain_error
 from aigon.fleet.note import read_note
 from aigon.fleet.order import CellSummary
 from aigon.journal.account import count_changed_lines
@@ -188,7 +188,7 @@ class Lane(Struct):
                     return
                 self._take(item)
         except AigonError as error:
-            self.problem = explained(error)
+            self.problem = explain_error(error)
         except OSError as error:
             self.problem = f"The journal cannot be read: {error.strerror}"
         self._items = None

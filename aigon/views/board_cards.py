@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
-from aigon.errors import AigonError, explained
+from aigon.errors import AigonError, explain_error
 from aigon.files.home import find_home
 from aigon.git.repository import RepositoryFolders, find_repository
 from aigon.job.spec_locations import SpecLocation, list_spec_locations
@@ -243,7 +243,7 @@ def _parse_spec(place: SpecLocation) -> tuple[Spec | None, str]:
     try:
         return parse_spec(place.read()), ""
     except AigonError as error:
-        return None, explained(error).splitlines()[0] + (f" ({error.where})" if error.where else "")
+        return None, explain_error(error).splitlines()[0] + (f" ({error.where})" if error.where else "")
     except OSError as error:
         return None, f"the spec cannot be read: {error.strerror}"
 

@@ -47,10 +47,10 @@ def render_diagnosis(found: Diagnosis) -> str:
     away = [agent for agent in found.agents if agent.state == "not installed"]
     lines = [
         *(["Agents", *_table(here)] if here else ["Agents: none is installed"]),
-        *_wrapped(found.choice, "  "),
+        *_wrap(found.choice, "  "),
         "",
         *(["Not installed", *_missing(away)] if away else []),
-        *_wrapped(f"Any other program can be an agent: {OWN_AGENT} ({found.note})", "  "),
+        *_wrap(f"Any other program can be an agent: {OWN_AGENT} ({found.note})", "  "),
         "",
         "This machine",
         *(line for fact in found.machine for line in _facts(fact)),
@@ -65,28 +65,28 @@ def _table(agents: Sequence[AgentHealth]) -> Iterator[str]:
         row = f"  {_clean(agent.name):<{name}}  {agent.state:<9}  {agent.version:<{version}}  "
         yield row + _path(agent.path or agent.program or "built in", WIDTH - len(row))
         for problem in agent.problems:
-            yield from _wrapped(f"! {problem}", _INDENT, _INDENT + "  ")
+            yield from _wrap(f"! {problem}", _INDENT, _INDENT + "  ")
         logins = [f"login seen: {', '.join(agent.seen)}"] if agent.seen else []
         for remark in (*logins, *agent.remarks):
-            yield from _wrapped(f"- {remark}", _INDENT, _INDENT + "  ")
+            yield from _wrap(f"- {remark}", _INDENT, _INDENT + "  ")
 
 
 def _missing(agents: Sequence[AgentHealth]) -> Iterator[str]:
     width = max(len(_clean(agent.name)) for agent in agents)
     for agent in agents:
         how = agent.install or (agent.problems[0] if agent.problems else "")
-        yield from _wrapped(f"{_clean(agent.name):<{width}}  {how}", "  ", " " * (width + 4))
+        yield from _wrap(f"{_clean(agent.name):<{width}}  {how}", "  ", " " * (width + 4))
 
 
 def _facts(fact: MachineFact) -> Iterator[str]:
     words = " ".join(_path(word, WIDTH - 14) for word in fact.text.split())
-    yield from _wrapped(f"{fact.title:<10}  {words}", "  ", " " * 14)
+    yield from _wrap(f"{fact.title:<10}  {words}", "  ", " " * 14)
     for sign, said in (("!", fact.problem), ("-", fact.remark)):
         if said:
-            yield from _wrapped(f"{sign} {said}", " " * 14, " " * 16)
+            yield from _wrap(f"{sign} {said}", " " * 14, " " * 16)
 
 
-def _wrapped(words: str, first: str, others: str | None = None) -> list[str]:
+def _wrap(words: str, first: str, others: str | None = None) -> list[str]:
     """Return lines of at most 80 columns; what has no blank in it (a path, an address) stays whole."""
     return textwrap.wrap(
         _clean(words, blanks=True),

@@ -60,7 +60,7 @@ def build_failures_document(found: Failures) -> dict[str, object]:
         "failures": [_document(failed) for failed in found.failed],
         "repeated": [
             {"fingerprint": name, "times": len(numbers), "attempts": numbers}
-            for name, numbers in _repeated(found.failed).items()
+            for name, numbers in _group_repeated(found.failed).items()
         ],
         "unread": list(found.unread),
     }
@@ -101,7 +101,7 @@ def _lines_of(change: FileChange) -> dict[str, int | None]:
 
 def render_failures(found: Failures) -> str:
     lines = [_head(found), *(line for failed in found.failed for line in _lines(failed))]
-    for name, numbers in _repeated(found.failed).items():
+    for name, numbers in _group_repeated(found.failed).items():
         lines.append(
             f"The same failure {name[:SHORT]} came {len(numbers)} times: attempts {', '.join(map(str, numbers))}"
         )
@@ -143,7 +143,7 @@ def _reasons(attempt: Attempt) -> list[str]:
     return [*turn, *checks, *criteria]
 
 
-def _repeated(failed: Sequence[FailedAttempt]) -> dict[str, list[int]]:
+def _group_repeated(failed: Sequence[FailedAttempt]) -> dict[str, list[int]]:
     """Return the numbers of the attempts with the same failure, by its fingerprint."""
     names = dict.fromkeys(each.attempt.fingerprint for each in failed if each.times > 1)
     return {name: [each.number for each in failed if each.attempt.fingerprint == name] for name in names}

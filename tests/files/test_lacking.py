@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.errors import Exit, explained
+from aigon.errors import Exit, explain_error
 from aigon.files.system_errors import ERROR_NUMBERS, ResourceShortage, explain_git_error, explain_os_error
 from aigon.git.person import name_command
 
@@ -22,7 +22,7 @@ def test_every_lack_is_said_with_what_to_do_and_without_its_number(number: int, 
         "The record cannot be written", OSError(number, os.strerror(number), str(tmp_path / "file"))
     )
     assert isinstance(error, ResourceShortage) and error.code == Exit.ENVIRONMENT
-    text = explained(error)
+    text = explain_error(error)
     assert str(tmp_path / "file") in text and "--resume" in error.hint
     assert os.strerror(number) not in text and "Errno" not in text
 

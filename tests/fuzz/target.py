@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from aigon.errors import AigonError, Exit, explained
+from aigon.errors import AigonError, Exit, explain_error
 
 DOCUMENTED = (Exit.USAGE, Exit.ENVIRONMENT)
 """Exit codes with which a reader may refuse what it is given: a mistake of a person, a damaged record."""
@@ -42,7 +42,7 @@ def held(target: Target, data: bytes) -> bool:
         target.read(bytes(data))  # what hypothesis hands out is a kind of its own, which libyaml does not take
     except AigonError as error:
         assert error.code in DOCUMENTED, f"{target.name} ends with {error.code!r}: {error}"
-        said = explained(error)
+        said = explain_error(error)
         assert error.what.strip() and not _UNSHOWN.search(said), "a message that a terminal can show"
         said.encode()
         return False

@@ -10,7 +10,7 @@ import pytest
 
 from aigon.checks.endpoints.schemas import parse_document
 from aigon.config.loading import parse_configuration
-from aigon.errors import AigonError, Exit, explained, usage
+from aigon.errors import AigonError, Exit, explain_error, usage
 from aigon.files.home import ensure_home, find_home
 from aigon.job.results import BaselineResults
 from aigon.journal.records import Records
@@ -101,7 +101,7 @@ def test_configuration_of_tools_that_is_nested_without_end_is_broken_as_any_othe
 
 
 def test_no_escape_sequence_of_a_file_reaches_the_terminal() -> None:
-    said = explained(
+    said = explain_error(
         usage("Unknown key '\x1b[31mred\x07\x9b'", where="\x1b]0;title\x07a.json", hint="line\n- [ ] two \udcff")
     )
     assert said == "Unknown key 'red'.\n  where: a.json\n  do:    line\n- [ ] two \ufffd"

@@ -29,15 +29,15 @@ def test_one_reading_tells_what_the_state_and_every_sink_need(tmp_path: Path) ->
     events = story()
     past = replay_past(records(tmp_path, events).each())
     assert past.state == replay(events)
-    known = StateFileSink(tmp_path / "a.json", past.iterations).rendered(events[-1], past.state)
-    assert known == StateFileSink.after(tmp_path / "a.json", events).rendered(events[-1], past.state)
+    known = StateFileSink(tmp_path / "a.json", past.iterations).render(events[-1], past.state)
+    assert known == StateFileSink.after(tmp_path / "a.json", events).render(events[-1], past.state)
     fresh = MemorySink(tmp_path)
     for event in events:
         fresh.remember(event)
     memory = MemorySink(tmp_path, past.state.tried, past.state.started)
-    assert memory.rendered(None) == fresh.rendered(None)
+    assert memory.render(None) == fresh.render(None)
     last = [event.turn.number for event in events if isinstance(event, TurnEnded)][-1]
-    assert {f"step_{last:02d}.md"} == {name for name, _ in StepSink(tmp_path).rendered(past.turns.last)}
+    assert {f"step_{last:02d}.md"} == {name for name, _ in StepSink(tmp_path).render(past.turns.last)}
 
 
 def test_a_long_journal_is_read_line_by_line(tmp_path: Path) -> None:

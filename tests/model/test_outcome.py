@@ -2,7 +2,7 @@
 
 import pytest
 
-from aigon.errors import AigonError, Exit, as_document, environment, explained, unavailable, usage
+from aigon.errors import AigonError, Exit, as_document, environment, explain_error, unavailable, usage
 from aigon.model.outcomes import (
     Interrupted,
     Met,
@@ -47,11 +47,11 @@ def test_what_a_proof_left_out_is_said_with_it() -> None:
 @pytest.mark.parametrize(("make", "code"), [(usage, 2), (environment, 7), (unavailable, 6)])
 def test_an_error_says_what_where_and_what_to_do(make: type[AigonError], code: int) -> None:
     error = make("It is missing", where="a.txt", hint="touch a.txt")
-    assert explained(error) == "It is missing.\n  where: a.txt\n  do:    touch a.txt"
+    assert explain_error(error) == "It is missing.\n  where: a.txt\n  do:    touch a.txt"
     assert as_document(error) == {"what": "It is missing", "where": "a.txt", "hint": "touch a.txt", "exit_code": code}
     assert str(error) == "It is missing (a.txt)"
 
 
 def test_an_error_without_place_and_hint_is_one_sentence() -> None:
-    assert explained(usage("It is missing")) == "It is missing."
+    assert explain_error(usage("It is missing")) == "It is missing."
     assert str(usage("It is missing")) == "It is missing"

@@ -20,7 +20,7 @@ def cost(limits: Limits, state: State, probe: Probe) -> Outcome | None:
     """The money of the run is spent; in an arena that of all its agents together, turns under way included."""
     if limits.max_cost is None:
         return None
-    taken, spent = state.spend.usd + probe.elsewhere, _spent(limits.max_cost, state.spend.usd, probe)
+    taken, spent = state.spend.usd + probe.elsewhere, _describe_spent(limits.max_cost, state.spend.usd, probe)
     if taken >= limits.max_cost:
         return Stopped("cost", spent, Exit.SPENT)
     unknown = f"{state.unpriced} does not report what its turns cost" if state.unpriced else ""
@@ -36,7 +36,7 @@ def cost(limits: Limits, state: State, probe: Probe) -> Outcome | None:
     return Stopped("cost", f"{spent}, and {said} ${usual:.2f}", Exit.SPENT)
 
 
-def _spent(limit: float, own: float, probe: Probe) -> str:
+def _describe_spent(limit: float, own: float, probe: Probe) -> str:
     """Return how much of the limit is gone, and whose doing that is."""
     if not probe.elsewhere:
         return f"${own:.2f} of ${limit:.2f} is spent"

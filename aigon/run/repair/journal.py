@@ -124,7 +124,7 @@ def repair_state_file(path: Path, events: Sequence[Event]) -> Iterator[RepairSte
         state = state.apply(event)
         sink.remember(event)
         if at == last:
-            wanted = sink.rendered(event, state)
+            wanted = sink.render(event, state)
     if wanted is None or (how == "whole" and path.read_bytes() == wanted):
         return
     kept = keep_existing(path) if how == "damaged" else ""
@@ -140,7 +140,7 @@ def repair_views(
 
     `events` is called twice, so that they need not be in memory.
     """
-    for name, text in chain(StepSink(folder).rendered(events()), render_run_files(folder, events()).items()):
+    for name, text in chain(StepSink(folder).render(events()), render_run_files(folder, events()).items()):
         path, wanted = folder / name, text.encode("utf-8", "replace")
         how = _compare_view(path, wanted)
         if how == "whole" or (how == "behind" and not behind):

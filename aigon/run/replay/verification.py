@@ -68,7 +68,7 @@ def _read_journal(journal: Path, reading: _RunReading) -> Iterator[str]:
         reading.state = reading.state.apply(event)
         sink.remember(event)
         if index == last:
-            reading.last_write = sink.rendered(event, reading.state)
+            reading.last_write = sink.render(event, reading.state)
         match event:
             case CommitIntended():
                 intended = event.commit

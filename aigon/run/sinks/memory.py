@@ -177,7 +177,7 @@ class MemorySink:
         for name, lines in self._render(ended).items():
             write_view(self._folder / name, _separate(lines))
 
-    def rendered(self, ended: RunFinished | None) -> dict[str, str]:
+    def render(self, ended: RunFinished | None) -> dict[str, str]:
         """Return both files by name; `ended` is how the run ended, if it has."""
         return {name: "\n".join(lines) for name, lines in self._render(ended).items()}
 
@@ -203,12 +203,12 @@ def render_run_files(folder: Path, events: Iterable[Event]) -> dict[str, str]:
         if isinstance(event, (RunStarted, IterationFinished, RunFinished)):
             end = event if isinstance(event, RunFinished) else None
             due = due or not isinstance(event, RunStarted)
-    return sink.rendered(end) if due else {}
+    return sink.render(end) if due else {}
 
 
 def list_titles() -> dict[str, str]:
     """Return the first line of both files, by name: the same for every run."""
-    return {name: text.partition("\n")[0] for name, text in MemorySink(Path()).rendered(None).items()}
+    return {name: text.partition("\n")[0] for name, text in MemorySink(Path()).render(None).items()}
 
 
 def open_sink(run: SinkContext) -> MemorySink:
