@@ -20,7 +20,7 @@ from aigon.compare.table import (
 from aigon.errors import AigonError
 from aigon.files.atomic import write_atomic
 from aigon.files.resources import find_resource
-from aigon.git.path_commits import commit_paths
+from aigon.git.commits import commit_paths
 from aigon.git.person import Checkout
 from aigon.job.bookkeeping import open_own_git
 from aigon.job.seat import hold_checkout

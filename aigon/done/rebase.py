@@ -22,8 +22,8 @@ from aigon.done.proof import is_same_but_for_features
 from aigon.errors import AigonError, Exit, usage
 from aigon.files.home import is_runtime
 from aigon.git import objects
+from aigon.git.commits import clear_index
 from aigon.git.objects import TreeEntry
-from aigon.git.path_commits import clear_index
 from aigon.git.person import NO_HOOKS, Checkout
 from aigon.git.secret_files import find_leaks, make_content_check, make_tracked_check
 from aigon.git.trusted import TrustedGit

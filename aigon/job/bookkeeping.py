@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from aigon.errors import environment
 from aigon.files.home import ensure_home
-from aigon.git.path_commits import commit_as_person
+from aigon.git.commits import commit_as_person
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.job import branch

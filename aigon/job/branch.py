@@ -13,8 +13,8 @@ from aigon.files.home import STOP_FILES as STOP_FILES
 from aigon.files.system_errors import require_writable
 from aigon.git import repository
 from aigon.git.blind_spots import refuse_hidden_changes
+from aigon.git.commits import FIRST_COMMIT, commit_paths
 from aigon.git.locks import remove_dead_lock
-from aigon.git.path_commits import FIRST_COMMIT, commit_paths
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit, refuse_unsupported
 from aigon.spec.features import ROOT, Feature, is_named, parse_feature_path

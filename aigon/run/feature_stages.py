@@ -12,7 +12,7 @@ from aigon.errors import AigonError, environment, usage
 from aigon.files.atomic import write_atomic
 from aigon.files.home import ensure_home
 from aigon.files.resources import find_resource
-from aigon.git.path_commits import FIRST_COMMIT
+from aigon.git.commits import FIRST_COMMIT
 from aigon.git.person import Checkout
 from aigon.job import branch
 from aigon.job.bookkeeping import Committing, commit_as_asked, commit_taken_up

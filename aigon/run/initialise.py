@@ -15,7 +15,7 @@ from aigon.config.schemas import SCHEMA_FOLDER
 from aigon.errors import AigonError, explain_error, usage
 from aigon.files.atomic import write_atomic
 from aigon.files.home import IGNORED_LINES
-from aigon.git.path_commits import FIRST_COMMIT
+from aigon.git.commits import FIRST_COMMIT
 from aigon.git.person import Checkout
 from aigon.job import bookkeeping, branch
 from aigon.job.bookkeeping import Committing

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.git.path_commits import commit_paths
+from aigon.git.commits import commit_paths
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from tests.lab import Lab
