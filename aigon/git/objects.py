@@ -119,7 +119,7 @@ class TreeWriter(Struct):
     def write(self, tree: str, changes: Changes) -> str:
         """Write `tree` (a commit or a tree) with these changes, and return its name. Raises AigonError (exit 7)."""
         ways = [path.split("/") for path in changes]
-        folders = {"/".join(way[:end]) for way in ways for end in range(len(way))}
+        folders = {"", *("/".join(way[:end]) for way in ways for end in range(len(way)))}
         if self.of != tree:
             self.known = {}
         self.of = ""  # until all of it is written

@@ -140,7 +140,7 @@ def ask_to_stop(main: Checkout, wanted: str, agents: Sequence[str], how: StopReq
     labels = [candidate.label if (candidate := find_candidate(known, agent)) else agent for agent in agents]
     chosen = [(note, about) for note, about in notes if not labels or about.label in labels]
     if missing := [label for label in labels if label not in [about.label for _, about in chosen]]:
-        working = ", ".join(about.label for _, about in notes if about.label) or "none in a worktree"
+        working = ", ".join(sorted(about.label for _, about in notes if about.label)) or "none in a worktree"
         raise environment(f"{missing[0]} is not working on feature {name}", hint=f"Running: {working}")
     local = [(note, one) for note, one in chosen if running.is_on_this_machine(one) and running.is_alive(one.loop)]
     if not local:

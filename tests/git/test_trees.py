@@ -41,6 +41,8 @@ def test_a_changed_tree_is_the_one_that_git_writes(tmp_path: Path, kind: str, is
             new = lab.commit(what)
             changes = parse_raw(git.run("diff-tree", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", old, new))
             wanted = {c.path: None if c.status == "D" else (c.modes[1], c.objects[1]) for c in changes}
+            assert writer.write(old, {}) == lab.git("rev-parse", f"{old}^{{tree}}")
+            writer.of = old
             assert writer.write(old, wanted) == lab.git("rev-parse", "HEAD^{tree}"), what
             writer.of = new
             if not is_kept:

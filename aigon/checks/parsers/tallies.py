@@ -137,8 +137,9 @@ class TestMatcher(Struct, frozen=True, forbid_unknown_fields=True):
         numbers = sum(filter(None, found), Counter[str]())
         problems = [*self.find_problems(lines), *(find_thresholds(lines) if self.language else ())]
         # A file that did not load is a problem of its own, whatever the runner counts.
-        unloaded = {each.test for each in problems if each.test and each.test == each.file.removeprefix("./")}
-        errors = max(numbers["errors"], len(unloaded) if self.language else 0)
+        unloaded = {each.test for each in problems if each.test and "::" not in each.test}
+        is_marked = any("unloaded" in pattern.regexp.groupindex for pattern in self.failures)
+        errors = max(numbers["errors"], len(unloaded) if is_marked else 0)
         counts = TestCounts(0, numbers["passed"], numbers["failed"], numbers["skipped"], errors)
         return summarize_tests(counts, problems)
 
