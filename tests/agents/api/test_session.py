@@ -14,23 +14,23 @@ from tests.model_server import Reply, Request, refusal
 def test_a_session_edits_runs_and_ends_with_a_claim_and_records_each_tool_use(desk: Desk) -> None:
     s = desk.ask(
         streamed(
-            text("I begin"), edit("create", 1, path="a/b.py", file_text="print(41)\n"), cache_creation_input_tokens=50
+            text("I begin"), edit("create", 1, path="a/b.sh", file_text="echo 41\n"), cache_creation_input_tokens=50
         ),
         streamed(
-            edit("str_replace", 2, path="a/b.py", old_str="41", new_str="42"), use("bash", 3, command="python3 a/b.py")
+            edit("str_replace", 2, path="a/b.sh", old_str="41", new_str="42"), use("bash", 3, command="sh a/b.sh")
         ),
         bash("exit 3", 4),
         ending(),
     )
     assert (s.ending.end, s.ending.action) == ("finished", "DONE") and "it is there" in s.ending.said
-    assert (desk.workspace / "a/b.py").read_text() == "print(42)\n"
+    assert (desk.workspace / "a/b.sh").read_text() == "echo 42\n"
     assert s.answers(2)[1] == "42" and "[exit 3]" in s.answers(3)[0]
     assert [(t["tool"], t["exit"], t["failed"], t["turn"]) for t in s.tools][2:] == [
         ("bash", 0, False, 2),
         ("bash", 3, False, 3),
     ]
     assert s.tools[2]["output"] == "42" and s.tools[2]["seconds"] > 0
-    assert s.of("tool")[0]["line"] == "edit: create a/b.py"
+    assert s.of("tool")[0]["line"] == "edit: create a/b.sh"
     assert [c["input"] for c in s.of("call")] == [1000] * 4 and s.of("call")[0]["cache_write"] == 50
     assert sum(c["cost"] for c in s.of("call")) == pytest.approx((4 * 1000 * 2 + 50 * 2.5 + 4 * 100 * 10) / 1e6)
 
