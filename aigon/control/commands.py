@@ -25,6 +25,8 @@ _ASSERTS = compile_re(
     rb"(?i)^(?!\s*(?:#|//|(?:use|require|import|from|include|package|plan)\b))"
     rb".*(?:assert|expect|should|must|equal|verify|[!=]=|\b(?:is|ok|eq|ne|test|diff|cmp|die|unless|grep)\b|\[\s)"
 )
+_PARTS = compile_re(rb"(&&|\|\||[;|])")
+"""Between the parts of a line: `test -f a && chmod 500 b` asserts nothing about 500."""
 _NUMBER = compile_re(rb"(?<![\w.$])\d{1,9}(?![\w.])")
 _QUOTED = compile_re(rb"([\"'])[\w ,.!:]+(?=\1)")
 _EQUAL = words("= == -eq")
@@ -68,17 +70,20 @@ def alter_script(path: str, data: bytes, seed: str) -> bytes:
 
 
 def alter_assertions(data: bytes, seed: str) -> bytes:
-    """Return a test file with other values on each line that seems to assert, whatever its language; b"" without any.
+    """Return a test file with other values wherever it seems to assert, whatever its language; b"" without any.
 
     One of them is enough to fail: some may be words for people.
     """
     draw = Draw(seed, "assertions")
 
+    def alter_part(part: bytes) -> bytes:
+        if not _ASSERTS.search(part):
+            return part
+        altered = _NUMBER.sub(lambda number: b"%d" % (int(number[0]) + draw.step), part)
+        return altered if altered != part else _QUOTED.sub(lambda text: text[0] + draw.word.encode(), part, count=1)
+
     def alter_line(line: bytes) -> bytes:
-        if not _ASSERTS.search(line):
-            return line
-        altered = _NUMBER.sub(lambda number: b"%d" % (int(number[0]) + draw.step), line)
-        return altered if altered != line else _QUOTED.sub(lambda text: text[0] + draw.word.encode(), line, count=1)
+        return b"".join(map(alter_part, _PARTS.split(line))) if _ASSERTS.search(line) else line
 
     altered = b"\n".join(map(alter_line, data.split(b"\n")))
     return altered if altered != data else b""

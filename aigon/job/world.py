@@ -250,9 +250,10 @@ class World(Struct, frozen=True):
             given_up=self.get(Availability).gave_up,
         )
 
-    def toolchain(self) -> list[tuple[str, int]]:
-        """Return what is installed beside the tree, by modification time: `npm install` changes what a check says.
+    def toolchain(self) -> list[tuple[str, int, int]]:
+        """Return what is installed beside the tree, by time and inode: `npm install` changes what a check says.
 
+        Two worktrees may have been installed at the same tick of the clock.
         A link to a folder that others share has the name of its target.
         """
         root = self.workspace.root
@@ -263,7 +264,8 @@ class World(Struct, frozen=True):
             if place.exists():
                 real = place.resolve()
                 name = place.relative_to(root) if real.is_relative_to(root.resolve()) else real
-                installed.append((str(name), place.stat().st_mtime_ns))
+                found = place.stat()
+                installed.append((str(name), found.st_mtime_ns, found.st_ino))
         return installed
 
     def iteration_folder(self, number: int) -> Path:

@@ -254,6 +254,7 @@ def test_tests_in_any_language_get_other_values_where_they_assert() -> None:
     assert altered[1][0] == b"use Test::More tests => 2;" and b"'Hello_" in altered[1][1]
     assert b"half(3)" not in altered[2][1] and altered[2][::2] == [b"import org.junit.Test;", b"int n = 4;"]
     assert alter_assertions(b"int n = 4;\n", "seed") == b""
+    assert alter_assertions(b"test -f a && chmod 500 out; sleep 3 || ./run --port 80\n", "seed") == b""
 
 
 def test_an_id_means_a_title_only_where_words_tell_so() -> None:
