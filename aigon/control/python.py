@@ -72,11 +72,11 @@ def find_tests(source: Source, seed: str) -> Iterator[AlterableTest]:
         node, owners = pending.pop()
         for child in node.list("body"):
             if child.kind == "ClassDef":
-                pending.append((child, (*owners, _read_name(source, child))))
+                pending.append((child, (*owners, source.read_name(child))))
             elif child.kind in ("If", "Try"):
                 pending.append((child, owners))
             elif child.kind in ("FunctionDef", "AsyncFunctionDef"):
-                name, body = _read_name(source, child), child.list("body")
+                name, body = source.read_name(child), child.list("body")
                 if name.startswith("test") and body:
                     draw = Draw(seed, source.path, *owners, name)
                     places = tuple(_find_places(source, child, draw, 0))
@@ -87,12 +87,6 @@ def find_in_script(source: Source, seed: str) -> AlterableTest:
     """Return a script as one test."""
     places = tuple(_find_places(source, source.root, Draw(seed, source.path), 0))
     return AlterableTest(source.path, source.path, places, (0, len(source.data), _FAILS))
-
-
-def _read_name(source: Source, node: Node) -> str:
-    name = node.get("name")
-    assert name, "functions and classes have one"
-    return source.text(name)
 
 
 def _find_places(source: Source, node: Node, draw: Draw, unsure: int) -> Iterator[Place]:

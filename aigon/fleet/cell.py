@@ -178,8 +178,9 @@ class _Cell:
     def _hear(self, _document: Mapping[str, Any], event: Event | None) -> None:
         if isinstance(event, IterationFinished):
             self._has_news = True
-        elif isinstance(event, IterationStarted) and event.number > 1:  # the base goes with a renewal, the last with
-            self._is_due = self._has_news  # the end
+        elif isinstance(event, IterationStarted) and event.number > 1:
+            # The base goes with a renewal, the last iteration with the end.
+            self._is_due = self._has_news
 
     def _attend(self, entrant: Entrant) -> None:
         """Push an iteration, or renew the lease; ask the loop to end if a person wants that."""

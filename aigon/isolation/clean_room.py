@@ -48,7 +48,7 @@ class CleanRoom(Enclosure, frozen=True, kw_only=True):
 
 
 class RoomPlan(Struct, frozen=True):
-    """What a room is like. `isolation` comes from `choose_isolation`.
+    """The plan of a room. `isolation` comes from `choose_isolation`.
 
     Commands cannot reach the folders in `hidden`, git directories and aigon's records, except what is `shown`. The
     folders in `lent` are shown read-only at the relative paths that they have there, unless the tree itself holds

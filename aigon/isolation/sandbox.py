@@ -154,7 +154,7 @@ def explain_no_mechanism(network: Network = "open") -> str:
 @functools.cache
 def has_process_numbers() -> bool:
     """Return whether aigon's namespaces can have process numbers: in a container that hides parts of /proc none can."""
-    return not _try("namespaces", "open", numbers=True)
+    return not _find_flaw_of("namespaces", "open", numbers=True)
 
 
 PROBE = 'kill -0 $$ && echo alive; cat "$1/secret" 2>/dev/null; : > "$2/kept" && echo written'
@@ -172,10 +172,10 @@ def find_sandbox_flaw(mechanism: Mechanism, network: Network = "open") -> str:
             since = f"before version {CLOSES_NETWORK} of its interface"
             return f"it closes no network {since}, and this kernel has {version}"
     numbers = mechanism == "namespaces" and has_process_numbers()
-    return "" if numbers and network == "open" else _try(mechanism, network, numbers=numbers)
+    return "" if numbers and network == "open" else _find_flaw_of(mechanism, network, numbers=numbers)
 
 
-def _try(mechanism: Mechanism, network: Network, *, numbers: bool) -> str:
+def _find_flaw_of(mechanism: Mechanism, network: Network, *, numbers: bool) -> str:
     def probe(folder: Path) -> tuple[run.Program, list[bytes]]:
         hidden, granted, own = (folder / name for name in ("hidden", "open", "own"))
         for path in (hidden, granted, own):

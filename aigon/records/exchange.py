@@ -57,10 +57,12 @@ def resolve_feature(main: Checkout, wanted: str) -> str:
 def list_records(main: Checkout, wanted: str, agent: str | None = None) -> tuple[RecordRef, ...]:
     """Return the records of a feature on the remote. Raises AigonError (exit 7) if the remote does not answer."""
     name = resolve_feature(main, wanted)
-    return _look(open_remote(main, name), read_prefix(main), name, agent)[0]
+    return _list_published(open_remote(main, name), read_prefix(main), name, agent)[0]
 
 
-def _look(remote: Remote, prefix: str, name: str, agent: str | None) -> tuple[tuple[RecordRef, ...], Mapping[str, str]]:
+def _list_published(
+    remote: Remote, prefix: str, name: str, agent: str | None
+) -> tuple[tuple[RecordRef, ...], Mapping[str, str]]:
     """Return the records of a feature on the remote, and what its branches are there, at one moment."""
     start = locate_ref(prefix, "records", f"{name}--")
     refs = remote.list_refs(f"{start}*", f"refs/heads/feature-{name}", f"refs/heads/feature-{name}-*")
@@ -177,7 +179,7 @@ def fetch_records(
     """
     name, prefix = resolve_feature(main, wanted), read_prefix(main)
     remote = open_remote(main, name)
-    found, branches = _look(remote, prefix, name, agent)
+    found, branches = _list_published(remote, prefix, name, agent)
     if not found:
         whom = f" of {agent}" if agent else ""
         raise usage(f"There are no records of feature {name}{whom} on the remote", where=remote.url,

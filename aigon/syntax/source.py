@@ -76,6 +76,11 @@ class Source(Struct, frozen=True):
         """Return what stands there."""
         return self.data[node.start : node.end].decode("utf-8", "replace")
 
+    def read_name(self, node: Node) -> str:
+        """Return what a definition is called; "" for a node without a name."""
+        name = node.get("name")
+        return self.text(name) if name else ""
+
     def last_line(self, node: Node) -> int:
         """Return the line that a node ends on, from 1."""
         return node.line + self.data.count(b"\n", node.start, node.end)

@@ -131,17 +131,12 @@ def _list_wanted(
         is_test, above = re.search(r"\btest\b", above), ""
         if is_test:
             continue
-        is_wanted = _read_name(source, child) in named if named is not None else source.text(child) not in known
+        is_wanted = source.read_name(child) in named if named is not None else source.text(child) not in known
         is_value = child.kind in _ASSIGNMENTS and inside and named is None and not _sets_dunder(source, node, child)
         if is_wanted and (child.kind in _FUNCTIONS or (named and child.kind in _NAMED) or is_value):
             yield child
         else:
             yield from _list_wanted(source, child, known, named, inside)
-
-
-def _read_name(source: Source, node: Node) -> str:
-    name = node.get("name")
-    return source.text(name) if name else ""
 
 
 def _sets_dunder(source: Source, parent: Node, node: Node) -> bool:
