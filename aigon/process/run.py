@@ -97,9 +97,15 @@ def run(command: Command, stop: Stop | None = None) -> ProgramExit:
     If `stop` has said so already it is not started, and `ended` is 0. Once the leader has exited, its group is killed:
     what it left in the background does not outlive it.
     """
-    begin = time.monotonic()
     if stop and stop.look():
         return ProgramExit(None, killed=True)
+    # The log is opened before the program starts, which could put a link in place of its folder.
+    with open_log(command.log) if command.log else contextlib.nullcontext() as log:
+        return _run(command, stop, log)
+
+
+def _run(command: Command, stop: Stop | None, log: BinaryIO | None) -> ProgramExit:
+    begin = time.monotonic()
     try:
         with open(command.stdin or os.devnull, "rb") as stdin:  # noqa: PTH123 - either a path or the null device
             process = _spawn(command, stdin) or _start(
@@ -116,7 +122,7 @@ def run(command: Command, stop: Stop | None = None) -> ProgramExit:
     idle = IdleClock(command.idle) if command.idle else None
     waiting = _Deadline(command.ladder, begin + command.deadline if command.deadline else None, idle)
     tracker = None if orphans.SUBREAPER else orphans.DescendantTracker(process.pid)
-    with _open_captures(process, command) as captures:
+    with _open_captures(process, command, log) as captures:
         with hold_back(process.pid, command.slowed) if command.slowed else contextlib.nullcontext():
             _attend(process, captures, waiting, stop, tracker)
         code = _read_exit_code(process.pid)
@@ -180,10 +186,11 @@ def _read_exit_code(pid: int) -> int | None:
 
 
 @contextmanager
-def _open_captures(process: RunningProgram | SpawnedProgram, command: Command) -> Iterator[dict[int, Capture]]:
+def _open_captures(
+    process: RunningProgram | SpawnedProgram, command: Command, log: BinaryIO | None
+) -> Iterator[dict[int, Capture]]:
     """Yield the captures by descriptor; close the pipes at the end, even if a grandchild still holds them."""
     with contextlib.ExitStack() as stack:
-        log = stack.enter_context(open_log(command.log)) if command.log else None
         captures = {}
         for pipe in (process.stdout, process.stderr):
             if pipe is not None:

@@ -262,6 +262,25 @@ def test_a_log_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
     assert (exited.exit_code, exited.stdout) == (0, b"here\n")
 
 
+def test_a_program_that_replaces_the_folder_of_its_log_at_once_redirects_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, logs = tmp_path / "mine", tmp_path / "logs"
+    mine.mkdir()
+    logs.mkdir()
+    start = subprocess.Popen
+
+    def start_and_wait(*args: Any, **options: Any) -> subprocess.Popen[bytes]:
+        program = start(*args, **options)
+        os.waitid(os.P_PID, program.pid, os.WEXITED | os.WNOWAIT)  # it is faster than its parent
+        return program
+
+    monkeypatch.setattr("subprocess.Popen", start_and_wait)
+    bash("mv logs old; ln -s mine logs; echo evil", tmp_path, log=logs / "agent.log")
+    assert [*mine.iterdir()] == []
+    assert (tmp_path / "old" / "agent.log").read_bytes() == b"evil\n"
+
+
 def test_its_pid_is_told_once_it_runs_and_it_leads_a_session_of_its_own(tmp_path: Path) -> None:
     pids: list[int] = []
     exited = bash("echo $$; cut -d' ' -f6 /proc/$$/stat", tmp_path, started=pids.append)
