@@ -6,6 +6,7 @@ def aigon_alter(value, inside=False):
     """
     import copy
     import enum
+    import functools
     import numbers
     import pathlib
     import sys
@@ -44,16 +45,39 @@ def aigon_alter(value, inside=False):
             return {key: alter(each, depth - 1) for key, each in value.items()} or {"WORD": "WORD"}
         if type(value).__name__ == "generator":
             return (alter(each, depth - 1) for each in value)
-        if not inside and not isinstance(value, type) and not callable(value) and getattr(value, "__dict__", None):
+        if type(value).__name__ == "coroutine":
+            return later(value, depth)
+        if not inside and callable(value) and not isinstance(value, type):
+            return make_callable(value, depth)
+        if not inside and not isinstance(value, type) and getattr(value, "__dict__", None):
             other = copy.copy(value)
             vars(other).update({name: alter(each, depth - 1) for name, each in vars(value).items()})
             return other
         return value
 
-    caller = sys._getframe(1).f_back
-    if way == "true" or (not inside and caller is not None and "aigon_alter" in caller.f_globals):
-        return value
-    try:
-        return alter(value, 3)
-    except Exception:  # a type of its own that cannot be altered
-        return value
+    def make_callable(value, depth):
+        """Return a callable of the same type, as far as can be, that gives its callers another value."""
+
+        def call(*args, **kwargs):
+            return give(value(*args, **kwargs), depth, sys._getframe(1))
+
+        try:
+            kind = type(value)
+            other = copy.copy(value)
+            other.__class__ = type(kind)(kind.__name__, (kind,), {"__slots__": (), "__call__": staticmethod(call)})
+            return other
+        except Exception:  # a function, or a type that nobody can inherit from
+            return functools.wraps(value)(call)
+
+    async def later(value, depth):
+        return give(await value, depth, None)
+
+    def give(value, depth, caller):
+        if way == "true" or (not inside and caller is not None and "aigon_alter" in caller.f_globals):
+            return value
+        try:
+            return alter(value, depth)
+        except Exception:  # a type of its own that cannot be altered
+            return value
+
+    return give(value, 3, sys._getframe(1).f_back)

@@ -11,6 +11,9 @@ function aigon_alter(value: any): any {
     if (Array.isArray(each) && way === "empty" && each.length) return [];
     if (Array.isArray(each)) return [...each.map((one) => alter(one, depth - 1)), "WORD"];
     if (each instanceof Promise) return each.then((one) => alter(one, depth));
+    if (typeof each === "function") {
+      return new Proxy(each, { apply: (it, self, given) => alter(Reflect.apply(it, self, given), depth) });
+    }
     if (Object.getPrototypeOf(each) !== Object.prototype) return each;
     return Object.fromEntries(Object.entries(each).map(([key, one]) => [key, alter(one, depth - 1)]));
   };

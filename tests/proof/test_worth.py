@@ -1,5 +1,7 @@
 """What new tests are worth: they have to notice when what the change does is altered."""
 
+import shutil
+import subprocess
 import sys
 from contextlib import nullcontext
 
@@ -19,10 +21,23 @@ DRAWN = Drawn()
 BASE = """
 def old(a):
     return a
+
+
+async def halve(number):
+    return number / 2
+
+
+class Joined:
+    __slots__ = ("mark",)
+
+    def __call__(self, *words):
+        return self.mark.join(words)
 """
 CODE = '''
 """A module."""
 from __future__ import annotations
+
+from functools import partial
 
 LIMIT = 5
 
@@ -56,6 +71,35 @@ def pairs(text):
 
 def put(into, what):
     into.append(what)
+
+
+def adder(start):
+    return partial(sum, start=start)
+
+
+async def halve(number):
+    return number / 2
+
+
+def halver():
+    return halve
+
+
+class Joined:
+    __slots__ = ("mark",)
+
+    def __call__(self, *words):
+        return self.mark.join(words)
+
+
+def joiner(mark):
+    joined = Joined()
+    joined.mark = mark
+    return joined
+
+
+def joined(*words):
+    return joiner(" ")(*words)
 '''
 
 
@@ -96,6 +140,23 @@ def test_only_an_assertion_notices_what_is_altered(notices: str, inside: bool | 
 
     assert passes(False) == (inside is not False)
     assert passes(True) == (inside is None)
+
+
+@pytest.mark.parametrize(
+    ("notices", "passes"),
+    [
+        ("assert adder(3)([4]) == 7", False),
+        ("assert callable(adder(3)) and adder(3)([4])", True),
+        ("import asyncio; assert asyncio.run(halver()(8)) == 4", False),
+        ("assert joiner('-')('a', 'b') == 'a-b'", False),
+        ("assert isinstance(joiner('-'), Joined) and joiner('-')('a')", True),
+        ("assert joined('a', 'b') == 'a b' + WORD", True),  # it was altered once, for the test alone
+    ],
+)
+def test_what_a_function_gives_that_is_given_itself_is_altered(notices: str, passes: bool) -> None:
+    test = {name: value for name, value in altered().items() if name != DRAWN.name}
+    with nullcontext() if passes else pytest.raises(AssertionError):
+        exec(notices, {**test, "WORD": DRAWN.word})
 
 
 @pytest.mark.parametrize(
@@ -156,6 +217,15 @@ def test_code_of_other_languages_is_altered_by_its_grammar() -> None:
     assert f"a + {two} - {one}" in (alter("a.rs", RUST, "", None, DRAWN, inside=True) or "")
     assert alter("a.rs", RUST, "", None, replace(DRAWN, way="true")) is None
     assert f"return {two} + {one}" in (alter("a.go", GO, "", None, DRAWN) or "")
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="needs node")
+def test_what_a_given_function_of_javascript_gives_is_altered() -> None:
+    source = "const adder = (a) => sum.bind(null, a);\n"
+    text = alter("a.js", source, "", None, DRAWN)
+    script = f"const sum = (a, b) => a + b;\n{text}\nconsole.log(adder(3)(4), adder.name, adder(3).length);"
+    done = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{7 + DRAWN.number} adder 1\n"
 
 
 def result(**tests: TestResult) -> Result:
