@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.replay import add_feature, explain_end, implement_feature, make_project
+from tests.lab import make_environment
 
 SHARE = 0.7
 """How many of the tests should be altered at least."""
@@ -34,7 +35,7 @@ def measure(repository: Path, folder: Path, check: str, set_up: str, sandbox: st
     checks: dict[str, object] = {"tests": {"command": check, "role": "tests"}} if check else {}
     suffix = "js" if (root / "package.json").exists() else "py"
     add_feature(root, folder, SPEC, WORK.format(file=f"unused_file.{suffix}"), **checks)
-    done = implement_feature(root, folder, ("-c", PROGRAM), sandbox)
+    done = implement_feature(root, folder, ("-c", PROGRAM), sandbox, make_environment())
     records = [json.loads(file.read_bytes()) for file in root.glob(".aigon/runs/*/*/proof/control.json")]
     return (records[-1] if records else {}), f"exit {done.returncode}: {explain_end(done.stdout, done.stderr)}"
 

@@ -1,12 +1,12 @@
 """How often an honest change ends with a question: commits of a public repository replayed as features.
 
-    python -m benchmarks.replay REPOSITORY [--commits 20] [--list] [--sandbox MODE] [--table FILE]
+    python -m benchmarks.replay REPOSITORY [--commits 20] [--list] [--sandbox MODE] [--environment DIR] [--table FILE]
 
-REPOSITORY is a clone, bare or not, whose tests `python3 -m pytest` runs with what is on the PATH. The newest commits
-that change both product code and tests, and whose tests pass by hand, are listed before the first run. Each becomes a
-feature on its parent: the spec is the commit's message with `All tests pass` and the commit's own test files as
-criteria, the agent applies the commit. Printed: the outcome of each, and the share that ended with a question or was
-refused.
+REPOSITORY is a clone, bare or not, whose tests `python3 -m pytest` runs with what is on the PATH, or in an environment
+that may be of an older Python than aigon's. The newest commits that change both product code and tests, and whose tests
+pass by hand, are listed before the first run. Each becomes a feature on its parent: the spec is the commit's message
+with `All tests pass` and the commit's own test files as criteria, the agent applies the commit. Printed: the outcome of
+each, and the share that ended with a question or was refused.
 """
 
 import argparse
@@ -72,18 +72,19 @@ def find_commits(repository: Path) -> Iterator[Commit]:
             yield Commit(name, read_git(repository, "show", "-s", "--format=%s", name).strip(), tuple(tests))
 
 
-def has_passing_tests(repository: Path, commit: Commit) -> bool:
+def has_passing_tests(repository: Path, commit: Commit, environment: Path) -> bool:
     """Return whether all tests pass on the commit and before it: an old one may need an old Python."""
+    argv = [str(environment / "bin/python3"), "-m", "pytest", "-q"]
     with tempfile.TemporaryDirectory(prefix="replay-") as folder:
         root = make_project(repository, commit.name, Path(folder))
         for start in (commit.name, f"{commit.name}^"):
             read_git(root, "checkout", "-q", start)
-            if subprocess.run([sys.executable, "-m", "pytest", "-q"], cwd=root, capture_output=True).returncode:
+            if subprocess.run(argv, cwd=root, capture_output=True).returncode:
                 return False
     return True
 
 
-def replay(repository: Path, commit: Commit, folder: Path, sandbox: str) -> Replayed:
+def replay(repository: Path, commit: Commit, folder: Path, sandbox: str, environment: Path) -> Replayed:
     """Let an agent make the commit as a feature on its parent."""
     patch = read_git(repository, "diff", "--binary", f"{commit.name}^", commit.name)
     message = read_git(repository, "show", "-s", "--format=%B", commit.name)
@@ -95,7 +96,7 @@ def replay(repository: Path, commit: Commit, folder: Path, sandbox: str) -> Repl
     )
     root = make_project(repository, f"{commit.name}^", folder)
     add_feature(root, folder, spec, f"git apply <<'END_OF_PATCH'\n{patch}END_OF_PATCH\n")
-    done = implement_feature(root, folder, ("-m", "aigon"), sandbox)
+    done = implement_feature(root, folder, ("-m", "aigon"), sandbox, environment)
     return Replayed(commit, done.returncode, explain_end(done.stdout, done.stderr))
 
 
@@ -127,11 +128,11 @@ def add_feature(root: Path, folder: Path, spec: str, work: str, **checks: object
 
 
 def implement_feature(
-    root: Path, folder: Path, program: Sequence[str], sandbox: str
+    root: Path, folder: Path, program: Sequence[str], sandbox: str, environment: Path
 ) -> subprocess.CompletedProcess[str]:
-    """Run one iteration of the feature by aigon, which `program` makes of this Python."""
+    """Run one iteration by aigon, which `program` makes of this Python, in an environment with the project's Python."""
     home = folder / "home"
-    path = os.pathsep.join([f"{make_environment()}/bin", os.environ.get("PATH", os.defpath)])
+    path = os.pathsep.join([f"{environment}/bin", os.environ.get("PATH", os.defpath)])
     env = {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "AIGON_STATE_HOME": str(home / "state")}
     options = ("--loop", "--max-iterations", "1", "--accept-passing", "--sandbox", sandbox, "--judge", "none", "--json")
     argv = [sys.executable, *program, "feature-implement", "1", *options]
@@ -161,19 +162,22 @@ def main() -> None:
     parser.add_argument("--commits", type=int, default=20)
     parser.add_argument("--list", action="store_true", help="only list what would be replayed")
     parser.add_argument("--sandbox", default="auto")
+    parser.add_argument("--environment", type=Path, help="an environment for Python in which the tests run")
     parser.add_argument("--table", type=Path, help="write the table to this file, too")
     asked = parser.parse_args()
+    repository = asked.repository.resolve()
+    environment = asked.environment.resolve() if asked.environment else make_environment()
     chosen: list[Commit] = []
-    for commit in find_commits(asked.repository):
+    for commit in find_commits(repository):
         if len(chosen) == asked.commits:
             break
-        if asked.list or has_passing_tests(asked.repository.resolve(), commit):
+        if asked.list or has_passing_tests(repository, commit, environment):
             chosen.append(commit)
             print(f"{commit.name[:10]} {commit.subject}", flush=True)
     rows = []
     for commit in () if asked.list else chosen:
         with tempfile.TemporaryDirectory(prefix="replay-") as folder:
-            rows.append(replay(asked.repository.resolve(), commit, Path(folder), asked.sandbox))
+            rows.append(replay(repository, commit, Path(folder), asked.sandbox, environment))
         print(f"{commit.name[:10]} exit {rows[-1].code}: {rows[-1].reason}", flush=True)
     if rows:
         print(f"\n{render_table(rows)}\n")
