@@ -77,6 +77,8 @@ def test_the_version_is_said_however_it_is_asked_for(arguments: list[str], tmp_p
         (["follow", "1"], "no command 'follow'", "aigon logs ID -f"),
         (["done", "1"], "no command 'done'", "Did you mean 'feature-done'?"),
         (["feature-report", "1"], "no command 'feature-report'", "Did you mean 'report'?"),
+        (["run"], "A command is missing", "Commands: start, tasks, status, done,"),
+        (["run", "nonsense"], "No such command 'nonsense'", "Commands: start, tasks,"),
         (["config", "shw"], "No such command 'shw'", "Did you mean 'show'?"),
         (["feature-status", "--nonsense"], "No such option '--nonsense'", "aigon feature-status --help"),
         (["feature-implement", "1", "--lop"], "No such option '--lop'", "Did you mean '--loop'?"),

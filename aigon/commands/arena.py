@@ -37,7 +37,7 @@ AGENTS = Option(
     metavar="A,B",
     shell_complete=complete_agents,
     group="Agents",
-    help="Name two or more, such as claude:opus,codex.  [default: those whose worktrees are there]",
+    help="Name two or more, such as claude:opus,codex.  [default: those that have worktrees]",
 )
 
 AS_JSON = Option(["--json", "as_json"], is_flag=True, group="Output",
@@ -53,12 +53,13 @@ def run(
     resume: bool,
     **given: Any,
 ) -> int:
-    """Have several agents build feature ID side by side, each in a worktree and a loop of its own.
+    """Have several agents build feature ID side by side, each in its own worktree and loop.
 
-    Limits on time and money hold for all of them together. `aigon feature-implement ID --loop` does the same if --agent
-    is given twice or more.
+    Limits on time and cost apply to all agents together. `aigon feature-implement ID --loop` with two or more --agent
+    options does the same.
 
-    Exit codes: 0 if one is proven; else the first of 130, 143, 7, 2, 1, 6, 5, 4, 3 that one of them ended with.
+    Exit codes: 0 if an agent's work is proven; else the first of 130, 143, 7, 2, 1, 6, 5, 4, 3 that an agent ended
+    with.
     """
     options = Options(agents=agents, loop=True, resume=resume, worktree=True, sources=from_environment(), **given)
     if options.accept_spec:
@@ -142,17 +143,17 @@ ENDS = {"winner": Exit.MET, "tie": Exit.NEEDS_HUMAN, "nobody": Exit.STOPPED}
 
 @click.command("feature-eval")
 @click.argument("feature", metavar="ID", shell_complete=complete_open_features)
-@click.option("--no-commit", is_flag=True, help="Print it only: write no file and commit nothing.")
+@click.option("--no-commit", is_flag=True, help="Print the result only; write and commit nothing.")
 @click.option("--no-cross-checks", is_flag=True, help="Do not run each agent's new tests on the work of the others.")
-@judge_option("Choose who is asked if all is equal: agent, command, none.")
+@judge_option("Choose who decides if all measures are equal: agent, command, none.")
 @json_option
 def evaluate(feature: str, no_commit: bool, no_cross_checks: bool, judge: str | None, as_json: bool) -> int:
-    """Compare what several agents made of feature ID on the same evidence, and get one proposed.
+    """Compare the work of several agents on feature ID by the same evidence, and propose a winner.
 
-    First the gates count, then one measure after the other; there is no score. It works while some still run. The
-    result is committed as docs/specs/features/evaluations/feature-ID-eval.md.
+    Candidates have to pass the gates. Then aigon compares one measure after the other; there is no score. You can run
+    it while agents still work. The result is committed as docs/specs/features/evaluations/feature-ID-eval.md.
 
-    Exit codes: 0 a winner is proposed, 4 a tie that a person has to decide, 3 nobody passes the gates.
+    Exit codes: 0 a winner is proposed, 4 a tie that a person has to decide, 3 no candidate passes the gates.
     """
     from aigon.compare.evaluation import EvaluationRequest, evaluate_feature
     from aigon.compare.file import EvaluationFile, remember_proposal, write_evaluation

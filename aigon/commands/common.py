@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 json_option = option("--json", "as_json", is_flag=True, group="Output", help="Print one JSON document.")
 verify_option = option("--no-verify", "verify", is_flag=True, flag_value=False, default=True, group="Safety",
-                       help="Skip those of your git hooks that can refuse.")  # fmt: skip
+                       help="Skip git hooks that can reject the commit.")  # fmt: skip
 commit_option = option("--no-commit", "commit", is_flag=True, flag_value=False, default=True, group="Safety",
-                       help="Write the files, and leave the commit to you.")  # fmt: skip
+                       help="Write the files, but do not commit them.")  # fmt: skip
 profile_option = setting(
     "--profile",
     metavar="NAME",
     shell_complete=complete_profiles,
-    help="Name the profile if detection does not find it.",
+    help="Use this profile if detection finds none or the wrong one.",
 )
 sandbox_option = setting(
     "--sandbox", type=click.Choice(["auto", "bwrap", "namespaces", "landlock", "none"]), metavar="MODE", group="Safety",
-    help="Isolate agents from the rest of your files: auto, bwrap, namespaces, landlock, none.  [default: auto]",
+    help="Isolate agents from your other files: auto, bwrap, namespaces, landlock, none.  [default: auto]",
 )  # fmt: skip
 yes_option = option("--yes", "-y", is_flag=True, group="Safety", help="Answer every question with yes.")
 

@@ -22,9 +22,9 @@ origin_option = click.option("--origin", is_flag=True, help="Show where each val
 @json_option
 @click.pass_context
 def command(context: click.Context, origin: bool, as_json: bool) -> int:
-    """See the configuration as it holds here, its files, and the schemas by which editors check them.
+    """Show the configuration in effect here, the paths of its files, and the schemas by which editors check them.
 
-    Without a verb it shows the values, as `aigon config show` does.
+    Without a subcommand it shows the values, like `aigon config show`.
     """
     if context.invoked_subcommand is None:
         return _show(origin, as_json)
@@ -33,14 +33,14 @@ def command(context: click.Context, origin: bool, as_json: bool) -> int:
     return 0
 
 
-@command.command("show", short_help="Every value as it holds here.")
+@command.command("show", short_help="Show every value in effect here.")
 @origin_option
 @json_option
 def show(origin: bool, as_json: bool) -> int:
-    """Show every value as it holds for this repository, and the checks that it leads to. Durations are in seconds.
+    """Show every value in effect for this repository, and the resulting checks. Durations are in seconds.
 
-    A value comes from an AIGON_* variable, .aigon/config.json, your own config.json, the profile (its file is named)
-    or the default; a flag of a command goes before all of them. What looks like a credential is not shown.
+    A value comes from an AIGON_* variable, .aigon/config.json, your own config.json, the profile (its file is named) or
+    the default. An option of a command overrides all of them. Values that look like credentials are not shown.
     """
     return _show(origin, as_json)
 
@@ -82,14 +82,15 @@ def _read_given() -> "dict[str, Given]":
     return given
 
 
-@command.command("schema", short_help="A JSON Schema, for editors.")
+@command.command("schema", short_help="Print a JSON Schema, for editors.")
 @click.argument("name", metavar="[NAME]", required=False)
 @click.option("--write", is_flag=True, help="Write all of them into .aigon/schemas/, which git ignores.")
 @json_option
 def schema(name: str | None, write: bool, as_json: bool) -> int:
-    """Print the JSON Schema called NAME: config, ecosystem, profile or spec (its frontmatter); their names without it.
+    """Print the JSON Schema called NAME: config, ecosystem, profile or spec (its frontmatter); without NAME, their
+    names.
 
-    With --write an editor finds them in the repository, where nothing of them is committed.
+    With --write, editors find the schemas in the repository; git ignores them.
     """
     from aigon.config import schemas
 
@@ -106,7 +107,7 @@ def schema(name: str | None, write: bool, as_json: bool) -> int:
     return 0
 
 
-@command.command("path", short_help="Where the files are.")
+@command.command("path", short_help="Show where the files are.")
 @json_option
 def path(as_json: bool) -> int:
     """Say where the configuration is read from, and where aigon keeps its own records."""

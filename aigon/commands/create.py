@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 with_option = click.option("--with", "agent", metavar="AGENT", default="", shell_complete=complete_agents,
-                           help="Name who drafts it.  [default: the judge's model]")  # fmt: skip
+                           help="Choose who drafts it.  [default: the judge's model]")  # fmt: skip
 
 
 @click.command("spec-draft")
@@ -41,10 +41,10 @@ with_option = click.option("--with", "agent", metavar="AGENT", default="", shell
 def draft_parts(feature: str, agent: str, yes: bool, as_json: bool) -> int:
     """Draft a summary, criteria and open questions for the spec of feature ID, in one call of a model.
 
-    What the spec has stays. The model has no tools: it is shown the spec, the README, the names of files and checks,
-    what starts the project's programs, and the beginning of five files that share words with the title.
+    The existing text stays. The model has no tools. It is shown the spec, the README, the names of files and checks,
+    the files that start the project's programs, and the beginning of five files that share words with the title.
 
-    You see the difference, and it is written when you say yes. Commands that it proposes run nothing until you accept
+    You see a diff, and aigon writes it when you agree. Commands in the draft are proposals and run only once you accept
     them: aigon spec-compile ID --accept.
     """
     from aigon.compile.drafting import draft_spec
@@ -112,15 +112,15 @@ _MOST_SKIPPED = 20
 
 @click.command("feature-create")
 @click.argument("title", nargs=-1)
-@click.option("--slug", metavar="NAME", default="", help="Name the feature, if its title does not make a good name.")
+@click.option("--slug", metavar="NAME", default="", help="Name the feature if its title makes no good name.")
 @click.option("--from", "source", metavar="SOURCE", default="",
-              help="Import it: gh:123, an issue's address, or a file or folder of another tool.")  # fmt: skip
+              help="Import gh:123, the URL of an issue, or a file or folder of another tool.")  # fmt: skip
 @click.option(
-    "--priority", type=click.Choice(["high", "medium", "low"]), help="Say how soon `aigon run start` takes it up."
+    "--priority", type=click.Choice(["high", "medium", "low"]), help="Set its priority for `aigon run start`."
 )
-@click.option("--draft", is_flag=True, help="Have a model draft summary, criteria and questions; you see them first.")
+@click.option("--draft", is_flag=True, help="Have a model draft summary, criteria and questions for you to accept.")
 @with_option
-@click.option("--go", is_flag=True, help="Go on at once: see what will be proven, have tests written, run the loop.")
+@click.option("--go", is_flag=True, help="Continue at once: review the criteria, have tests written, run the loop.")
 @commit_option
 @verify_option
 @yes_option
@@ -140,13 +140,13 @@ def create(
 ) -> int:
     """Write a spec for the feature TITLE (a few words) into the inbox, and commit it.
 
-    With --from it is written from a GitHub issue (by the program gh) or from specs of spec-kit, OpenSpec, Kiro, BMAD,
-    Taskmaster, prd.json, prd.toon or Markdown; a folder imports all of it. The original stays below "Source". What it
-    would run is only proposed: aigon spec-compile ID --accept.
+    With --from, aigon imports a GitHub issue (by the program gh) or specs of spec-kit, OpenSpec, Kiro, BMAD,
+    Taskmaster, prd.json, prd.toon or Markdown; a folder imports every spec in it. The original text stays below
+    "Source". Commands in it are proposals: aigon spec-compile ID --accept.
 
-    With --go a draft or an import becomes a proven feature in one command: you see how each criterion is decided, say
-    yes, and it goes on as `aigon feature-implement ID --loop --prove-first` does, with its exit codes. 4 means that you
-    said no somewhere; what was written stays.
+    With --go, one command takes a draft or an import to a proven feature. aigon shows how each criterion is decided and
+    asks you. Then it continues like `aigon feature-implement ID --loop --prove-first`, with the same exit codes. 4
+    means that you answered no; what was written stays.
     """
     if not (title or source):
         raise click.UsageError("Give the feature a title, or import it with --from SOURCE")

@@ -26,7 +26,7 @@ agent_option = click.option(
     "--agent",
     shell_complete=complete_agents,
     metavar="NAME",
-    help="Name whose work, if several agents did the feature.",
+    help="Choose whose work, if several agents built the feature.",
 )
 
 
@@ -38,17 +38,17 @@ agent_option = click.option(
 @json_option
 @yes_option
 def approve(feature: str, what: tuple[str, ...], why: str, agent: str | None, as_json: bool, yes: bool) -> int:
-    """Decide as a person that criteria of feature ID are met, or that an integrity finding is all right.
+    """Decide as a person that criteria of feature ID pass, or that an integrity finding is acceptable.
 
     Name a criterion by its number (see `aigon spec-show ID`) and a finding by its rule, as the summary of the run names
-    it. Both are decided for the last iteration commit.
+    it. The decision is about the last iteration commit.
 
     `tests` accepts the acceptance tests that `aigon feature-prove` left, `tests:1,3` those of some criteria.
 
-    It shows what is known and asks; with --yes it does not ask. The decision holds for the code as it is now: when that
-    changes, the criterion or finding is open again.
+    The command shows what is known and asks; --yes skips the question. The decision holds for the code as it is now:
+    when the code changes, the criterion or finding is open again.
 
-    Exit codes: 0 decided, 2 there is no such criterion, 4 nobody said yes.
+    Exit codes: 0 decided, 2 there is no such criterion, 4 you did not agree.
     """
     if what and what[0].partition(":")[0] == TESTS:
         return _accept_tests(feature, what, as_json=as_json, yes=yes)
@@ -113,28 +113,28 @@ def decide(
 @json_option
 @yes_option
 def reject(feature: str, what: tuple[str, ...], why: str, agent: str | None, as_json: bool, yes: bool) -> int:
-    """Decide as a person that criteria of feature ID are not met, and tell the agent why.
+    """Decide as a person that criteria of feature ID fail, and tell the agent why.
 
-    The decision is about the last iteration commit; the next iteration is told WHY. It shows what is known and asks;
-    with --yes it does not ask.
+    The decision is about the last iteration commit. The agent reads WHY in the next iteration. The command shows what
+    is known and asks; --yes skips the question.
 
-    Exit codes: 0 decided, 2 there is no such criterion, 4 nobody said yes.
+    Exit codes: 0 decided, 2 there is no such criterion, 4 you did not agree.
     """
     return decide("reject", feature, what, why=why, agent=agent, as_json=as_json, yes=yes)
 
 
 @click.command("approvals")
-@click.option("--decide", is_flag=True, help="Walk through them in the terminal.")
-@click.option("--apply", is_flag=True, help="Take the pages that you moved to approved/ or rejected/ as decisions.")
+@click.option("--decide", is_flag=True, help="Decide one after the other in the terminal.")
+@click.option("--apply", is_flag=True, help="Apply the decisions of pages that you moved to approved/ or rejected/.")
 @json_option
 @yes_option
 def list_approvals(decide: bool, apply: bool, as_json: bool, yes: bool) -> int:
     """List what waits for a person, over all features and worktrees.
 
-    Each case has a page in .aigon/approvals/ (approvals.folder). A page that is moved to approved/ or rejected/ decides
-    nothing until you run --apply, which refuses what is older than the work it is about.
+    Each case has a page in .aigon/approvals/ (approvals.folder). You can decide by moving a page to approved/ or
+    rejected/ and running --apply, which refuses a page that is older than the work it is about.
 
-    Exit codes: 0 listed or decided, 2 a page decides nothing, 4 nobody said yes.
+    Exit codes: 0 listed or decided, 2 a page decides nothing, 4 you did not agree.
     """
     from aigon.run.approvals import build_case_document, describe_case, write_pages
     from aigon.run.authority import require_outside_a_run, require_terminal

@@ -32,10 +32,11 @@ def run(
     max_cost: float | None,
     as_json: bool,
 ) -> int:
-    """Build each FEATURE with each agent, as many at a time as the workers have places.
+    """Build each feature with each agent, on as many workers as there are.
 
-    Branches, records and leases are on the git remote. A worker that is killed loses its lease, and another one goes on
-    from what was pushed. Run it again after anything: what is proven stays proven, and the rest goes on.
+    Branches, records and leases are on the git remote. If a worker is killed, it loses its lease, and another one
+    continues from the last push. You can run the command again at any time: proven cells stay proven, and the others
+    continue.
 
     Exit codes: 0 all are proven; else the first of 130, 143, 7, 2, 1, 6, 5, 4, 3 that a cell ended with.
     """
@@ -77,7 +78,7 @@ RUN = Command(
         Option(["--local"], type=click.IntRange(1, 64), metavar="N",
                help="Start N workers on this machine.  [default: 1]"),
         Option(["--max-cost"], type=Dollars(), metavar="USD",
-               help="Spend at most this on all cells together; needed here or as guards.maxCost."),
+               help="Spend at most this on all cells together; required here or as guards.maxCost."),
         Option(["--json", "as_json"], is_flag=True, help="Print one JSON document per line."),
     ],
     help=run.__doc__,
@@ -87,7 +88,7 @@ RUN = Command(
 @click.command("status")
 @json_option
 def show_cells(as_json: bool) -> int:
-    """Show what each cell came to, and who works on it, as the git remote has it.
+    """Show the state of each cell and who works on it, as the git remote has it.
 
     Exit codes: 0 shown, 2 there is no remote, 7 it does not answer.
     """
@@ -108,9 +109,9 @@ def show_cells(as_json: bool) -> int:
 @click.command("stop")
 @json_option
 def stop(as_json: bool) -> int:
-    """Let every cell of the fleet that was started here finish its iteration and push it; no other begins.
+    """Stop the fleet that was started here: every cell finishes its iteration and pushes it; no other cell starts.
 
-    Exit codes: 0 asked, 7 no fleet runs, or its scheduler does not answer.
+    Exit codes: 0 the fleet was asked to stop, 7 no fleet runs, or its scheduler does not answer.
     """
     from aigon.files.home import ensure_home
     from aigon.fleet.cluster import open_cluster
@@ -132,8 +133,8 @@ def stop(as_json: bool) -> int:
 def serve(address: str, slots: int | None) -> int:
     """Work for the Dask scheduler at ADDRESS, such as tcp://big:8786, until Ctrl+C.
 
-    It offers what `aigon doctor` finds here: a cell runs only where its agent can. Credentials of agents and of git are
-    this machine's own.
+    The worker offers the agents that `aigon doctor` finds here: a cell runs only where its agent can. Credentials of
+    agents and of git are those of this machine.
 
     Exit codes: 0 ended, 7 the scheduler does not answer, or aigon's extra `fleet` is missing.
     """

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     help="Work in a worktree of the agent's own, or in this checkout.",
 )
 @rare_option(
-    "--parallel", type=click.IntRange(min=1), metavar="N", group="Agents", help="Run so many agents at a time."
+    "--parallel", type=click.IntRange(min=1), metavar="N", group="Agents", help="Run at most N agents at a time."
 )
 @rare_option("--first-proven", is_flag=True, group="Agents", help="End the other agents once one is proven.")
 @rare_option(
@@ -69,14 +69,14 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="TEXT",
     group="Agents",
-    help="Set the phrase with which the agent says it is done; repeat it for stages.  [default: COMPLETE]",
+    help="Set the phrase by which the agent claims to be done; repeat it for stages.  [default: COMPLETE]",
 )
 @setting(
     "--max-iterations",
     type=int,
     metavar="N",
     group="Limits",
-    help="Stop after so many iterations, 1 to 20; --resume gives as many again.  [default: 5]",
+    help="Stop after N iterations, 1 to 20; --resume adds as many again.  [default: 5]",
 )
 @setting("--max-cost", type=Dollars(), group="Limits", help="Stop when all agents together have spent this much.")
 @setting("--max-time", type=Duration(), group="Limits", help="Stop when the run has taken this long, such as 2h.")
@@ -95,13 +95,13 @@ if TYPE_CHECKING:
     type=int,
     metavar="N",
     group="Limits",
-    help="Stop after so many failed turns in a row.  [default: 3]",
+    help="Stop after N failed turns in a row.  [default: 3]",
 )
 @rare_setting(
     "--max-wait",
     type=Duration(zero=True),
     group="Limits",
-    help="Wait this long at most for a usage limit or an overloaded server; 0: do not wait.  [default: 6h]",
+    help="Wait at most this long for a usage limit or an overloaded server (0: do not wait).  [default: 6h]",
 )
 @judge_option("Choose who decides open criteria: agent, anthropic, command, none.", group="Checks", rare=True)
 @rare_setting(
@@ -109,9 +109,11 @@ if TYPE_CHECKING:
     metavar="NAME",
     shell_complete=complete_profiles,
     group="Checks",
-    help="Name the profile if detection does not find it.",
+    help="Use this profile if detection finds none or the wrong one.",
 )
-@rare_setting("--validation-script", metavar="PATH", group="Checks", help="Run this in place of the profile's checks.")
+@rare_setting(
+    "--validation-script", metavar="PATH", group="Checks", help="Run this script instead of the profile's checks."
+)
 @rare_option(
     "--skip-validation/--no-skip-validation",
     default=None,
@@ -122,19 +124,19 @@ if TYPE_CHECKING:
     "--accept-passing/--no-accept-passing",
     default=None,
     group="Checks",
-    help="For refactorings: run the agent although every criterion passes already.",
+    help="For refactorings: run the agent even if every criterion passes already.",
 )
 @rare_option(
     "--prove-first",
     is_flag=True,
     group="Checks",
-    help="Before, have an agent write a test for each criterion without one, as `aigon feature-prove` does.",
+    help="First have an agent write a test for each criterion without one, as `aigon feature-prove` does.",
 )
 @rare_option(
     "--allow-visible",
     is_flag=True,
     group="Safety",
-    help="Run although nothing here keeps hidden tests out of the agent's sight; the outcome says so.",
+    help="Run even if hidden tests cannot be hidden from the agent here; the outcome says so.",
 )
 @option("--resume", is_flag=True, group="Resuming", help="Continue where the last run stopped (implies --loop).")
 @rare_option(
@@ -143,7 +145,7 @@ if TYPE_CHECKING:
     default="rollback",
     show_default=True,
     group="Resuming",
-    help="Choose what becomes of an interrupted turn's files, saved aside either way.",
+    help="Keep or undo the files of an interrupted turn; they are saved aside either way.",
 )
 @rare_option(
     "--resume-from",
@@ -153,13 +155,13 @@ if TYPE_CHECKING:
     group="Resuming",
     help="Continue from the last or best iteration commit, repeat the last iteration, or rerun checks.",
 )
-@rare_option("--accept-spec", is_flag=True, group="Resuming", help="Take the spec as it is now.")
+@rare_option("--accept-spec", is_flag=True, group="Resuming", help="Accept that the spec has changed since the run.")
 @sandbox_option
 @rare_option(
     "--on-partial",
     type=click.Choice(["keep", "rollback", "ask"]),
     group="Safety",
-    help="After a run that stopped short: keep the branch, or go back to the best iteration commit.  [default: keep]",
+    help="If the run ends unproven: keep the branch, or go back to the best iteration commit.  [default: keep]",
 )
 @yes_option
 @rare_option(
@@ -169,7 +171,7 @@ if TYPE_CHECKING:
     flag_value="quiet",
     default="",
     group="Output",
-    help="Print warnings and the summary alone.",
+    help="Print only warnings and the summary.",
 )
 @rare_option(
     "--verbose",
@@ -184,7 +186,7 @@ if TYPE_CHECKING:
     "as_json",
     is_flag=True,
     group="Output",
-    help="Print one JSON event per line; with --dry-run one document.",
+    help="Print one JSON event per line; with --dry-run, one document.",
 )
 def implement_feature(
     dry_run: bool,
@@ -197,9 +199,9 @@ def implement_feature(
 ) -> int:
     """Have an agent build feature ID until aigon has proven every acceptance criterion.
 
-    ID is an ID, a slug, a title or the path of a spec. A feature of the inbox or the backlog gets its ID and its branch
-    first; a new title becomes a spec in the inbox for you to fill in. Without --loop the agent takes one turn. With two
-    agents or more, each works in a worktree of its own: see `aigon arena`.
+    ID is an ID, a slug, a title or the path of a spec. A feature in the inbox or the backlog first gets its ID and its
+    branch. A new title creates a spec in the inbox for you to fill in. Without --loop the agent takes one turn. With
+    two or more agents, each works in its own worktree: see `aigon arena`.
 
     Exit codes: 0 proven, 2 usage, 3 stopped by a guard, 4 needs a human, 5 time or cost spent, 6 agent or judge
     unavailable, 7 environment, 130 interrupted, 143 terminated.

@@ -15,14 +15,16 @@ ENDS = {"": Exit.MET, "SIGTERM": Exit.TERMINATED}
 
 @click.command("judge-eval")
 @click.option("--set", "folder", metavar="PATH", help="Use the cases in this folder.  [default: the set that ships]")
-@judge_option("Choose who is measured: anthropic, agent, command.")
+@judge_option("Choose the judge: anthropic, agent, command.")
 @click.option(
-    "--model", metavar="NAME", shell_complete=complete_models, help="Choose its model, in place of judge.model."
+    "--model", metavar="NAME", shell_complete=complete_models, help="Choose its model instead of judge.model."
 )
 @click.option(
-    "--mode", type=click.Choice(["all", "each"]), help="Ask for all criteria of a change in one call, or for each."
+    "--mode",
+    type=click.Choice(["all", "each"]),
+    help="Ask about all criteria of a change in one call, or about each in its own.",
 )
-@click.option("--repeat", type=click.IntRange(1, 100), default=1, help="Judge the whole set so many times.")
+@click.option("--repeat", type=click.IntRange(1, 100), default=1, help="Judge the whole set this many times.")
 @click.option("--verbose", is_flag=True, help="Show a line per case, and every wrong verdict.")
 @json_option
 def command(
@@ -34,19 +36,19 @@ def command(
     verbose: bool,
     as_json: bool,
 ) -> int:
-    """Measure how accurate a judge is: let it decide labelled changes, exactly as it would in a loop.
+    """Measure a judge's accuracy: let it decide labelled changes as it would in a loop.
 
-    Counts false ticks (said to be met, but not), missed ticks, what was left unclear, quotes that are not where the
-    judge said, calls, tokens and cost. With a model that is paid for, this costs money.
+    It counts false ticks (the judge says passed, the label says failed), missed ticks, undecided criteria, quotes that
+    are not where the judge said, calls, tokens and cost. With a paid model, this costs money.
 
-    A set of your own (--set) is a folder with one folder per case:
+    Your own set (--set) is a folder with one folder per case:
 
     \b
     case.yaml  about: one line; truth: {1: met, 2: failed},
                a label for each criterion of a judge;
                if needed: delete: [paths], and what passed:
                checks: [{title, summary, output}]
-    spec.md    a feature spec, as any other
+    spec.md    a feature spec
     before/    the files before the change, if any
     after/     the files that are new or changed,
                or change.diff in its place

@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     "--follow",
     "-f",
     is_flag=True,
-    help="Go on until the run ends, after a resume from there on; Ctrl+C ends only this.",
+    help="Follow the run until it ends, from its last resume on; Ctrl+C ends only this command.",
 )
 @option("--agent", metavar="NAME", shell_complete=complete_agents, help="Choose one of several agents.")
-@option("--raw", is_flag=True, help="Print what the agent's program printed, and nothing else.")
+@option("--raw", is_flag=True, help="Print only the raw output of the agent's program.")
 @option("--json", "as_json", is_flag=True, group="Output", help="Print one JSON object per line.")
 def command(feature: str, follow: bool, agent: str | None, raw: bool, as_json: bool) -> int:
-    """See what the last run of feature ID does, or did.
+    """Print the log of the last run of feature ID, while it runs or afterwards.
 
-    A line for each event, and for each thing that the agent says or does: what it reads, edits, runs and searches, as
-    far as its program tells. It works from any terminal, in a worktree and in an arena, and is never evidence. Known
-    secrets are removed.
+    There is a line for each event, and for each thing that the agent says, reads, edits, runs and searches, as far as
+    its program reports it. It works from any terminal, in a worktree and in an arena. Known secrets are removed. What
+    an agent says is never evidence.
 
     Exit codes: 0, 2 there is no such feature or run.
     """

@@ -16,12 +16,12 @@ from aigon.job.options import Options
 
 @click.command("feature-status")
 @click.argument("feature", metavar="[ID]", required=False, shell_complete=complete_features)
-@click.option("--failures", is_flag=True, help="List every attempt at feature ID that failed, and at what.")
+@click.option("--failures", is_flag=True, help="List every failed attempt at feature ID, with its cause.")
 @click.option("--format", "form", type=click.Choice(("table", "toon")), default="table", show_default=True,
               help="Print a table for people, or TOON for programs, which needs aigon[toon].")  # fmt: skip
 @json_option
 def show_status(feature: str | None, failures: bool, form: str, as_json: bool) -> int:
-    """See where feature ID stands, or all of them; if several agents do it, where each of them stands."""
+    """Show the state of feature ID, or of all features; if several agents build it, the state of each."""
     if failures:
         return _show_failures(feature, as_json)
     from aigon.api import open_project
@@ -59,14 +59,14 @@ def _show_failures(feature: str | None, as_json: bool) -> int:
 
 
 @click.command("board")
-@click.option("--all", "everything", is_flag=True, help="Show every feature that is done, not just the newest.")
+@click.option("--all", "everything", is_flag=True, help="Show every feature that is done, not only the newest.")
 @json_option
 def show_board(everything: bool, as_json: bool) -> int:
-    """See the features as cards in columns by stage: criteria passed, running loops, how the last run ended.
+    """Show the features as cards in columns by stage: criteria passed, running loops, how the last run ended.
 
-    Each feature is shown by the branch that it is worked on, whichever branch is checked out. Passed is what aigon
-    saw at its last look; ticked, if no run has looked, is what boxes claim. A loop that is running is not disturbed.
-    A linked worktree shows the main checkout's board.
+    Each feature is shown as its own branch has it, whichever branch is checked out. "Passed" counts what aigon saw in
+    its last assessment; "ticked" counts the boxes of a feature that has not been assessed. A linked worktree shows the
+    board of the main checkout. Running loops are not disturbed.
     """
     from aigon.api import open_project
     from aigon.views.board_cards import build_board_document
@@ -90,14 +90,16 @@ STATES = ("pending", "in_progress", "completed")
 @click.command("tasks")
 @click.argument("feature", metavar="ID", shell_complete=complete_features)
 @click.option("--agent", metavar="NAME", shell_complete=complete_agents, help="Choose one of several agents.")
-@click.option("--status", "statuses", multiple=True, type=click.Choice(STATES), help="List only those; repeat it.")
+@click.option(
+    "--status", "statuses", multiple=True, type=click.Choice(STATES), help="List only tasks in this state; repeat it."
+)
 @click.option("--format", "form", type=click.Choice(("table", "json", "toon")), default="table", show_default=True,
               help="Print a table for people, JSON, or TOON, which needs aigon[toon].")  # fmt: skip
 @json_option
 def show_tasks(feature: str, agent: str | None, statuses: tuple[str, ...], form: str, as_json: bool) -> int:
-    """See the criteria of feature ID as tasks: open, in progress or completed, and why one is open again.
+    """List the criteria of feature ID as tasks: open, in progress or completed, and why one is open again.
 
-    Tasks follow from what aigon saw in the last run, and from nothing that an agent says. Before the first run all are
+    The states follow from the assessments of the last run, not from what an agent says. Before the first run all are
     pending.
 
     Exit codes: 0, 2 there is no such feature or no run of that agent, 7 its record is damaged or the extra is missing.
@@ -119,17 +121,17 @@ def show_tasks(feature: str, agent: str | None, statuses: tuple[str, ...], form:
 
 @click.command("stats")
 @click.option("--by", type=click.Choice(["kind", "agent", "model", "profile", "step", "judge"]),
-              help="Divide the runs into groups.")  # fmt: skip
+              help="Group the runs.")  # fmt: skip
 @click.option("--since", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE",
-              help="Count runs that began on that day, such as 2026-11-01, or later.")  # fmt: skip
+              help="Count only runs since that day, such as 2026-11-01.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["table", "json", "html"]), default="table", show_default=True,
               help="Choose text, one JSON document, or a page for a browser.")  # fmt: skip
 @json_option
 def show_stats(by: str | None, since: datetime | None, form: str, as_json: bool) -> int:
-    """See what the runs came to: how many features are proven, after how many iterations, at what cost, why they ended.
+    """Count over all runs: how many features are proven, after how many iterations, at what cost, and why runs ended.
 
-    It reads the journal of every run of the repository, in every worktree, and nothing else. A run counts as proven
-    only if its clean-room proof passed.
+    It reads only the journals of the repository's runs, in every worktree. A run counts as proven only if its
+    clean-room proof passed.
     """
     from aigon.api import open_project
     from aigon.views.stats import build_stats_document, render_stats_page, render_stats_table
@@ -154,14 +156,14 @@ def show_stats(by: str | None, since: datetime | None, form: str, as_json: bool)
 @click.option("--format", "form", type=click.Choice(["html", "md"]), default="html", show_default=True,
               help="Choose a page for a browser, or Markdown for a pull request.")  # fmt: skip
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="Write it there.  [default: .aigon/reports/feature-ID.html; md to standard output]")  # fmt: skip
+              help="Write to FILE.  [default: .aigon/reports/feature-ID.html; md to standard output]")  # fmt: skip
 @click.option("--open", "opened", is_flag=True, help="Show the page in a browser.")
-@click.option("--comment", is_flag=True, help="Post it with gh on the issue that the spec was imported from.")
+@click.option("--comment", is_flag=True, help="Post it with gh on the issue that the spec came from.")
 @json_option
 def show_report(feature: str, form: str, output: Path | None, opened: bool, comment: bool, as_json: bool) -> int:
-    """Get one page on feature ID: outcome, criteria with their evidence, checks, cost, changes.
+    """Write a page about feature ID: outcome, criteria with their evidence, checks, cost, changes.
 
-    The page is one file that needs no network. It can be written while a loop is running.
+    The page is one file that needs no network. You can write it while a loop is running.
     """
     from aigon.views.report.gather import write_report
 
@@ -185,7 +187,7 @@ def show_report(feature: str, form: str, output: Path | None, opened: bool, comm
 @click.command("feature-validate")
 @click.argument("feature", metavar="ID", shell_complete=complete_open_features)
 @profile_option
-@setting("--validation-script", metavar="PATH", help="Run this in place of the profile's checks.")
+@setting("--validation-script", metavar="PATH", help="Run this script instead of the profile's checks.")
 @judge_option("Choose who decides open criteria: agent, anthropic, command, none.")
 @click.option("--skip-validation", is_flag=True, help="Run no checks; only the commands of criteria decide.")
 @click.option(
@@ -204,7 +206,10 @@ def validate_once(
     explain: bool,
     as_json: bool,
 ) -> int:
-    """Run the checks and decide the criteria of feature ID on the files as they are: no agent, no writes."""
+    """Run the checks and decide the criteria of feature ID on the current files, without an agent.
+
+    Nothing is written to the spec or to git.
+    """
     options = Options(
         feature, profile=profile, validation_script=validation_script, judge=judge, skip_validation=skip_validation
     )

@@ -45,32 +45,32 @@ if TYPE_CHECKING:
     "--witness",
     is_flag=True,
     group="Checks",
-    help="Have the same agent build it for a trial, and break that to see which tests notice.",
+    help="Have the agent build a throwaway version, then break it to see which tests notice.",
 )
 @setting(
     "--max-iterations",
     type=int,
     metavar="N",
     group="Limits",
-    help="Stop after so many turns of the author, 1 to 20.  [default: 5]",
+    help="Stop after N turns of the author, 1 to 20.  [default: 5]",
 )
 @setting("--max-cost", type=Dollars(), group="Limits", help="Stop when this much is spent.")
 @setting("--max-time", type=Duration(), group="Limits", help="Stop when it has taken this long, such as 2h.")
-@option("--resume", is_flag=True, group="Resuming", help="Continue where the last call stopped.")
+@option("--resume", is_flag=True, group="Resuming", help="Continue where the last run stopped.")
 @sandbox_option
 @yes_option
 @option("--json", "as_json", is_flag=True, group="Output", help="Print one JSON document at the end.")
 def prove_feature(feature: str, witness: bool, yes: bool, as_json: bool, **given: Any) -> int:
     """Have an agent write a test for each criterion of feature ID that nothing decides yet, before the work.
 
-    The author works in a copy of the project, in a run of its own. aigon runs every test: it has to be red now, by an
-    assertion or for want of what the spec names, three times of three, in a clean room without a network. What is
-    worth nothing goes back to the author. You see what is left as one page, and accept all of it or some: `aigon
-    approve ID tests` does so later. Accepted tests are committed on the feature's branch before the work, or held
-    out of the worker's sight if `ralph.hiddenTests` says so.
+    The author works in a copy of the project, in a run of its own. aigon runs every test in a clean room without a
+    network. A test has to fail three times out of three, by an assertion or because what the spec names is missing.
+    Other tests go back to the author. You see the rest on one page and accept all or some of them; `aigon approve ID
+    tests` does so later. aigon commits accepted tests on the feature's branch before the work, or hides them from the
+    agent if `ralph.hiddenTests` is set.
 
-    Exit codes: 0 tests were accepted, 2 usage, 3 stopped by a guard, 4 they wait for a person, 5 time or cost spent,
-    6 agent unavailable, 7 environment, 130 interrupted, 143 terminated.
+    Exit codes: 0 tests were accepted, 2 usage, 3 stopped by a guard, 4 they wait for a person, 5 time or cost spent, 6
+    agent unavailable, 7 environment, 130 interrupted, 143 terminated.
     """
     options = Options(feature, **given, sources=from_environment())
     try:

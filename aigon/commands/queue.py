@@ -23,11 +23,18 @@ if TYPE_CHECKING:
 
 @click.command("watch")
 @click.argument("folders", nargs=-1, metavar="[FOLDER]...", type=click.Path())
-@click.option("--once", is_flag=True, help="End when nothing is left to build now.")
-@click.option("--interval", type=Duration(), default="5s", show_default=True, metavar="TIME", help="Look so often.")
-@click.option("--agent", shell_complete=complete_agents, metavar="NAME", help="Name the agent.")
-@click.option("--parallel", type=click.IntRange(min=1), metavar="N", help="Build so many at a time.")
-@click.option("--max-cost", type=Dollars(), metavar="USD", help="Stop when all loops have spent so much.")
+@click.option("--once", is_flag=True, help="End when nothing is left to build.")
+@click.option(
+    "--interval",
+    type=Duration(),
+    default="5s",
+    show_default=True,
+    metavar="TIME",
+    help="Look for new files this often.",
+)
+@click.option("--agent", shell_complete=complete_agents, metavar="NAME", help="Choose the agent.")
+@click.option("--parallel", type=click.IntRange(min=1), metavar="N", help="Build at most N features at a time.")
+@click.option("--max-cost", type=Dollars(), metavar="USD", help="Stop when all loops together have spent this much.")
 @click.option("--dry-run", is_flag=True, help="Show what would be started.")
 @json_option
 def watch(
@@ -42,11 +49,12 @@ def watch(
 ) -> int:
     """Build each task file in FOLDER as soon as a person has committed it: a spec with `mode: ralph`.
 
-    Each gets an ID, a branch, a worktree and a loop of its own; this checkout stays as it is, and nothing is merged.
-    What needs a person waits in `aigon approvals`. The folders are those of watch.folders, by default the backlog.
+    Each feature gets an ID, a branch, a worktree and a loop of its own. This checkout stays as it is, and nothing is
+    merged. Decisions for a person wait in `aigon approvals`. Without FOLDER, aigon watches watch.folders, by default
+    the backlog.
 
     A cost limit is required. `aigon stop watch`, Ctrl+C, .aigon/STOP and EMERGENCY_STOP_RALPH stop the loops; the next
-    watcher goes on with them. --json prints an event per line.
+    watcher continues them. --json prints one event per line.
 
     Exit codes with --once: 0 all are proven, else the first of 7, 2, 1, 6, 5, 4, 3 that one ended with.
     """
@@ -138,15 +146,15 @@ def _describe_event(feature: str, event: object) -> str:
 
 @click.command("start")
 @click.option("--max-iterations", type=click.IntRange(1, 20), default=20, show_default=True, metavar="N",
-              help="Stop after so many turns, over all features.")  # fmt: skip
-@click.option("--max-cost", type=Dollars(), metavar="USD", help="Stop when all loops have spent so much.")
-@click.option("--agent", shell_complete=complete_agents, metavar="NAME", help="Name the agent.")
+              help="Stop after N turns over all features.")  # fmt: skip
+@click.option("--max-cost", type=Dollars(), metavar="USD", help="Stop when all loops together have spent this much.")
+@click.option("--agent", shell_complete=complete_agents, metavar="NAME", help="Choose the agent.")
 @json_option
 def start(max_iterations: int, max_cost: float | None, agent: str | None, as_json: bool) -> int:
-    """Build what an earlier start left unfinished, then the backlog by priority and ID, each in a worktree and a loop.
+    """Build the backlog by priority and ID, each feature in a worktree and a loop. Unfinished features come first.
 
-    A feature waits until those in its depends_on are merged. The limits count over all features of this invocation;
-    the next one starts counting anew, and goes on where this one stopped. `aigon stop queue` stops it.
+    A feature waits until the features in its depends_on are merged. The limits apply to all features of this command;
+    the next start begins to count again and continues where this one stopped. `aigon stop queue` stops it.
 
     Exit codes: 0 all are proven, else the first of 130, 143, 7, 2, 1, 6, 5, 4, 3 that applies.
     """
@@ -160,10 +168,10 @@ def start(max_iterations: int, max_cost: float | None, agent: str | None, as_jso
 
 
 @click.command("status")
-@click.option("--tail", type=click.IntRange(min=0), default=0, metavar="N", help="Show the last N steps, too.")
+@click.option("--tail", type=click.IntRange(min=0), default=0, metavar="N", help="Also show the last N steps.")
 @json_option
 def show_queue(tail: int, as_json: bool) -> int:
-    """See whether `aigon watch` or `aigon run start` works here, and what came of each task that they took up.
+    """Show whether `aigon watch` or `aigon run start` is running here, and the result of each task it started.
 
     Exit codes: 0, 7 the record is damaged.
     """
@@ -200,12 +208,14 @@ STATES = ("pending", "in-progress", "done", "skipped", "blocked")
 
 
 @click.command("tasks")
-@click.option("--status", "statuses", multiple=True, type=click.Choice(STATES), help="List only those; repeat it.")
+@click.option(
+    "--status", "statuses", multiple=True, type=click.Choice(STATES), help="List only tasks in this state; repeat it."
+)
 @json_option
 def list_queue_tasks(statuses: tuple[str, ...], as_json: bool) -> int:
     """List the criteria of all open features as tasks. `aigon tasks ID` has the history of one feature.
 
-    Skipped is what you waived or an agent left to you; blocked is what a run ended without, or what waits for another
+    Skipped: you waived it, or an agent left it to you. Blocked: a run ended without it, or it waits for another
     feature.
     """
     from aigon.queue.listing import TaskState, list_tasks
@@ -221,17 +231,17 @@ def list_queue_tasks(statuses: tuple[str, ...], as_json: bool) -> int:
 @click.command("stop")
 @click.argument("feature", metavar="ID", shell_complete=complete_open_features)
 @click.argument("agents", metavar="[AGENT]...", nargs=-1, shell_complete=complete_agents)
-@click.option("--now", is_flag=True, help="End their turns at once, as a second Ctrl+C does; nothing is lost.")
+@click.option("--now", is_flag=True, help="End turns at once, like a second Ctrl+C; nothing is lost.")
 @json_option
 def stop_loops(feature: str, agents: tuple[str, ...], now: bool, as_json: bool) -> int:
-    """Stop the loops on feature ID, or those of the agents named, after their iteration, as Ctrl+C does.
+    """Stop the loops on feature ID, or those of the agents named, after their current iteration, like Ctrl+C.
 
-    It reaches loops in this checkout, in worktrees and in an arena, from anywhere in the repository, and does not wait
-    for their end. `aigon stop watch` and `aigon stop queue` end a watcher and `aigon run start` with their loops. They
-    end as interrupted (130); --resume continues. To stop every loop of a repository, and keep new
-    ones from starting a turn, create the file .aigon/STOP and remove it later.
+    It finds loops in this checkout, in worktrees and in an arena, from anywhere in the repository. It does not wait for
+    their end. `aigon stop watch` and `aigon stop queue` end a watcher and `aigon run start` with their loops. The loops
+    end as interrupted (130); --resume continues them. To stop every loop of a repository and keep new ones from
+    starting a turn, create the file .aigon/STOP; remove it later.
 
-    Exit codes: 0 asked, 2 there is no such feature, 7 no loop of it runs.
+    Exit codes: 0 the loops were asked to stop, 2 there is no such feature, 7 no loop works on it.
     """
     from aigon.api import open_project
     from aigon.process.running import QUEUES

@@ -42,19 +42,19 @@ class Speed(click.ParamType[float]):
 
 @click.command("replay", cls=Command)
 @click.argument("feature", metavar="ID", shell_complete=complete_features)
-@option("--run", "run_id", metavar="RUN", help="Choose a run by its name, as in .aigon/runs/; else the last one.")
+@option("--run", "run_id", metavar="RUN", help="Choose a run by its name in .aigon/runs/.  [default: the last one]")
 @option("--agent", metavar="NAME", shell_complete=complete_agents, help="Choose one of several agents.")
 @option("--speed", type=Speed(), default="10", show_default=True, metavar="N",
-        help="Show it N times as fast as it was; max: without waiting.")  # fmt: skip
+        help="Play N times as fast as the run was; max: without waiting.")  # fmt: skip
 @option("--to", "number", type=click.IntRange(min=0), metavar="N",
         help="Show state, prompt and tree as they were after iteration N.")  # fmt: skip
 @option("--verify", is_flag=True, help="Verify that journal, state file, commits, trailers and ticked boxes agree.")
-@option("--again", is_flag=True, help="Run the checks once more on each iteration commit, and name flaky ones.")
+@option("--again", is_flag=True, help="Run the checks again on each iteration commit, and name flaky ones.")
 @option("--record", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
         help="Write a recording that the agent `replay` plays.")  # fmt: skip
 @option("--cast", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
         help="Write an asciicast of the live view.")  # fmt: skip
-@option("--json", "as_json", is_flag=True, help="Print JSON: an object per line, or one document.")
+@option("--json", "as_json", is_flag=True, help="Print JSON: one object per line, or one document.")
 def command(
     feature: str,
     run_id: str | None,
@@ -67,10 +67,10 @@ def command(
     cast: Path | None,
     as_json: bool,
 ) -> int:
-    """Show a run of feature ID again as it was, from its record, or look back at it.
+    """Play back a run of feature ID from its record, or look at a point of it.
 
-    No agent runs, and nothing is written but the file or folder that you name. On a terminal it is the live view, else
-    a line for each event and each thing that the agent did, with the times of the record.
+    No agent runs, and only the file or folder that you name is written. On a terminal it plays the live view; elsewhere
+    it prints a line for each event and each action of the agent, with the recorded times.
 
     Exit codes: 0, 2 there is no such feature, run or iteration, 7 the record is damaged, --verify found a difference,
     or --again a flaky check.

@@ -111,6 +111,9 @@ def _usage_error(error: click.ClickException, arguments: list[str]) -> AigonErro
     context = (error.ctx if isinstance(error, click.UsageError) else None) or _context_of(arguments)
     where = " ".join([context.command_path, *context.command.collect_usage_pieces(context)])
     hint = f"{context.command_path} --help"
+    if isinstance(context.command, click.Group) and context.parent:
+        what = "A command is missing" if isinstance(error, click.exceptions.NoArgsIsHelpError) else what
+        hint = f"Commands: {', '.join(context.command.list_commands(context))}. See {hint}"
     if near:
         hint = f"Did you mean '{near[0]}'? See {hint}"
     elif isinstance(error, click.BadParameter) and error.param:

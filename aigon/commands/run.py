@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 VERBS: dict[str, tuple[str, str]] = {
-    "start": ("queue", "Build the features of the backlog, one after the other."),
+    "start": ("queue", "Build the features of the backlog."),
     "tasks": ("queue", "List the tasks of all open features."),
-    "status": ("queue", "See what was taken up, and what came of it."),
-    "done": ("run", "Say that a task is done: a claim, or your approval."),
-    "skip": ("run", "Leave a task to a person, or waive it."),
-    "reset": ("run", "Take that back."),
+    "status": ("queue", "Show the started tasks and their results."),
+    "done": ("run", "Mark a task as done: an agent's claim, or your approval."),
+    "skip": ("run", "Skip a task: leave it to a person, or waive it."),
+    "reset": ("run", "Undo done and skip."),
     "enqueue": ("run", "Propose another feature, or create it."),
-    "convert": ("run", "Make a spec of a table of tasks."),
+    "convert": ("run", "Write a spec from a table of tasks."),
 }
 """For each verb its module in `aigon.commands` and its line in the help."""
 
@@ -97,29 +97,30 @@ def _find_own_feature() -> str:
 @json_option
 @yes_option
 def say_done(tasks: tuple[str, ...], agent: str | None, as_json: bool, yes: bool) -> int:
-    """Say that TASK is done: a criterion, as in 42.1, or 1 on the branch of its feature.
+    """Mark TASK as done: a criterion such as 42.1, or 1 on the branch of its feature.
 
-    Inside a loop it is the agent's claim, which the assessment after its turn keeps or breaks. Outside of one it is
-    `aigon approve`.
+    Inside a loop it is the agent's claim, which the assessment after the turn confirms or refutes. Outside a loop it is
+    the same as `aigon approve`.
 
-    Exit codes: 0 noted or decided, 2 there is no such criterion, 4 nobody said yes.
+    Exit codes: 0 noted or decided, 2 there is no such criterion, 4 you did not agree.
     """
     return _note_or_decide("done", tasks, agent=agent, as_json=as_json, yes=yes)
 
 
 @click.command("skip")
 @tasks_argument
-@click.option("--reason", required=True, metavar="TEXT", help="Say why.")
+@click.option("--reason", required=True, metavar="TEXT", help="Give the reason.")
 @agent_option
 @json_option
 @yes_option
 def skip(tasks: tuple[str, ...], reason: str, agent: str | None, as_json: bool, yes: bool) -> int:
-    """Skip TASK: a criterion, as in 42.1, or 1 on the branch of its feature.
+    """Skip TASK: a criterion such as 42.1, or 1 on the branch of its feature.
 
     Inside a loop the criterion stays open: the next turns work on the others first, and if it is still open at the end,
-    a person is asked. Outside of one you waive it: it counts as decided, whatever the code, and the outcome says so.
+    the run asks a person. Outside a loop you waive it: it counts as decided, whatever the code does, and the outcome
+    says so.
 
-    Exit codes: 0 noted or decided, 2 there is no such criterion, 4 nobody said yes.
+    Exit codes: 0 noted or decided, 2 there is no such criterion, 4 you did not agree.
     """
     return _note_or_decide("skip", tasks, why=reason, agent=agent, as_json=as_json, yes=yes)
 
@@ -130,25 +131,25 @@ def skip(tasks: tuple[str, ...], reason: str, agent: str | None, as_json: bool, 
 @json_option
 @yes_option
 def reset(tasks: tuple[str, ...], agent: str | None, as_json: bool, yes: bool) -> int:
-    """Take back what was said of TASK: a criterion, as in 42.1, or 1 on the branch of its feature.
+    """Undo what was decided about TASK: a criterion such as 42.1, or 1 on the branch of its feature.
 
-    Inside a loop that is the agent's own `done` or `skip`. Outside of one it is every decision of a person on it.
+    Inside a loop it undoes the agent's own `done` or `skip`, outside a loop every decision of a person about it.
 
-    Exit codes: 0 noted or decided, 2 there is no such criterion, 4 nobody said yes.
+    Exit codes: 0 noted or decided, 2 there is no such criterion, 4 you did not agree.
     """
     return _note_or_decide("reset", tasks, agent=agent, as_json=as_json, yes=yes)
 
 
 @click.command("enqueue")
 @click.argument("title", nargs=-1, required=True)
-@click.option("--priority", type=click.Choice(["high", "medium", "low"]), help="Say how soon it should be built.")
+@click.option("--priority", type=click.Choice(["high", "medium", "low"]), help="Set its priority.")
 @json_option
 @click.pass_context
 def enqueue(context: click.Context, title: tuple[str, ...], priority: str | None, as_json: bool) -> int:
-    """Put the feature TITLE (a few words) on the list.
+    """Propose the feature TITLE (a few words), or create it.
 
-    Inside a loop it is a proposal, listed in the summary of the run; the feature at hand stays as it is. Outside of one
-    it is `aigon feature-create`.
+    Inside a loop it is a proposal that the summary of the run lists; the current feature does not change. Outside a
+    loop it is the same as `aigon feature-create`.
 
     Exit codes: 0 noted or created, 2 a feature of that name exists.
     """
@@ -162,19 +163,19 @@ def enqueue(context: click.Context, title: tuple[str, ...], priority: str | None
 
 @click.command("convert")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--title", metavar="TEXT", default="", help="Name the feature; by default its project, or its file.")
-@click.option("--slug", metavar="NAME", default="", help="Name the feature, if its title does not make a good name.")
+@click.option("--title", metavar="TEXT", default="", help="Name the feature.  [default: the project or the file]")
+@click.option("--slug", metavar="NAME", default="", help="Name the feature if its title makes no good name.")
 @commit_option
 @verify_option
 @json_option
 def convert(file: Path, title: str, slug: str, commit: bool, verify: bool, as_json: bool) -> int:
-    """Write a spec of the tasks in FILE into the inbox: prd.toon, JSON, or Markdown with `- [ ] T001: ...`.
+    """Write a spec into the inbox from the tasks in FILE: prd.toon, JSON, or Markdown with `- [ ] T001: ...`.
 
-    Each task becomes a criterion under its ID, after those that it depends on. A task that is done becomes a ticked
-    box, which is a claim: the run proves it, or takes the tick back. Annotations in FILE run nothing until you accept
-    them with `aigon spec-compile ID --accept`.
+    Each task becomes a criterion with its ID, after the tasks that it depends on. A finished task becomes a ticked box,
+    which is a claim: the run proves it or unticks it. Annotations in FILE run nothing until you accept them with `aigon
+    spec-compile ID --accept`.
 
-    Exit codes: 0 written, 2 the file is malformed: everything that is wrong with it is named.
+    Exit codes: 0 written, 2 the file is malformed; the message lists everything that is wrong with it.
     """
     from aigon.job.seat import hold_checkout
     from aigon.queue.convert import convert_table

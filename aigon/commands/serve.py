@@ -16,15 +16,16 @@ from aigon.errors import usage
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Listen on this port.  [default: a free one]"
 )
 @option("--host", default="127.0.0.1", metavar="ADDRESS", group="Safety", rare=True,
-        help="Listen on another address than 127.0.0.1: which other machines can reach.")  # fmt: skip
-@option("--read-only", is_flag=True, group="Safety", help="Show everything, start and decide nothing.")
+        help="Listen on this address.  [default: 127.0.0.1; other machines can reach any other]")  # fmt: skip
+@option("--read-only", is_flag=True, group="Safety", help="Show everything, but start and decide nothing.")
 @option("--open", "opened", is_flag=True, help="Show the page in a browser.")
 @json_option
 def serve_page(port: int, host: str, read_only: bool, opened: bool, as_json: bool) -> int:
-    """See this repository in a browser: the board, each run as it happens, what waits for you, statistics.
+    """Show this repository in a browser: the board, live runs, what waits for you, statistics.
 
-    It prints an address with a token, which only you should have, and serves it until Ctrl+C. Runs that it started go
-    on. Started without a terminal it approves, rejects and merges nothing; below a loop it only shows.
+    It prints an address with a token, which you should keep to yourself, and serves it until Ctrl+C. Runs that you
+    start there continue without it. If it is started without a terminal, it cannot approve, reject or merge; inside a
+    loop it only shows.
 
     Exit codes: 0 ended with Ctrl+C, 7 the port is in use, or aigon's extra `ui` is missing.
     """
@@ -68,10 +69,10 @@ def serve_tasks(folders: tuple[Path, ...], http: str | None, print_config: bool)
     """Serve the features of this repository, or of each FOLDER, as tasks over the Model Context Protocol.
 
     A client creates, starts, watches and stops tasks; only a person approves, rejects and merges. Without --http it
-    speaks on standard input and output, for an agent that starts it: `aigon install-commands --mcp AGENT` tells agents
-    how. With --http it needs the token in AIGON_MCP_TOKEN, or prints one.
+    speaks on standard input and output, for an agent that starts it; `aigon install-commands --mcp AGENT` configures
+    that. With --http it needs the token in AIGON_MCP_TOKEN, or prints one.
 
-    Exit codes: 0 the client is gone, 2 usage, 7 FOLDER is no repository or the port is taken.
+    Exit codes: 0 the client disconnected, 2 usage, 7 FOLDER is no repository or the port is taken.
     """
     from aigon.agents.mcp_entry import render_entry
     from aigon.files.pipe import write_line

@@ -44,9 +44,9 @@ class OwnAgent(click.ParamType[tuple[str, list[str]]]):
     type=OwnAgent(),
     multiple=True,
     metavar="NAME=COMMAND",
-    help="Add a program of your own as an agent.",
+    help="Add your own program as an agent.",
 )
-@click.option("--no-commands", is_flag=True, help="Give agents no commands such as /feature-implement.")
+@click.option("--no-commands", is_flag=True, help="Do not add commands such as /feature-implement for agents.")
 @click.option("--commit/--no-commit", default=None, help="Commit the files, or leave that to you.  [default: ask]")
 @verify_option
 @json_option
@@ -58,17 +58,17 @@ def init(
     verify: bool,
     as_json: bool,
 ) -> int:
-    """Set up aigon in this repository: detect how it is checked, write .aigon/config.json, keep runtime files out of
-    git.
+    """Set up aigon in this repository: detect its checks, write .aigon/config.json, and keep runtime files out of git.
 
-    Agents that are installed here or configured get commands such as /feature-implement, where they read them in the
-    repository. Running it again changes nothing that is there, except such commands that nobody edited; it adds the
-    agents that --agent names.
+    Agents that are installed here or configured get commands such as /feature-implement in the repository. You can run
+    it again: it adds the agents that --agent names, updates the commands that nobody edited, and changes nothing else.
 
-    What it writes belongs into a commit of the branch that features start from. In a terminal it asks whether to make
-    that commit; without one, --commit makes it. Nothing else is committed, whatever is staged.
+    The files belong in a commit on the branch that features start from. In a terminal aigon asks whether to make that
+    commit; without a terminal, --commit makes it. The commit contains these files only, even if others are staged.
     """
+    from aigon.agents.obstacles import find_obstacles
     from aigon.job.seat import hold_checkout
+    from aigon.model.turns import Agent
     from aigon.run.initialise import UNCOMMITTED_HINT, commit_setup, find_uncommitted_setup, initialise
     from aigon.views.setup import build_init_document, render_init
 
@@ -89,6 +89,9 @@ def init(
             "uncommitted": [] if made else list(left.paths),
         }
         text = "" if made or not left.paths else f"{left.why_not or UNCOMMITTED_HINT}\n"
+        for name, command in agents:
+            lacks = find_obstacles(Agent(name, "command", command=(*command,)), checkout.root, os.environ).problems
+            text += "".join(f"{lack}\n" for lack in lacks)
         text += "Criteria may be plain sentences: aigon feature-prove ID has an agent write a test for each.\n"
         answer(document, f"{text}Next: aigon feature-create NAME", as_json)
     return 0
@@ -99,23 +102,23 @@ def init(
 @click.option(
     "--repair",
     is_flag=True,
-    help="Repair aigon's own records, and keep what was damaged; with ID, those of that feature alone.",
+    help="Repair aigon's records and keep the damaged files; with ID, only those of that feature.",
 )
-@click.option("--remote", is_flag=True, help="Also try on the git remote what a fleet needs of it.")
+@click.option("--remote", is_flag=True, help="Also test whether the git remote supports a fleet.")
 @json_option
 def diagnose_here(feature: str | None, repair: bool, remote: bool, as_json: bool) -> int:
-    """See which agents can work here, and what is missing: programs, versions, logins, git, isolation, a sandbox.
+    """Show which agents can work here, and what is missing: programs, versions, logins, git, isolation, sandbox.
 
-    An agent's version is what its installer noted, else its program is asked. No model is asked and nothing is changed.
-    aigon looks only whether credentials are there, and whether a file can hold a login that has not expired. Inside a
-    repository it also says which of aigon's records are damaged.
+    No model is called and nothing is changed. aigon reads an agent's version from its installer's notes, or else asks
+    the program. It checks that credentials exist and that a login file has not expired, but not that they work. Inside
+    a repository it also lists damaged records.
 
-    With --repair, damaged records (journals, state files, what a run left for people) are kept as NAME.corrupt and made
-    anew. Without ID, processes and files that killed loops left are ended and removed as well. A loop that runs is left
-    alone; your files and commits are not touched.
+    With --repair, aigon renames damaged records (journals, state files, pages of a run) to NAME.corrupt and rebuilds
+    them. Without ID, it also ends processes and removes files that killed loops left. It does not touch running loops,
+    your files or your commits.
 
-    Exit codes: 0 at least one agent is ready and the machine is fine, 6 no agent is ready, 7 git, the machine or a
-    record is not fine, 2 the configuration is wrong. With --repair: 0, or 7 if a run cannot go on even so.
+    Exit codes: 0 at least one agent is ready and the machine is fine, 6 no agent is ready, 7 a problem with git, the
+    machine or a record, 2 an error in the configuration. With --repair: 0, or 7 if a run still cannot continue.
     """
     if repair:
         return _repair(feature, as_json)
@@ -163,11 +166,11 @@ def _repair(feature: str | None, as_json: bool) -> int:
     "--agent",
     metavar="NAME",
     shell_complete=complete_agents,
-    help="Use a real agent in place of the recorded one, such as claude.",
+    help="Use a real agent, such as claude, instead of the recording.",
 )
 @json_option
 def show_demo(folder: str | None, agent: str | None, as_json: bool) -> int:
-    """Make a small repository with a feature to build, and run the real loop on it.
+    """Create a small repository with a feature to build, and run the real loop on it.
 
     Git, pytest, ruff, the commits and the assessments are real; only the agent is a recording, unless you name one.
     """
@@ -209,17 +212,17 @@ def _encode_demo(root: str, ended: "RunFinished") -> dict[str, object]:
 
 @click.command("install-commands")
 @click.argument("agents", metavar="AGENT...", nargs=-1, shell_complete=complete_agents)
-@click.option("--mcp", is_flag=True, help="Tell each AGENT of `aigon mcp`, where it reads its MCP servers.")
-@click.option("--remove", is_flag=True, help="Take away what was written, unless you edited it.")
+@click.option("--mcp", is_flag=True, help="Add `aigon mcp` to each AGENT's MCP servers instead.")
+@click.option("--remove", is_flag=True, help="Remove what was written, unless you edited it.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written; change nothing.")
 @json_option
 def install(agents: tuple[str, ...], mcp: bool, remove: bool, dry_run: bool, as_json: bool) -> int:
-    """Give each AGENT commands such as /feature-implement, where it reads the commands of its people.
+    """Add commands such as /feature-implement where each AGENT reads its commands.
 
-    Running it again brings the files up to date. One that you edited is left as it is, with the newer version beside
-    it (feature-implement.md.new); one that aigon did not write is never touched.
+    Run it again to update the files. If you edited one, aigon keeps it and writes the new version next to it
+    (feature-implement.md.new). It never touches a file that it did not write.
 
-    With --mcp it adds aigon's entry to the agent's MCP servers instead, and leaves the rest of that file as it is.
+    With --mcp it adds aigon to the agent's MCP servers instead, and leaves the rest of that file as it is.
     """
     from aigon.agents.install_commands import InstallTarget, install_commands, resolve_types
     from aigon.agents.mcp_entry import install_entries

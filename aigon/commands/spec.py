@@ -106,17 +106,19 @@ def _render_spec(shown: _Shown) -> str:
 @click.command("spec-check")
 @click.argument("feature", metavar="ID", shell_complete=complete_open_features)
 @profile_option
-@click.option("--no-run", is_flag=True, help="Run no command of the spec: for an editor, or a spec of a stranger.")
+@click.option(
+    "--no-run", is_flag=True, help="Run no commands of the spec: for editors, and specs that you do not trust."
+)
 @click.option("--timeout", type=Duration(), default="60s", show_default=True, help="Give each command this long.")
 @json_option
 def check(feature: str, profile: str | None, no_run: bool, timeout: float, as_json: bool) -> int:
     """Check the spec of feature ID (or the path of its file) without a model.
 
-    It names words that nobody can decide, two claims in one box, commands that pass already, a spec without tests or
-    with more than 20 criteria, and says how many criteria wait for a judge or a person. Each finding has its line and
-    column. It exits with 3 if there is any, and with 0 if there is none.
+    It finds vague words, two claims in one box, commands that pass already, a spec without tests or with more than 20
+    criteria, and counts the criteria that wait for a judge or a person. Each finding has its line and column. The exit
+    code is 3 if there are findings, else 0.
 
-    The commands of the criteria are run once on a copy of the files, as a run would before its first turn.
+    The commands of the criteria run once on a copy of the files, as they do before the first turn of a run.
     """
     from aigon.compile.review import review_spec
 

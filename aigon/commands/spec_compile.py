@@ -34,13 +34,15 @@ class Numbers(click.ParamType[tuple[int, ...]]):
 @click.command("spec-compile")
 @click.argument("feature", metavar="ID", shell_complete=complete_open_features)
 @click.argument("numbers", metavar="[N]...", nargs=-1, type=int)
-@click.option("--accept", is_flag=True, help="Put what came with a text from outside into force: all, or N.")
+@click.option(
+    "--accept", is_flag=True, help="Put annotations from outside into force: all, or those with the numbers N."
+)
 @click.option("--only", type=Numbers(), default=(), metavar="1,3", help="Take only these criteria, by their numbers.")
 @profile_option
-@judge_option("Choose whose model proposes; none: plain rules alone, at no cost.")
+@judge_option("Choose whose model proposes (none: rules only, at no cost).")
 @click.option("--timeout", type=Duration(), default="60s", show_default=True, help="Give each command this long.")
-@click.option("--run-all", is_flag=True, help="Also run proposed commands where no sandbox confines them.")
-@click.option("--yes", "-y", is_flag=True, help="Write what is sure or likely and fails now, without asking.")
+@click.option("--run-all", is_flag=True, help="Run proposed commands even if no sandbox works here.")
+@click.option("--yes", "-y", is_flag=True, help="Take what is sure or likely and fails now, without asking.")
 @json_option
 def command(
     feature: str,
@@ -54,22 +56,22 @@ def command(
     yes: bool,
     as_json: bool,
 ) -> int:
-    """Find something to run that decides each open criterion of feature ID.
+    """Propose a command that decides each open criterion of feature ID.
 
-    A criterion without an annotation is decided by a judge. This command proposes something better for each: a shell
-    command (verify), a number with a bound (metric), one of the project's checks (check), a person (human), or the
-    judge after all. It asks the judge's model if one is configured, and goes by plain rules if not.
+    A judge decides a criterion that has no annotation. This command proposes something better for each: a shell command
+    (verify), a number with a bound (metric), one of the project's checks (check), a person (human), or the judge after
+    all. It asks the judge's model if one is configured, and otherwise applies rules.
 
-    Every proposed command is run once, on a copy of the files and in a sandbox without a network. It should fail: once
-    the feature is built it passes, and that shows something. What passes already proves nothing. Where no sandbox
-    works, proposed commands are only shown, unless you say --run-all.
+    aigon runs every proposed command once, on a copy of the files and in a sandbox without a network. It should fail
+    now and pass once the feature is built; a command that passes already proves nothing. If no sandbox works here,
+    aigon shows the commands without running them, unless you add --run-all.
 
-    Nothing is written until you say so. In a terminal you are asked about each proposal. --yes takes those that are
-    sure or likely and fail now; with --only also the guesses that you name. Otherwise you only see them. Only the
-    lines of those criteria change, and nothing is committed.
+    aigon writes nothing until you agree. In a terminal it asks about each proposal. --yes takes those that are sure or
+    likely and fail now, and with --only also the guesses that you name. Without a terminal and without --yes it only
+    lists them. Only the lines of those criteria change, and nothing is committed.
 
-    With --accept it lists the annotations that came with a text from outside (an issue, a task over MCP) and puts them
-    into force if you say so: all, or those with the numbers N. Until then they run nothing.
+    With --accept it lists the annotations of a text from outside (an issue, a task over MCP) and puts them into force
+    if you agree: all of them, or those with the numbers N. Until then they run nothing.
     """
     if accept or numbers:
         return _accept(feature, numbers, accept, yes, as_json)
@@ -124,7 +126,7 @@ def _accept(feature: str, numbers: tuple[int, ...], accept: bool, yes: bool, as_
 def _may_run(commands: Sequence[str]) -> bool:
     listed = "\n".join(f"  {line}" for line in commands)
     print(f"These may change something:\n{listed}", file=sys.stderr)
-    return confirm("Run them now, to see how they stand?")
+    return confirm("Run them now, to see whether they fail?")
 
 
 def _list_taken_by_yes(rows: "Sequence[CompiledCriterion]", only: Sequence[int], yes: bool) -> "Iterator[int]":

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @verify_option
 @json_option
 def prioritise(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
-    """Give the feature NAME of the inbox the next free ID, move its spec to the backlog, and commit that."""
+    """Give the feature NAME of the inbox the next free ID, move its spec to the backlog, and commit both."""
     from aigon.agents.configured import build_loop_command
     from aigon.job.seat import hold_checkout
     from aigon.run.feature_stages import prioritise_feature
@@ -50,7 +50,7 @@ def prioritise(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
 @verify_option
 @json_option
 def set_up(feature: str, agents: tuple[str, ...], commit: bool, verify: bool, as_json: bool) -> int:
-    """Start feature ID: move its spec to in-progress and make a place to work on it. It gets an ID if it has none.
+    """Start feature ID: move its spec to in-progress and create a branch or worktrees. It gets an ID if it has none.
 
     \b
     no agent     its branch, made at HEAD and checked out here
@@ -109,18 +109,18 @@ def _set_up_worktrees(feature: str, agents: tuple[str, ...], how: "Committing", 
     help="Merge into this branch.  [default: where the feature began]",
 )
 @option("--no-ff", "how", flag_value="merge", default="merge", help="Make a merge commit.  [default]")
-@option("--squash", "how", flag_value="squash", help="Make one commit that says what is proven.")
-@option("--rebase", "how", flag_value="rebase", help="Put the branch's commits on the target, without a merge.")
+@option("--squash", "how", flag_value="squash", help="Make one commit that lists what is proven.")
+@option("--rebase", "how", flag_value="rebase", help="Rebase the branch onto the target, without a merge commit.")
 @option("--pr", is_flag=True, help="Push the branch and open a pull request with gh, instead of merging.")
 @option(
     "--adopt",
     multiple=True,
     metavar="AGENT:PATH",
     group="Agents",
-    help="Take in a file or folder of another agent, if everything is proven with it too.",
+    help="Add a file or folder of another agent's work, if everything is still proven.",
 )
-@option("--keep-worktrees", is_flag=True, group="Agents", help="Leave every worktree and branch.")
-@option("--force", is_flag=True, group="Safety", help="Merge although it is not proven.")
+@option("--keep-worktrees", is_flag=True, group="Agents", help="Keep every worktree and branch.")
+@option("--force", is_flag=True, group="Safety", help="Merge even if it is not proven.")
 @verify_option
 @json_option
 def finish(
@@ -137,9 +137,10 @@ def finish(
 ) -> int:
     """Merge the proven feature ID with your own git (your hooks and signing apply), and move its spec to done.
 
-    If several agents worked on it, AGENT says whose work to merge; it may be left out in that agent's worktree, and
-    if only one is proven. The others' last commits are kept under refs/aigon/arena/ID/, and worktrees that hold
-    nothing else are removed. If the target branch has moved on, everything is run again on the result.
+    If several agents worked on the feature, AGENT says whose work to merge. You can leave AGENT out in that agent's
+    worktree, or if only one is proven. aigon keeps the others' last commits under refs/aigon/arena/ID/ and removes
+    worktrees that hold nothing else. If the target branch has moved on, aigon runs everything again on the merge
+    result.
     """
     from aigon.done.done import finish_feature
     from aigon.done.request import DoneRequest
@@ -209,9 +210,10 @@ def _render_stays(left: "Retirement") -> str:
 @verify_option
 @json_option
 def cancel(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
-    """Put away feature ID: move its spec to docs/specs/features/07-cancelled, commit that, remove its worktrees.
+    """Cancel feature ID: move its spec to docs/specs/features/07-cancelled, commit that, remove its worktrees.
 
-    Work in them that no commit holds is saved aside. Branches and records stay; `aigon reopen ID` takes it up again.
+    Uncommitted work in the worktrees is saved aside. Branches and records stay; `aigon reopen ID` undoes the
+    cancellation.
 
     Exit codes: 0 cancelled, 2 there is no such feature or it is over, 7 a loop works on it.
     """
@@ -233,10 +235,10 @@ def cancel(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
 @verify_option
 @json_option
 def reopen(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
-    """Take up feature ID again, which is cancelled or done: move its spec to the backlog and commit that.
+    """Reopen feature ID, which is cancelled or done: move its spec to the backlog and commit that.
 
-    A cancelled feature continues on its branch. One that was done begins anew where you stand: its merged branch is
-    saved aside, and it needs a criterion that does not hold yet.
+    A cancelled feature continues on its branch. A feature that was done starts again from the current branch: its
+    merged branch is saved aside, and it needs a criterion that does not pass yet.
 
     Exit codes: 0 reopened, 2 there is no such feature or it is open, 7 a loop works on it.
     """

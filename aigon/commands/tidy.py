@@ -20,7 +20,7 @@ SAID = {
 @click.command("worktrees")
 @json_option
 def list_places(as_json: bool) -> int:
-    """List the worktrees that aigon made in this repository, and how each is."""
+    """List the worktrees that aigon made in this repository, and the state of each."""
     from aigon.worktrees.places import list_worktrees
 
     with open_main() as main:
@@ -45,7 +45,7 @@ def list_places(as_json: bool) -> int:
 def clean_up(feature: str, agents: tuple[str, ...], park: bool, as_json: bool) -> int:
     """Remove the worktrees of feature ID, or those of the agents named; branches and records stay.
 
-    A worktree stays, and the exit code is 7, while a loop runs there or while it holds work that is in no commit.
+    A worktree stays, and the exit code is 7, while a loop runs there or while it holds uncommitted work.
     """
     from aigon.worktrees.cleanup import clean_up_feature
 
@@ -69,15 +69,15 @@ _RECORD_LINES = {
 @click.command("records")
 @click.argument("action", type=click.Choice(["push", "fetch", "list"]))
 @click.argument("feature", shell_complete=complete_features)
-@click.option("--agent", metavar="NAME", shell_complete=complete_agents, help="Only those of this agent.")
+@click.option("--agent", metavar="NAME", shell_complete=complete_agents, help="Choose only this agent's.")
 @json_option
 def exchange(action: str, feature: str, agent: str | None, as_json: bool) -> int:
     """Push the records of feature ID to the git remote with its branches, fetch them elsewhere, or list them.
 
-    Where they were fetched, --resume goes on with the run, and feature-eval, report, replay and ui show it. They are
-    claims there: feature-done proves the result again before it merges.
+    After a fetch, --resume continues the run, and feature-eval, report, replay and ui show it. Fetched records are
+    claims: feature-done proves the result again before it merges.
 
-    Exit codes: 0 done, 2 there is nothing to push or fetch, 7 the remote or a record is not fit for it.
+    Exit codes: 0 done, 2 there is nothing to push or fetch, 7 a problem with the remote or a record.
     """
     from aigon.records.exchange import fetch_records, list_records, push_records
 
@@ -96,7 +96,9 @@ def exchange(action: str, feature: str, agent: str | None, as_json: bool) -> int
 @click.argument("ref", required=False, shell_complete=complete_saved_aside)
 @json_option
 def list_saved(action: str, ref: str | None, as_json: bool) -> int:
-    """List what was saved aside under `refs/aigon/parked/`, or bring one back as a branch of its own (restore REF)."""
+    """List what was saved aside under `refs/aigon/parked/`, or restore one of them as a branch of its own (restore
+    REF).
+    """
     from aigon.job.branch import list_saved_work, restore_saved_work
 
     with here() as checkout:

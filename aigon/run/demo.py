@@ -51,11 +51,11 @@ def create_demo(folder: str | None) -> Path:
 
 def describe_demo(root: Path, agent: str | None) -> str:
     """Return what is about to happen."""
-    recorded = "Only the agent is not real: it replays three recorded attempts."
-    who = f"The agent is {agent}, for real." if agent else recorded
+    recorded = "Only the agent is a recording of three attempts."
+    who = f"So is the agent, {agent}." if agent else recorded
     return (
         f"A small Python project with a feature to build is in {root}\n"
-        f"Git, pytest, ruff, the commits and the verdicts are real. {who}\n"
+        f"Git, pytest, ruff, the commits and the assessments are real. {who}\n"
     )
 
 

@@ -75,7 +75,8 @@ def commit_setup(checkout: Checkout, left: UncommittedSetup, how: Committing) ->
     """Commit the files of aigon's set-up; return the commit. Raises AigonError (exit 7) if that is not possible."""
     feature_stages.require_committer(checkout)
     known = checkout.head and checkout.ask("cat-file", "-e", f"HEAD:{PROJECT_FILE}") is not None
-    bookkeeping.commit_as_asked(checkout, left.paths, f"chore: {'update the' if known else 'set up'} aigon", how)
+    subject = "chore: update aigon's configuration" if known else "chore: set up aigon"
+    bookkeeping.commit_as_asked(checkout, left.paths, subject, how)
     return str(checkout.head)
 
 

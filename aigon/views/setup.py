@@ -104,7 +104,7 @@ def render_init(done: "InitialisedProject") -> str:
     lines += [describe_command_file(one) for one in done.commands if one.state != "unchanged"]
     lines += [f"{name} reads its commands in your home: aigon install-commands {name}" for name in done.elsewhere]
     if done.unignored:
-        lines += ["git does not ignore what tools leave here. Add to .gitignore:"]
+        lines += ["Git does not ignore what tools write here. Add to .gitignore:"]
         lines += [f"  {line}" for line in done.unignored]
     return "\n".join(lines)
 

@@ -102,11 +102,13 @@ def test_init_commits_its_own_files_and_nothing_that_is_staged(lab: Lab) -> None
 
 def test_init_configures_a_program_of_ones_own(lab: Lab) -> None:
     lab.path(".aigon/config.json").unlink()
-    assert lab.aigon("init", "--no-commands", "--agent", "mine=./agent.sh --fast 'a b'").code == 0
+    early = lab.aigon("init", "--no-commands", "--agent", "mine=./agent.sh --fast 'a b'")
+    assert early.code == 0 and "The program ./agent.sh of the agent mine was not found" in early.out
     agents = json.loads(lab.read(".aigon/config.json"))["agents"]
     assert agents == {"mine": {"adapter": "command", "command": ["./agent.sh", "--fast", "a b"]}}
     lab.write("agent.sh", "#!/bin/sh\n")
     done = lab.aigon("init", "--no-commands", "--commit")
+    assert lab.subjects()[-1] == "chore: update aigon's configuration" and "was not found" not in done.out
     assert "agent.sh" in touched(lab), done.out + done.err  # the work tree would not be clean, and a worktree lack it
     assert lab.aigon("init", "--no-commands", "--agent", "other=./other.sh").code == 0
     document = json.loads(lab.read(".aigon/config.json"))
