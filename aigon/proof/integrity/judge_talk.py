@@ -10,14 +10,14 @@ in the tests is what the project is about. Characters that cannot be seen count 
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from aigon.model.changes import Concern, Edit, Edits, hash_change
+from aigon.model.changes import Concern, Edits, hash_change
 from aigon.proof.analysis.languages import LONGEST, is_code
 from aigon.proof.analysis.patterns import find_pattern
 from aigon.text.patterns import compile_re
@@ -33,25 +33,25 @@ _WHY = (
 
 
 class TalkSign(Struct, frozen=True):
-    """One sign: its kind, what it counts, the words, and where they begin in the prose (-1: in its raw text)."""
+    """One sign: its kind, what it counts, the words, and its line; 0 for none."""
 
     kind: str
     weight: int
     words: str
-    at: int
+    line: int
 
 
 class Prose(Struct, frozen=True):
-    """Added text: `words` on one line, `starts` the offset in it at which each of the `lines` (numbers) begins."""
+    """A text: its `words` on one line, and for each of its lines that has any where it begins there and its number."""
 
-    words: str
     raw: str
-    starts: tuple[int, ...] = ()
-    lines: tuple[int, ...] = ()
+    words: str
+    starts: tuple[int, ...]
+    numbers: tuple[int, ...]
 
     def line(self, offset: int) -> int:
-        """Return the number of the line that a word is on; 0 for what is no line of a file."""
-        return next((n for s, n in zip(reversed(self.starts), reversed(self.lines), strict=True) if s <= offset), 0)
+        """Return the number of the line that a word is on."""
+        return self.numbers[bisect_right(self.starts, offset) - 1]
 
 
 class ProseSource(Struct, frozen=True):
@@ -59,7 +59,7 @@ class ProseSource(Struct, frozen=True):
 
     name: str
     paths: tuple[str, ...]
-    prose: Prose
+    raw: str
     signs: tuple[TalkSign, ...]
 
 
@@ -67,8 +67,7 @@ def look(edits: Edits) -> Iterator[Concern]:
     """Report each text that talks to a judge, or all of them if only together they do."""
     sources = [source for source in (*_read_files(edits), *_read_messages(edits)) if source.signs]
     texts = [*(edit.before or "" for edit in edits.files), *edits.tests.values()] if sources else []
-    base = (sign for text in texts for sign in _find_signs(_read_prose(text[:200_000].split("\n")), text))
-    known = {(sign.kind, sign.weight) for sign in base}
+    known = {(sign.kind, sign.weight) for text in texts for sign in _find_signs(_read_prose(_number_lines(text)), text)}
     telling = [(source, [s for s in source.signs if (s.kind, s.weight) not in known]) for source in sources]
     loud = [(source, signs) for source, signs in telling if _weigh(signs) >= _ENOUGH]
     if not loud and len({sign.kind for _, signs in telling for sign in signs}) >= _SPREAD:
@@ -87,54 +86,38 @@ def _weigh(signs: Sequence[TalkSign]) -> int:
 
 def _report(source: ProseSource, signs: Sequence[TalkSign]) -> Concern:
     first = max(signs, key=lambda sign: sign.weight)
-    line = source.prose.line(first.at) if first.at >= 0 else 0
-    where = f"{source.name}:{line}" if line else source.name
+    where = f"{source.name}:{first.line}" if first.line else source.name
     shown = ", ".join(code_span(each, 100) for each in dict.fromkeys(sign.words for sign in signs[:4]))
     what = f"{where} talks to whoever judges the change: {shown}. {_WHY}"
-    return Concern(RULE, "review", what, source.paths, hash_change([RULE, *source.paths, source.prose.raw]))
+    return Concern(RULE, "review", what, source.paths, hash_change([RULE, *source.paths, source.raw]))
 
 
 def _read_files(edits: Edits) -> Iterator[ProseSource]:
-    """Yield what each file has more of than before. Lines that only moved to another file are left out."""
-    lost: Counter[str] = Counter()
+    """Yield each file as the change leaves it, a new one with the words of its path."""
     for edit in edits.files:
-        lost += Counter(_list_lines(edit.before)) - Counter(_list_lines(edit.after))
-    for edit in edits.files:
-        if edit.after:
-            prose = _read_added(edit, lost)
+        if edit.after and edit.after != edit.before:
+            name = [(0, re.sub(r"[_\-./]+", " ", edit.path))] if edit.before is None else []
+            prose = _read_prose([*name, *_number_lines(edit.after)])
             signs = tuple(_find_signs(prose, edit.before or ""))
-            if edit.before is None:
-                name = _read_prose([re.sub(r"[_\-./]+", " ", edit.path)])
-                signs += tuple(replace(sign, at=-1) for sign in _find_signs(name))
-            yield ProseSource(fold(edit.path), (edit.path,), prose, signs)
-
-
-def _read_added(edit: Edit, lost: Counter[str]) -> Prose:
-    known = Counter(_list_lines(edit.before)) + lost
-    taken, numbers, starts, at = [], [], [], 0
-    for number, line in enumerate(_list_lines(edit.after), 1):
-        if known[line] > 0:
-            known[line] -= 1
-        elif line:
-            taken.append(line)
-            numbers.append(number)
-            starts.append(at)
-            at += len(_clean(line)) + 1
-    return Prose(" ".join(map(_clean, taken)), "\n".join(taken), tuple(starts), tuple(numbers))
+            yield ProseSource(fold(edit.path), (edit.path,), prose.raw, signs)
 
 
 def _read_messages(edits: Edits) -> Iterator[ProseSource]:
     for message in edits.messages:
-        prose = Prose(_clean(message), message)
-        yield ProseSource("The message of a commit", (), prose, tuple(_find_signs(prose)))
+        signs = tuple(_find_signs(_read_prose([(0, message)])))
+        yield ProseSource("The message of a commit", (), message, signs)
 
 
-def _read_prose(lines: Sequence[str]) -> Prose:
-    return Prose(" ".join(_clean(line.strip()) for line in lines), "\n".join(lines))
+def _number_lines(text: str) -> Iterable[tuple[int, str]]:
+    return enumerate(text[:LONGEST].split("\n"), 1)
 
 
-def _list_lines(text: str | None) -> list[str]:
-    return [line.strip() for line in (text or "")[:LONGEST].split("\n")]
+def _read_prose(lines: Iterable[tuple[int, str]]) -> Prose:
+    """Return numbered lines as words. A number is 0 for what is no line of a file."""
+    rows = [(number, line, words) for number, line in lines if (words := _clean(line.strip()))]
+    starts = tuple(accumulate((len(words) + 1 for *_, words in rows), initial=0))
+    words = " ".join(words for *_, words in rows)
+    return Prose("\n".join(line for _, line, _ in rows), words, starts[:-1], tuple(number for number, *_ in rows))
 
 
 _MARKS = compile_re(r"^(?:<!--|[\s#*/;%!>|\-\"'`+])+")
@@ -163,11 +146,12 @@ def _find_signs(prose: Prose, opened: str = "") -> Iterator[TalkSign]:
     """Yield all signs of a text. `opened` is other text in which a closing tag may have been opened."""
     for (kind, weight), pattern in _SIGNS.items():
         if match := pattern.search(prose.words):
-            yield TalkSign(kind, weight, prose.words[match.start() : match.end() + 60], match.start())
+            words = prose.words[match.start() : match.end() + 60]
+            yield TalkSign(kind, weight, words, prose.line(match.start()))
     for match in _CLOSES.finditer(prose.raw):
         name = match[1].lower()
         if f"<{name}" not in prose.raw[: match.start()].lower() and f"<{name}" not in opened.lower():
-            yield TalkSign("delimiter", 2 if re.search(r"[-_:]\w*\d", name) else 1, match[0], -1)
+            yield TalkSign("delimiter", 2 if re.search(r"[-_:]\w*\d", name) else 1, match[0], 0)
 
 
 _CARRIERS = compile_re("[\U000e0020-\U000e007e]{4}|[\u200b\u200c\u200d\u2060\ufeff]{8}")
