@@ -50,7 +50,7 @@ def find_tests(source: Source, seed: str) -> Iterator[AlterableTest]:
             draw = Draw(seed, source.path, source.text(name))
             breaking = (body.start + 1, body.start + 1, f' {tested[1]}.Fatal("control");')
             places = tuple(_find_places(source, body, tested[1], draw, 0))
-            yield AlterableTest(source.path, source.text(name), places, breaking)
+            yield AlterableTest(source.path, source.text(name), node, places, breaking)
 
 
 def _find_places(source: Source, node: Node, tested: str, draw: Draw, unsure: int) -> Iterator[Place]:

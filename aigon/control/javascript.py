@@ -57,7 +57,7 @@ def find_tests(source: Source, seed: str) -> Iterator[AlterableTest]:
     """Yield the tests of a file: calls of `it` or `test` with a title and a function."""
     for call in source.root.walk():
         function = call.get("function") if call.kind == "call_expression" else None
-        if function is None or source.text(function).split("(")[0].split(".")[0] not in _TESTS:
+        if function is None or _TESTS.isdisjoint(source.text(function).split("(")[0].split(".")):
             continue
         arguments = _arguments(call)
         title, run = (arguments[0], arguments[-1]) if len(arguments) > 1 else (None, None)
@@ -73,13 +73,13 @@ def find_tests(source: Source, seed: str) -> Iterator[AlterableTest]:
                 places = (*places, *(Place(edits, broken, rank, body.line) for edits, rank in found))
             end = next((n for n in range(len(name)) if name[n] in "%$\\"), len(name))
             breaking = (body.start, body.end, f"{{ {_FAILS} }}")
-            yield AlterableTest(source.path, name[:end], places, breaking, is_title=True, is_open=end < len(name))
+            yield AlterableTest(source.path, name[:end], call, places, breaking, is_title=True, is_open=end < len(name))
 
 
 def find_in_script(source: Source, seed: str) -> AlterableTest:
     """Return a script as one test."""
     places = tuple(_find_places(source, source.root, Draw(seed, source.path), 0))
-    return AlterableTest(source.path, source.path, places, (0, len(source.data), _FAILS))
+    return AlterableTest(source.path, source.path, source.root, places, (0, len(source.data), _FAILS))
 
 
 def _arguments(call: Node) -> list[Node]:

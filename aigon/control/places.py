@@ -30,13 +30,15 @@ class Place(Struct, frozen=True):
 
 
 class AlterableTest(Struct, frozen=True, eq=False):
-    """One test of a file. `owners` are the names of classes around it; `breaking` makes it fail as it begins.
+    """One test of a file, all of it in `node`. `owners` are the names of classes around it; `breaking` makes it fail as
+    it begins.
 
     `is_title`: the name is a text, of which an id may add to the front; `is_open`: and also to the end.
     """
 
     path: str
     name: str
+    node: Node
     places: tuple[Place, ...]
     breaking: Edit
     owners: tuple[str, ...] = ()

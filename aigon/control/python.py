@@ -80,13 +80,13 @@ def find_tests(source: Source, seed: str) -> Iterator[AlterableTest]:
                 if name.startswith("test") and body:
                     draw = Draw(seed, source.path, *owners, name)
                     places = tuple(_find_places(source, child, draw, 0))
-                    yield AlterableTest(source.path, name, places, (body[0].start, body[-1].end, _FAILS), owners)
+                    yield AlterableTest(source.path, name, child, places, (body[0].start, body[-1].end, _FAILS), owners)
 
 
 def find_in_script(source: Source, seed: str) -> AlterableTest:
     """Return a script as one test."""
     places = tuple(_find_places(source, source.root, Draw(seed, source.path), 0))
-    return AlterableTest(source.path, source.path, places, (0, len(source.data), _FAILS))
+    return AlterableTest(source.path, source.path, source.root, places, (0, len(source.data), _FAILS))
 
 
 def _find_places(source: Source, node: Node, draw: Draw, unsure: int) -> Iterator[Place]:

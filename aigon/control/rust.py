@@ -33,7 +33,7 @@ def find_in_program(source: Source, seed: str) -> AlterableTest:
     bodies = (node.get("body") for node in functions if (name := node.get("name")) and source.text(name) == "main")
     draw = Draw(seed, source.path)
     places = tuple(place for body in bodies if body for place in _find_places(source, body, draw, 0))
-    return AlterableTest(source.path, "main", places, (0, 0, ""))
+    return AlterableTest(source.path, "main", source.root, places, (0, 0, ""))
 
 
 def _read_function(source: Source, function: Node, attributes: Sequence[Node], seed: str) -> Iterator[AlterableTest]:
@@ -49,7 +49,7 @@ def _read_function(source: Source, function: Node, attributes: Sequence[Node], s
         gone = (expected[0].start, expected[0].end, "")
         places = [Place((gone,), gone, LITERAL, expected[0].line)]
         begins = gone
-    yield AlterableTest(source.path, source.text(name), tuple(places), begins)
+    yield AlterableTest(source.path, source.text(name), function, tuple(places), begins)
 
 
 def _find_places(source: Source, node: Node, draw: Draw, unsure: int) -> Iterator[Place]:

@@ -108,5 +108,5 @@ def _read_words(texts: Mapping[str, str]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for path, text in texts.items():
         for case in () if is_python(path) else list_cases(path, text):
-            found.setdefault(case.name, set()).add(case.text)
+            found.setdefault(case.name, set()).add(case.words)
     return found
