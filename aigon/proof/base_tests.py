@@ -60,34 +60,31 @@ def restore_base_versions(
     rules = ((row, inputs.rules.get(row.path) or protection.relaid(row.path, new=row.base is None)) for row in rows)
     free = {row.path for row in rows if protection.allowed(row.path)}
     ruled = [(row, rule) for row, rule in rules if rule or (row.base and row.tree and row.path not in free)]
-    texts = objects.read_blobs(
-        git, [e.sha for row, _ in ruled for e in (row.base, row.tree) if e and e.mode != "160000"]
-    )
+    versions = read_versions(git, [row for row, _ in ruled])
     touched: list[tuple[Changed, Rule]] = []
     files = TestFiles({}, {})
     restored: dict[str, tuple[str, str] | None] = {}  # mode and object's name that a path gets; None: it goes
     new_tests = set()
     for row, rule in ruled:
-        before, after = read_versions(row, texts)
-        if rule is None:
-            if (text := restore_inline_tests(row.path, before, after)) is not None and row.tree:
-                restored[row.path] = (row.tree.mode, objects.write_blob(git, text.encode("utf-8", "replace")))
-                touched.append((row, INLINE))
-            continue
-        if rule.keys and protected_keys.have_equal_keys(before, after, row.path, rule.keys):
+        before, after = versions[row.path]
+        if rule and rule.keys and protected_keys.have_equal_keys(before, after, row.path, rule.keys):
             continue  # a file may hold more than what the rule protects
-        touched.append((row, rule))
-        if rule.part == "tests":
-            files.add(row.path, before, after)
+        if rule is None:
+            text = restore_inline_tests(row.path, before, after)
+        else:
+            text = protected_keys.copy_keys(before, after, row.path, rule.keys) if rule.keys and row.tree else None
+        if rule is None and text is None:
+            continue
+        touched.append((row, rule or INLINE))
         restored[row.path] = (row.base.mode, row.base.sha) if row.base else None
-        if rule.keys and row.tree:
-            text = protected_keys.copy_keys(before, after, row.path, rule.keys)
-            sha = objects.write_blob(git, text.encode("utf-8", "replace")) if text is not None else ""
-            restored[row.path] = (row.tree.mode, sha) if sha else None
-        if row.base is None and (rule.part == "tests" or _is_conftest(row.path)):
+        if row.tree and (rule is None or rule.keys):
+            restored[row.path] = (row.tree.mode, _write_text(git, text)) if text is not None else None
+        if rule and rule.part == "tests":
+            files.add(row.path, before, after)
+        if rule and row.base is None and (rule.part == "tests" or _is_conftest(row.path)):
             new_tests.add(row.path)
     for path, text in inputs.programs.items():
-        entry = TreeEntry("100644", objects.write_blob(git, text.encode("utf-8", "replace")), path)
+        entry = TreeEntry("100644", _write_text(git, text), path)
         touched.append((Changed(path, entry, entry), INLINE))
         restored[path] = (entry.mode, entry.sha)
     if not touched:
@@ -104,6 +101,10 @@ def restore_base_versions(
         files,
         any(map(_is_conftest, new_tests)),
     )
+
+
+def _write_text(git: TrustedGit, text: str) -> str:
+    return objects.write_blob(git, text.encode("utf-8", "replace"))
 
 
 def _is_conftest(path: str) -> bool:

@@ -1,6 +1,6 @@
 """Read what the tree holds beyond the base, as text for the integrity rules, once everything else is proven."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -53,13 +53,15 @@ def list_changed(git: TrustedGit, snapshot: Snapshot, frozen: Frozen) -> tuple[C
     return tuple(Changed(path, base.get(path), entry) for path, entry in now.items() if base.get(path) != entry)
 
 
-def read_versions(row: Changed, texts: Mapping[str, bytes]) -> tuple[str | None, str | None]:
-    """Return the base's and the tree's version of a file as text; None if there is none."""
-    before, after = (
-        texts[entry.sha].decode("utf-8", "replace") if entry and entry.sha in texts else None
-        for entry in (row.base, row.tree)
-    )
-    return before, after
+def read_versions(git: TrustedGit, rows: Iterable[Changed]) -> dict[str, tuple[str | None, str | None]]:
+    """Return by path the base's and the tree's version of each file as text; None for one that is none."""
+    wanted = {row.path: [e if e and e.mode != "160000" else None for e in (row.base, row.tree)] for row in rows}
+    blobs = objects.read_blobs(git, [entry.sha for both in wanted.values() for entry in both if entry])
+
+    def read(entry: TreeEntry | None) -> str | None:
+        return blobs[entry.sha].decode("utf-8", "replace") if entry else None
+
+    return {path: (read(base), read(tree)) for path, (base, tree) in wanted.items()}
 
 
 def find_concerns(job: Job, world: World, rows: tuple[Changed, ...]) -> tuple[Concern, ...]:
@@ -122,13 +124,12 @@ def _list_unreadable(edits: Edits, rows: Iterable[Changed]) -> Iterator[Concern]
 def _judge_paths(world: World, protection: Protection, rows: Sequence[Changed]) -> Iterator[Concern]:
     """Yield what rules on paths alone say: notes, and reviews that no second run can settle."""
     ruled = [(row, rule) for row in rows for rule in protection.rules_of(row.path) if not rule.relaid]
-    shas = [entry.sha for row, rule in ruled if rule.keys for entry in (row.base, row.tree) if entry]
-    texts = objects.read_blobs(world.workspace.trusted, shas)
+    versions = read_versions(world.workspace.trusted, [row for row, rule in ruled if rule.keys])
     restored = world.get(ProtectedFiles).files
     for row, rule in ruled:
         if rule.level == "restore" and (row.path in restored or row.path.startswith(f"{OWN}/")):
             continue
-        if rule.keys and protected_keys.have_equal_keys(*read_versions(row, texts), row.path, rule.keys):
+        if rule.keys and protected_keys.have_equal_keys(*versions[row.path], row.path, rule.keys):
             continue
         key = hash_change([row.path, row.tree.sha if row.tree else "", *rule.keys])
         what = f"{row.path} was changed ({rule.source})"

@@ -74,8 +74,7 @@ def find_test_programs(
 
 def _list_new_macros(git: TrustedGit, rows: Sequence[Changed]) -> frozenset[str]:
     included = [row for row in rows if row.tree and row.path.endswith(_INCLUDED)]
-    texts = objects.read_blobs(git, [entry.sha for row in included for entry in (row.base, row.tree) if entry])
-    new = (list_new_macros(*read_versions(row, texts)) for row in included)
+    new = (list_new_macros(*versions) for versions in read_versions(git, included).values())
     return frozenset(name for names in new for name in names)
 
 

@@ -36,6 +36,5 @@ class Tree(Struct, frozen=True):
     def read_changes(self, *parts: str) -> dict[str, tuple[str, str]]:
         """Return the texts of the files that are there and differ, by path."""
         rows = [row for row in self.rows if row.tree and row.tree.is_file and self.part(row.path) in parts]
-        blobs = objects.read_blobs(self.git, [entry.sha for row in rows for entry in (row.base, row.tree) if entry])
-        versions = {row.path: read_versions(row, blobs) for row in rows}
-        return {path: (before or "", after or "") for path, (before, after) in versions.items()}
+        versions = read_versions(self.git, rows).items()
+        return {path: (before or "", after or "") for path, (before, after) in versions}
