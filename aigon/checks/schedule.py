@@ -66,7 +66,7 @@ def find_littering(git: TrustedGit, checks: Sequence[Check]) -> set[str]:
         samples = [f"{inside}{path}{'file' if path.endswith('/') else ''}" for path in check.writes]
         paths |= {check.name: samples} if samples else {}
     ignored = git.find_ignored([path for some in paths.values() for path in some])
-    return {name for name, some in paths.items() if not set(some) <= ignored}
+    return {name for name, some in paths.items() if not set(some) <= ignored.keys()}
 
 
 class CheckCopy(Struct, Attendant):

@@ -122,16 +122,19 @@ class TrustedGit:
         env = self.env if index is None else {**self.env, "GIT_INDEX_FILE": str(index)}
         return process.capture_output((self.program, *arguments), cwd=self.root, env=env, stdin=stdin)
 
-    def find_ignored(self, paths: Sequence[str]) -> set[str]:
-        """Return those of the paths that git ignores, whether they exist or not. Raises AigonError (exit 7)."""
+    def find_ignored(self, paths: Sequence[str], *, even_tracked: bool = False) -> dict[str, tuple[str, str]]:
+        """Return those of the paths that git ignores, whether they exist or not, each with the file and its line that
+        say so. Raises AigonError (exit 7)."""
         if not paths:
-            return set()
-        asked = (self.program, "check-ignore", "-z", "--stdin")
+            return {}
+        asked = (self.program, "check-ignore", "-z", "-v", "--stdin", *(["--no-index"] if even_tracked else []))
         env = {**self.env, "GIT_LITERAL_PATHSPECS": "0"}  # check-ignore refuses to run with it
         code, out, err = process.capture_output(asked, cwd=self.root, env=env, stdin=os.fsencode("\0".join(paths)))
         if code not in (0, 1):
             raise self.failed("git check-ignore failed", err.decode(errors="replace").strip(), code)
-        return set(split_paths(out))
+        parts = split_paths(out)
+        found = zip(parts[3::4], parts[::4], parts[2::4], strict=True)
+        return {path: (file, line) for path, file, line in found if not line.startswith("!")}
 
     def beginning(self, *arguments: str, most: int) -> bytes:
         """Return the first `most` bytes that a git command prints, and end it then."""

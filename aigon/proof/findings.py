@@ -1,5 +1,6 @@
 """Read what the tree holds beyond the base, as text for the integrity rules, once everything else is proven."""
 
+import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
@@ -20,6 +21,7 @@ from aigon.proof.frozen import Frozen, ProtectedFiles
 from aigon.proof.integrity import concerns
 from aigon.proof.restore import OWN
 from aigon.text.fingerprints import fingerprint
+from aigon.text.quoting import code_span
 
 FILES = 5_000
 """Changed files that are read, and test files of the base. Files beyond them are not read, which is said."""
@@ -28,6 +30,7 @@ EMPTY = (
     "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 )
 """The names of the empty blob, by SHA-1 and SHA-256."""
+_IGNORED = "What git ignores is easily left out of the next commit. Take the line out, or give the file another place."
 _PART_ORDER = {"product": 0, "config": 1, "tests": 2, "other": 3}
 
 
@@ -72,6 +75,7 @@ def find_concerns(job: Job, world: World, rows: tuple[Changed, ...]) -> tuple[Co
     tests = [e for path, e in objects.list_entries(git, job.base_commit).items() if protection.part(path) == "tests"]
     edits = read_edits(git, open_[:FILES], protection, tests[:FILES], tuple(world.get(TurnNotes).commit_messages))
     own = [*_list_unreadable(edits, rows), *_judge_paths(world, protection, rows)]
+    own += find_ignored_source(git, open_, protection)
     # A change that is too large for the rules is one for a person. Prose and data do not count.
     unread = [row.path for row in open_[FILES:] if protection.part(row.path) != "other"]
     if unread:
@@ -119,6 +123,22 @@ def _list_unreadable(edits: Edits, rows: Iterable[Changed]) -> Iterator[Concern]
         if edit.part == "product" and edit.after == "" and sha not in EMPTY:
             what = f"{edit.path} is no text that the rules can read, and it is not where the project keeps its data"
             yield Concern("unread", "review", what, (edit.path,), hash_change([edit.path, sha]))
+
+
+def find_ignored_source(git: TrustedGit, rows: Sequence[Changed], protection: Protection) -> Iterator[Concern]:
+    """Yield a review for each .gitignore in the work tree whose new lines ignore product files of the same change."""
+    files = [row for row in rows if row.tree and posixpath.basename(row.path) == ".gitignore"]
+    if not files:
+        return
+    product = [row.path for row in rows if protection.part(row.path) == "product" and row not in files]
+    ignored = git.find_ignored(product, even_tracked=True)
+    for path, (before, after) in read_versions(git, files).items():
+        known = (before or "").splitlines()
+        hidden = {each: line for each, (file, line) in ignored.items() if file == path and line not in known}
+        for each, line in [*hidden.items()][:1]:
+            more = f" and {len(hidden) - 1} more" if len(hidden) > 1 else ""
+            what = f"{path} ignores {each}{more}, which this change is about: {code_span(line, 160)}. {_IGNORED}"
+            yield Concern("ignored-source", "review", what, (path,), hash_change([path, after or ""]))
 
 
 def _judge_paths(world: World, protection: Protection, rows: Sequence[Changed]) -> Iterator[Concern]:

@@ -1,9 +1,9 @@
-"""Links, submodules, attributes, ignored source."""
+"""Links, submodules, attributes."""
 
 import pytest
 
 from aigon.model.changes import Edit
-from tests.proof.integrity.changes import changed, levels, new, seen
+from tests.proof.integrity.changes import changed, levels, new
 
 LINK, MODULE = "120000", "160000"
 
@@ -88,39 +88,3 @@ def test_attributes_that_hide_or_change_source_are_reviewed(line: str) -> None:
 )
 def test_ordinary_attributes_are_nothing(line: str) -> None:
     assert levels("attributes", new(".gitattributes", f"{line}\n", "other")) == set()
-
-
-@pytest.mark.parametrize(
-    ("line", "file", "text"),
-    [
-        ("_local/", "calc/__init__.py", "from calc._local import multiply\n"),
-        ("_local", "calc/__init__.py", "from ._local import multiply\n"),
-        ("calc/_local.py", "calc/__init__.py", "from . import _local\n"),
-        ("_*.py", "calc/__init__.py", "import calc._fast\n"),
-        ("calc/", "calc/__init__.py", "x = 1\n"),
-        ("*.py", "calc/__init__.py", "x = 1\n"),
-        ("*", "README.md", "x\n"),
-        ("/src/impl.*", "src/index.js", "export * from './impl';\n"),
-        ("impl/", "src/index.js", "const { f } = require('./impl');\n"),
-        ("**/fast[0-9].ts", "src/index.ts", "import { f } from './lib/fast1';\n"),
-    ],
-)
-def test_ignoring_what_the_code_needs_is_reviewed(line: str, file: str, text: str) -> None:
-    ignore = changed(".gitignore", "*.pyc\n", f"*.pyc\n{line}\n", "other")
-    assert levels("ignored-source", ignore, new(file, text)) == {"review"}
-
-
-def test_ignoring_a_removed_file_is_reviewed_and_patterns_count_in_their_folder() -> None:
-    taken = changed("calc/impl.py", "x = 1\n", None)
-    assert levels("ignored-source", changed(".gitignore", "", "impl.py\n", "other"), taken) == {"review"}
-    (concern,) = seen("ignored-source", new("calc/.gitignore", "/impl.py\n", "other"), taken)
-    assert "calc/impl.py, which this change takes out" in concern.what
-    assert levels("ignored-source", new("docs/.gitignore", "/impl.py\n", "other"), taken) == set()
-
-
-@pytest.mark.parametrize(
-    "line", ["dist/", "build/", "node_modules/", "__pycache__/", ".venv", "*.log", "!calc/", "# calc/", ""]
-)
-def test_ordinary_ignores_are_nothing(line: str) -> None:
-    code = new("calc/__init__.py", "import os\nimport yaml\nfrom calc.core import f\n")
-    assert levels("ignored-source", changed(".gitignore", "", f"{line}\n", "other"), code) == set()

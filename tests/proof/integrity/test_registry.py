@@ -9,7 +9,7 @@ from aigon.model.changes import ConcernLevel, Edits
 from aigon.proof import integrity
 from tests.proof.integrity.changes import TESTS, change, changed, new, seen
 
-MODULES = "attributes executables forged ignored_source judge_talk links manifests special_cases suspicions"
+MODULES = "attributes executables forged judge_talk links manifests special_cases suspicions"
 CHEAT = 'import sys\nif "pytest" in sys.modules:\n    sys.exit(0)\n'
 
 
