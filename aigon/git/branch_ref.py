@@ -4,7 +4,7 @@ import ctypes
 import os
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,6 +24,7 @@ class BranchRef:
         self._trusted, self._name = trusted, f"refs/heads/{branch}"
         self._file = trusted.common_dir / "refs" / "heads" / branch
         self._seen: dict[str, int] = {}
+        self._flushed: set[tuple[int, str]] = set()
         self._since = (time.time() - RECENT, time.monotonic() - RECENT)
         self._written_out = ""
 
@@ -57,7 +58,7 @@ class BranchRef:
         wall, steady = self._since
         now, passed = time.time(), time.monotonic() - steady
         since = min(wall, now - passed)  # whichever way the clock was set
-        flush_loose_objects(self._trusted.common_dir / "objects", since, self._seen)
+        self._flushed = flush_loose_objects(self._trusted.common_dir / "objects", since, self._seen, self._flushed)
         self._since, self._written_out = (now, time.monotonic()), commit
 
     def remove_own_lock(self, commit: str) -> bool:
@@ -123,28 +124,33 @@ _START, _WRITE_OUT = 2, 1 | 2 | 4
 """SYNC_FILE_RANGE_WRITE, and with it _WAIT_BEFORE and _WAIT_AFTER, in <fcntl.h>: git's `writeout-only`."""
 
 
-def flush_loose_objects(objects: Path, since: float, seen: dict[str, int] | None = None) -> int:
-    """Write the loose objects from `since` (seconds of the epoch) on to the disk; return how many there were.
+def flush_loose_objects(
+    objects: Path, since: float, seen: dict[str, int] | None = None, flushed: Set[tuple[int, str]] = frozenset()
+) -> set[tuple[int, str]]:
+    """Write the loose objects from `since` (seconds of the epoch) on to the disk; return inode and path of each.
 
     An agent that adds or commits leaves objects that git does not flush by default; aigon's own git then finds them and
     writes nothing. They are durable with the next fsync on that file system. Folders that have not changed since they
-    were `seen`, which is noted there, are skipped. Raises OSError.
+    were `seen`, which is noted there, are skipped, and so are files that were `flushed` before: git never changes one.
+    Raises OSError.
     """
-    names = [*_list_fresh(objects, (since - SLACK) * 1e9, {} if seen is None else seen)]
+    fresh = {*_list_fresh(objects, (since - SLACK) * 1e9, {} if seen is None else seen)}
+    names = [name for _, name in sorted(fresh - flushed)]
     # All are on their way before one is waited for. One that is packed meanwhile is flushed by the git that packs it.
     for flags in (_START, _WRITE_OUT):
         names = [name for name in names if _flush_file(name, flags)]
-    return len(names)
+    return fresh
 
 
-def _list_fresh(objects: Path, since_ns: float, seen: dict[str, int]) -> Iterator[str]:
-    """Yield new objects: only folders whose time has changed are listed."""
+def _list_fresh(objects: Path, since_ns: float, seen: dict[str, int]) -> Iterator[tuple[int, str]]:
+    """Yield inode and path of new objects: only folders whose time has changed are listed."""
     for folder in _list_entries(objects):
         changed = _read_change_time(folder)
         if len(folder.name) != 2 or changed < since_ns or seen.get(folder.name) == changed:
             continue
         settled = time.time_ns() - changed > TICK_NS  # else a file may still come and leave the time as it is
-        yield from (file.path for file in _list_entries(folder.path) if _read_change_time(file) >= since_ns)
+        files = _list_entries(folder.path)
+        yield from ((file.inode(), file.path) for file in files if _read_change_time(file) >= since_ns)
         if settled:
             seen[folder.name] = changed
 

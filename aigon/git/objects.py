@@ -102,6 +102,7 @@ def write_blob(git: TrustedGit, data: bytes) -> str:
 
 Changes = Mapping[str, tuple[str, str] | None]
 """What becomes of paths of a tree: a mode and the name of an object, None for nothing."""
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _FOLDER = "40000"
 """The mode of a folder in a tree."""
 
@@ -206,10 +207,14 @@ def write_object(git: TrustedGit, kind: str, data: bytes, digits: int) -> str:
     draft = f"{folder}/tmp_obj_{os.getpid()}-{threading.get_ident()}"  # git removes files of such names one day
     packed = zlib.compress(f"{kind} {len(data)}\0".encode() + data, 1)
     try:
-        os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - several for each commit
-        with suppress(FileNotFoundError):
-            os.unlink(draft)  # noqa: PTH108 - as above
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444), "wb") as opened:  # noqa: PTH123
+        try:
+            handle = os.open(draft, _NEW, 0o444)
+        except OSError:  # the folder is missing, or a killed process of that number has left a draft
+            os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - on the hot path
+            with suppress(FileNotFoundError):
+                os.unlink(draft)  # noqa: PTH108 - as above
+            handle = os.open(draft, _NEW, 0o444)
+        with open(handle, "wb", buffering=0) as opened:  # noqa: PTH123 - of a handle
             opened.write(packed)
         os.replace(draft, f"{folder}/{name[2:]}")  # noqa: PTH105 - as above
     except OSError as error:

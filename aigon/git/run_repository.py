@@ -11,7 +11,6 @@ outside of the sandbox reads it, nor its settings.
 
 import os
 import re
-import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -31,6 +30,8 @@ from aigon.text.patterns import compile_re
 
 SaveAside = Callable[[str, str], str]
 """Saves an object aside under a ref made of a name; returns the ref."""
+Plan = dict[str, tuple[bytes, int | None]]
+Layout = dict[str, tuple[int, int, str]]
 LARGEST_REFS, MOST_REFS = 16 << 20, 100_000
 _TAKEN = ("refs/heads/", "refs/tags/", "refs/notes/", "refs/stash")
 _OPAQUE = ("refs/stash", "refs/bisect/", "refs/worktree/", "refs/rewritten/", HELD)
@@ -86,6 +87,8 @@ class RunRepository(Struct):
     """The person's refs as the agent got them."""
     _made: dict[str, str] = field(default_factory=dict)
     """Refs that the agent made in earlier turns, which it gets again."""
+    _layout: tuple[dict[str, int | None], Layout] | None = None
+    """The modes that were planned when the repository was made, and what it consisted of then."""
     _files: RefFiles | None = None
     _removal: Thread | None = None
     """Removes the repository of the turn before."""
@@ -106,18 +109,14 @@ class RunRepository(Struct):
         git = self.workspace.trusted
         if not replace_ref(git, HELD + self.workspace.branch, tip):
             git.refs("update-ref", HELD + self.workspace.branch, tip)
-        old = own / "run.old"
-        self._remove_old()
-        if os.path.lexists(self.folder):
-            self.folder.chmod(0o700)
-            self.folder.rename(old)
         self._theirs = {**self._read_persons(), self._branch: tip}
-        self._make({**self._made, **self._theirs})
-        for name in sorted(set(_list_names(old)) - _MADE):
-            if not name.endswith(".lock"):
-                (old / name).rename(self.folder / name)
-        self._removal = Thread(target=remove_tree, args=(old,))
-        self._removal.start()  # nobody waits for it
+        packed = "".join(f"{value} {ref}\n" for ref, value in sorted((self._made | self._theirs).items()))
+        files = self._plan_files(packed)
+        (own.parent / "modules").mkdir(exist_ok=True)
+        if not self._refresh(files):
+            self._make(files)
+        # Last of all: what was lent is compared with what is there, whenever a kill comes.
+        write_view(own / "lent", f"{self.workspace.branch}\n{packed}")
         text = b"gitdir: %s\n" % os.fsencode(self.folder)
         (own / LINK).write_bytes(text)
         if self.swaps:
@@ -141,32 +140,63 @@ class RunRepository(Struct):
             if is_hash(value) and _LENT.fullmatch(ref) and ref not in hidden and not ref.startswith(_OPAQUE)
         }
 
-    def _make(self, refs: Mapping[str, str]) -> None:
-        git, folder = self.workspace.trusted, self.folder
-        for name in ("objects/info", "objects/pack", "refs/heads", "info", "hooks"):
-            (folder / name).mkdir(parents=True)
-        (folder / "HEAD").write_text(f"ref: {self._branch}\n")
-        packed = "".join(f"{value} {ref}\n" for ref, value in sorted(refs.items()))
-        (folder / "packed-refs").write_text(f"# pack-refs with: sorted\n{packed}")
-        write_view(self.workspace.own / "lent", f"{self.workspace.branch}\n{packed}")
+    def _plan_files(self, packed: str) -> Plan:
+        """Return content and mode, None for the usual one, of the files to make, by path; the index is none of them."""
+        git = self.workspace.trusted
         # Absolute: the reader of objects in git-lfs knows no relative paths.
         objects = (self.over / LENT if self.over else git.common_dir) / "objects"
-        (folder / "objects" / "info" / "alternates").write_text(f"{objects}\n")
         config = (git.common_dir / "config").read_bytes()
-        (folder / "config").write_bytes(config.rstrip(b"\n") + b"\n[core]\n\tbare = false\n")
-        _copy_files(git.git_dir, folder, ("config.worktree", "info/sparse-checkout"))
-        _copy_files(git.common_dir, folder, ("shallow", "info/exclude", "info/attributes"))
         hooks = [f"hooks/{name}" for name in _list_names(git.common_dir / "hooks") if not name.endswith(".sample")]
-        _copy_files(git.common_dir, folder, hooks)
-        copy_index(git.git_dir / "index", folder / "index", folder)
+        return {
+            "HEAD": (f"ref: {self._branch}\n".encode(), None),
+            "packed-refs": (f"# pack-refs with: sorted\n{packed}".encode(), None),
+            "objects/info/alternates": (b"%s\n" % os.fsencode(objects), None),
+            "config": (config.rstrip(b"\n") + b"\n[core]\n\tbare = false\n", None),
+            **_read_files(git.git_dir, ("config.worktree", "info/sparse-checkout")),
+            **_read_files(git.common_dir, ("shallow", "info/exclude", "info/attributes", *hooks)),
+        }
+
+    def _refresh(self, files: Plan) -> bool:
+        """Write anew what differs in the repository of the turn before; return False if more than that did.
+
+        Making files and folders takes the disk longer than all else of a turn in which the agent ran no git.
+        """
+        made, modes = self._layout, {name: mode for name, (_, mode) in files.items()}
+        if made is None or made[0] != modes or _survey(self.folder, len(made[1])) != made[1]:
+            return False
+        for name, (data, mode) in files.items():
+            if (self.folder / name).read_bytes() != data:
+                _write_new(self.folder / name, data, mode)
+        self._copy_index()
+        return True
+
+    def _make(self, files: Plan) -> None:
+        own, old = self.workspace.own, self.workspace.own / "run.old"
+        self._remove_old()
+        if os.path.lexists(self.folder):
+            self.folder.chmod(0o700)
+            self.folder.rename(old)
+        for name in ("objects/info", "objects/pack", "refs/heads", "info", "hooks"):
+            (self.folder / name).mkdir(parents=True)
+        for name, (data, mode) in files.items():
+            _write_new(self.folder / name, data, mode)
+        self._copy_index()
         # Submodules have repositories of their own, which belong to this worktree alone.
-        modules = git.git_dir / "modules"
-        modules.mkdir(exist_ok=True)
         if self.over:
             for name in (f"{LENT}/objects", f"{LENT}/lfs", "modules"):
-                (folder / name).mkdir(parents=True)
+                (self.folder / name).mkdir(parents=True)
         else:
-            (folder / "modules").symlink_to(modules)
+            (self.folder / "modules").symlink_to(own.parent / "modules")
+        for name in sorted(set(_list_names(old)) - _MADE):
+            if not name.endswith(".lock"):
+                (old / name).rename(self.folder / name)
+        self._removal = Thread(target=remove_tree, args=(old,))
+        self._removal.start()  # nobody waits for it
+        self._layout = {name: mode for name, (_, mode) in files.items()}, _survey(self.folder)
+
+    def _copy_index(self) -> None:
+        (self.folder / "index").unlink(missing_ok=True)
+        copy_index(self.workspace.trusted.git_dir / "index", self.folder / "index", self.folder)
 
     def take_back(self, save_aside: SaveAside) -> tuple[str, ...]:
         """Put the person's `.git` back, and take over what was committed; return a sentence for what is worth saying.
@@ -206,7 +236,7 @@ class RunRepository(Struct):
     def _put_back(self) -> list[str]:
         root, git_dir = self.workspace.root, self.workspace.own.parent
         if find_lender(root) == git_dir:
-            put_back_link(root)
+            _write_link(root, git_dir)
         elif self.swaps and not is_named(git_dir, root):
             if os.path.lexists(root / ".git"):
                 move_aside(root / ".git", self.workspace.own / "displaced")
@@ -268,10 +298,35 @@ def _list_names(folder: Path) -> list[str]:
     return []
 
 
-def _copy_files(source: Path, target: Path, names: Iterable[str]) -> None:
-    for name in names:
-        if (source / name).is_file():
-            shutil.copy(source / name, target / name)
+def _read_files(source: Path, names: Iterable[str]) -> Plan:
+    """Return content and mode of those of the files that exist."""
+    files = {name: source / name for name in names}
+    return {name: (file.read_bytes(), file.stat().st_mode & 0o777) for name, file in files.items() if file.is_file()}
+
+
+def _write_new(path: Path, data: bytes, mode: int | None) -> None:
+    """Write a file that is no other's: an agent may have given this name to a file elsewhere."""
+    path.unlink(missing_ok=True)
+    path.write_bytes(data)
+    if mode is not None:
+        path.chmod(mode)
+
+
+def _survey(folder: Path, most: int | None = None) -> Layout:
+    """Return mode, number of names and target of all in a folder, by path; of more than `most` only some."""
+    found: Layout = {}
+    folders = [""]
+    with suppress(OSError):  # an agent may have closed a folder
+        for above in folders:
+            for entry in [*os.scandir(folder / above)]:
+                state = entry.stat(follow_symlinks=False)
+                target = os.readlink(entry.path) if entry.is_symlink() else ""  # noqa: PTH115 - a text
+                if is_folder := entry.is_dir(follow_symlinks=False):
+                    folders.append(f"{above}{entry.name}/")
+                found[f"{above}{entry.name}"] = state.st_mode, 0 if is_folder else state.st_nlink, target
+            if most is not None and len(found) > most:
+                break
+    return found
 
 
 def _read_plain(path: Path, largest: int) -> bytes:

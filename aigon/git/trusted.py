@@ -10,7 +10,8 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -96,7 +97,20 @@ class TrustedGit:
 
     def run(self, *arguments: str, stdin: bytes | None = None, index: Path | None = None) -> bytes:
         """Run a git command and return what it prints. Raises AigonError (exit 7) with git's words."""
-        code, out, err = self.attempt(*arguments, stdin=stdin, index=index)
+        return self._require(arguments, self.attempt(*arguments, stdin=stdin, index=index))
+
+    @contextmanager
+    def running(self, *arguments: str) -> Iterator[None]:
+        """Let a git command run beside the context, and wait for it. Raises AigonError (exit 7) with git's words."""
+        finish = process.start_capture((self.program, *arguments), cwd=self.root, env=self.env)
+        try:
+            yield
+        finally:
+            ended = finish()
+        self._require(arguments, ended)
+
+    def _require(self, arguments: Sequence[str], ended: tuple[int, bytes, bytes]) -> bytes:
+        code, out, err = ended
         if code:
             raise self.failed(f"git {name_command(arguments)} failed", err.decode(errors="replace").strip(), code)
         return out

@@ -22,7 +22,7 @@ from aigon.git.branch_ref import BranchRef
 from aigon.git.commits import write_commit
 from aigon.git.listings import RawChange, split_paths
 from aigon.git.locks import lock_index
-from aigon.git.objects import TreeWriter, has_loose_object, name_object
+from aigon.git.objects import Changes, TreeWriter, has_loose_object, name_object
 from aigon.git.person import Checkout
 from aigon.git.private_index import Content as Content
 from aigon.git.private_index import PrivateIndex
@@ -85,21 +85,20 @@ class Workspace(PrivateIndex):
         for path, data in files.items():
             self.write(path, data)
         # Git is asked for the difference only if the index is another than when the changes were listed.
-        changes = self.raw_changes(parent)
-        if files:
-            self._git("update-index", "--add", "--replace", "--", *files)
-        tree = self._write_tree(parent, changes, files)
+        entries = self._foresee(self.raw_changes(parent), files, len(parent))
+        # Trees are written while git stages the files. If it staged anything else, they are dropped.
+        staging = self.trusted.running("update-index", "--add", "--replace", "--", *files)
+        with staging if files else contextlib.nullcontext():
+            tree = "" if entries is None else self._trees.write(parent, entries)
+        if entries is None or not self._has_staged(entries, files):
+            tree = ""
         commit = self.commit_tree(tree or self.tree(), parent, message)
         self._trees.of = commit if tree else ""
         self.ref.write_out(commit)
         return commit
 
-    def _write_tree(self, parent: str, changes: Iterable[RawChange], files: Mapping[str, bytes]) -> str:
-        """Write the tree of `parent` with these changes and `files`, as the index has them.
-
-        Return "" if git has to do it: what it would write of these is not known here.
-        """
-        index = self._index.read_bytes()
+    def _foresee(self, changes: Iterable[RawChange], files: Mapping[str, bytes], digits: int) -> Changes | None:
+        """Return what becomes of the parent's tree with these changes and `files`; None if only git can say."""
         entries: dict[str, tuple[str, str] | None] = {}
         for change in changes:
             name = change.objects[1]
@@ -108,15 +107,23 @@ class Workspace(PrivateIndex):
             elif change.status in ("A", "M", "T") and has_loose_object(self.trusted, name):
                 entries[change.path] = change.modes[1], name
             else:  # git looks whether it is there
-                return ""
+                return None
         for path, data in files.items():
-            name, place = name_object("blob", data, len(parent)), os.fsencode(path)
-            # A filter, or an index of another form, has other bytes. The mode is before three numbers and the name.
+            mode = "100755" if os.access(self.root / path, os.X_OK) else "100644"
+            entries[path] = mode, name_object("blob", data, digits)
+        return entries
+
+    def _has_staged(self, entries: Changes, files: Iterable[str]) -> bool:
+        """Return whether the index holds what was foreseen: a filter, or an index of another form, has other bytes."""
+        index = self._index.read_bytes()
+        for path in files:
+            mode, name = entries[path] or ("0", "")
+            place = os.fsencode(path)
+            # The mode is before three numbers and the name.
             at = index.find(b"%s%s%s\0" % (bytes.fromhex(name), len(place).to_bytes(4)[2:], place))
-            if at < 0:
-                return ""
-            entries[path] = f"{int.from_bytes(index[at - 16 : at - 12]):o}", name
-        return self._trees.write(parent, entries)
+            if at < 0 or int.from_bytes(index[at - 16 : at - 12]) != int(mode, 8):
+                return False
+        return True
 
     def wrote(self, path: str, data: bytes) -> bool:
         """Return whether `commit` wrote `data` at `path` last, or was about to, in this process or an earlier one."""

@@ -75,7 +75,8 @@ def sweep() -> int:
     """
     ended: set[int] = set()
     limit = time.monotonic() + SWEEP_SECONDS
-    while time.monotonic() < limit:
+    # waitpid does not tell whether another child than those kept is left. Their list does, as only waitpid shortens it.
+    while time.monotonic() < limit and not (kept and {*list_children()} == kept):
         living = [pid for pid in list_descendants() if not is_zombie(pid)]
         for pid in living:
             _kill(pid)
@@ -84,9 +85,6 @@ def sweep() -> int:
             while pid := os.waitpid(-1, os.WNOHANG)[0]:
                 kept.discard(pid)
         except ChildProcessError:  # only waitpid knows for certain that no child is left
-            break
-        # A child that is kept hides that from waitpid; the list of children then tells, as only waitpid shortens it.
-        if kept and {*list_children()} == kept:
             break
         time.sleep(PAUSE_SECONDS)
     return len(ended)

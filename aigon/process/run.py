@@ -294,6 +294,23 @@ def capture_output(
     """Return exit code, standard output and standard error of a short, trusted program (git): no log.
 
     After so many `seconds`, it is killed with what it started.
+    """
+    return start_capture(
+        argv, cwd=cwd, env=env, stdin=stdin, restore_signals=restore_signals, enter=enter, seconds=seconds
+    )()
+
+
+def start_capture(
+    argv: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str],
+    stdin: bytes | None = None,
+    restore_signals: bool = False,
+    enter: Enter | None = None,
+    seconds: float | None = None,
+) -> Callable[[], tuple[int, bytes, bytes]]:
+    """Start a short, trusted program; return what waits for it and returns exit code, standard output and error.
 
     It gets its own session, so that Ctrl+C in the terminal does not hit it half-way. It inherits that SIGXFSZ (a file
     may not grow any more) is ignored, unless it may start hooks: git that is killed by this signal leaves its locks.
@@ -307,13 +324,17 @@ def capture_output(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    try:
-        out, err = process.communicate(stdin, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        signal_group(process.pid, signal.SIGKILL)
-        out, err = process.communicate()
-        err += b"It did not answer within %d seconds" % (seconds or 0)
-    return process.returncode, out, err
+
+    def finish() -> tuple[int, bytes, bytes]:
+        try:
+            out, err = process.communicate(stdin, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            signal_group(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            err += b"It did not answer within %d seconds" % (seconds or 0)
+        return process.returncode, out, err
+
+    return finish
 
 
 def capture_beginning(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], most: int) -> bytes:

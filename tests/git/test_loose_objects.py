@@ -23,16 +23,16 @@ def test_a_folder_is_looked_into_again_once_something_came_into_it(tmp_path: Pat
         (tmp_path / name / "one").write_bytes(b"1")
     begun = time.time() - 1
     _change(tmp_path, time.time() + 60)
-    assert flush_loose_objects(tmp_path, begun, seen) == 2
-    assert flush_loose_objects(tmp_path, begun, seen) == 2, "of what changed just now nobody knows whether that was all"
+    assert len(flush_loose_objects(tmp_path, begun, seen)) == 2
+    assert len(flush_loose_objects(tmp_path, begun, seen)) == 2, "more may come in the same tick"
     _change(tmp_path, time.time() - 0.5)
-    assert flush_loose_objects(tmp_path, begun, seen) == 2
-    assert flush_loose_objects(tmp_path, begun, seen) == 0
+    assert len(flush_loose_objects(tmp_path, begun, seen)) == 2
+    assert len(flush_loose_objects(tmp_path, begun, seen)) == 0
     (tmp_path / "aa" / "two").write_bytes(b"2")
-    assert flush_loose_objects(tmp_path, begun, seen) == 2
+    assert len(flush_loose_objects(tmp_path, begun, seen)) == 2
     old = time.time() - 100
     os.utime(tmp_path / "bb", (old, old))
-    assert flush_loose_objects(tmp_path, begun, {}) == 2
+    assert len(flush_loose_objects(tmp_path, begun, {})) == 2
 
 
 def test_what_a_persons_git_packs_meanwhile_is_no_error(tmp_path: Path) -> None:

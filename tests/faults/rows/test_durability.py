@@ -91,9 +91,9 @@ def test_only_what_was_written_since_is_handed_over(tmp_path: Path) -> None:
         file.parent.mkdir(exist_ok=True)
         file.write_text("x")
         os.utime(file, (time.time() - age,) * 2)
-    assert flush_loose_objects(tmp_path, time.time() - 10) == 1
-    assert flush_loose_objects(tmp_path, time.time() - 200) == 2
-    assert flush_loose_objects(tmp_path / "none", 0) == 0
+    assert len(flush_loose_objects(tmp_path, time.time() - 10)) == 1
+    assert len(flush_loose_objects(tmp_path, time.time() - 200)) == 2
+    assert not flush_loose_objects(tmp_path / "none", 0)
 
 
 def test_a_clock_that_is_set_forward_or_back_leaves_nothing_out(
@@ -102,7 +102,7 @@ def test_a_clock_that_is_set_forward_or_back_leaves_nothing_out(
     with Checkout.open(lab.root) as checkout:
         work = Workspace(checkout, tmp_path / "own", "main")
     since: list[float] = []
-    monkeypatch.setattr("aigon.git.branch_ref.flush_loose_objects", lambda _objects, when, _seen: since.append(when))
+    monkeypatch.setattr("aigon.git.branch_ref.flush_loose_objects", lambda _objects, when, *_: since.append(when))
     real, begun = time.time, time.time()
     work.ref.write_out()
     for jump in (3600.0, -3600.0):
