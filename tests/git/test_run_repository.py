@@ -313,23 +313,23 @@ def test_a_turn_that_was_killed_loses_nothing(run: Turns) -> None:
 def test_the_next_turn_finds_what_it_ought_to_in_a_repository_that_was_kept(
     plain: Turns, script: str, is_kept: bool
 ) -> None:
+    folder = plain.repository.folder
     others = plain.lab.write("others", "mine\n")
     plain.lab.env["OTHERS"] = str(others)
 
     def look() -> dict[str, object]:
-        files = [file for file in run.rglob("*") if not file.is_symlink() and file.is_file()]
-        return {str(file.relative_to(run)): (file.read_bytes(), file.stat().st_nlink) for file in files}
+        files = [file for file in folder.rglob("*") if not file.is_symlink() and file.is_file()]
+        return {str(file.relative_to(folder)): (file.read_bytes(), file.stat().st_nlink) for file in files}
 
     plain.repository.lend()
-    run = plain.repository.folder
-    first, inode = look(), (run / "objects").stat().st_ino
+    first, inode = look(), (folder / "objects").stat().st_ino
     plain.back()
     plain.agent(f'run="$(git rev-parse --absolute-git-dir)"; {script}')
-    assert (run / "objects").stat().st_ino == inode, "a turn in which nobody ran git left it as it was"
+    assert (folder / "objects").stat().st_ino == inode, "a turn in which nobody ran git left it as it was"
     plain.back()
     plain.repository.lend()
     assert look() == first and others.read_text() == "mine\n"
-    assert ((run / "objects").stat().st_ino == inode) == is_kept
+    assert ((folder / "objects").stat().st_ino == inode) == is_kept
     plain.back()
     plain.sound()
 
