@@ -45,6 +45,8 @@ MAX_PROBLEMS = 2
 """Problems of a failed check that the summary names; the log has all of them."""
 MAX_CONCERNS = 4
 """Integrity findings that the summary names; the log has all of them."""
+FEW = 3
+"""Files that the next command names; of more it shows the whole change."""
 
 
 class RunSummary(Struct, frozen=True):
@@ -298,12 +300,15 @@ def _suggest_decision(job: Job, state: State, resume: str, numbers: Sequence[int
     """Return how a person settles what remains: by approval if that decides, else by what is missing."""
     name, agent = job.feature.name_for_people, f" --agent {job.label}" if job.label else ""
     concerns = state.last.concerns if state.last else ()
-    rules = list(dict.fromkeys(concern.rule for concern in concerns if concern.level == "review"))
+    reviews = [concern for concern in concerns if concern.level == "review"]
+    rules = list(dict.fromkeys(concern.rule for concern in reviews))
     decidable = [str(c.number) for c in job.spec.criteria if c.number in numbers and c.kind in ("human", "judge")]
     if rules:  # a judge waits for these: once they are approved, it is asked again
         branch = f"..{format_branch_name(job.feature.id, job.label, job.feature.slug)}" if job.label else ""
         approve = f"aigon approve {name} {' '.join(rules)}{agent} (or reject)"
-        return f"git diff {job.base_commit[:12]}{branch}, then {approve}, then {resume}"
+        paths = dict.fromkeys(path for concern in reviews for path in concern.paths)
+        of_paths = f" -- {shlex.join(paths)}" if all(c.paths for c in reviews) and len(paths) <= FEW else ""
+        return f"git diff {job.base_commit[:12]}{branch}{of_paths}, then {approve}, then {resume}"
     if skipped := [f"{name}.{number}" for number in numbers if number in state.requests.skips]:
         waive = f"aigon run skip {' '.join(skipped)}{agent} --reason WHY waives what is not needed"
         return f"{waive}; else fix {job.spec_path}; then {resume}"

@@ -47,7 +47,8 @@ TIMES = 3
 
 class ProofResult(Struct, frozen=True):
     """`against` is what failed on the clean export, by check; `with_base` what failed with the base's tests laid over
-    it, which `touched` describes. `failed` says why it could not be carried out; `ran` what was run.
+    it, which `touched` describes, and the tests that the tree lost: these alone if `base_passes`. `failed` says why it
+    could not be carried out; `ran` what was run.
     """
 
     mechanism: str = ""
@@ -55,6 +56,7 @@ class ProofResult(Struct, frozen=True):
     against: Mapping[str, Trouble] = field(default_factory=dict)
     with_base: Mapping[str, Trouble] = field(default_factory=dict)
     touched: BaseVersions | None = None
+    base_passes: bool = True
     failed: str = ""
     log: str = ""
     lacking: tuple[str, ...] = ()
@@ -76,7 +78,7 @@ def run_proof(
     against = bench.find_failed(checks, results, whole=touched is None)
     if against and not world.stop.now:
         against = _tell_flaky(bench, tree, against, checks, whole=touched is None)
-    with_base: dict[str, Trouble] = {}
+    failed, with_base = dict[str, Trouble](), dict[str, Trouble]()
     if touched and not against and not world.stop.now:
         bench, of_base, failed = _prove_with_base(bench, touched, of_base)
         # Tests of the base that the tree itself has lost: passed or not as they were, nobody will run them again.
@@ -91,6 +93,7 @@ def run_proof(
         against,
         with_base,
         touched,
+        base_passes=not failed,
         log=str(folder),
         lacking=tuple(bench.lacking),
         concerns=concerns,

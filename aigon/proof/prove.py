@@ -166,8 +166,12 @@ def _judge_base_tests(job: Job, proof: ProofResult) -> tuple[Concern, ...]:
     paths, key = proof.touched.paths, hash_change(proof.touched.name)
     if proof.with_base:
         said = "; ".join(each.summary for each in proof.with_base.values())
-        listed = ", ".join(paths[:5]) + (", ..." if len(paths) > 5 else "")
-        what = f"{listed} changed, and not all of what the base tested passes: {said}"
+        listed = ", ".join(paths[:2]) + (", ..." if len(paths) > 2 else "")
+        if proof.base_passes:
+            found, if_so = f"{listed} lost tests that pass as they were", "other tests ask for the same"
+        else:
+            found, if_so = f"with the base's {listed}", "the feature is to change what it asks for"
+        what = f"{found}: {said}. A person can approve it if {if_so}"
         mendable = not job.protection.asks_for(paths)
         return (Concern(BASE_TESTS, "review", what, paths, key, mendable),)
     config = (*proof.touched.configuration, *proof.touched.inputs)

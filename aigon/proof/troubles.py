@@ -70,7 +70,7 @@ def name_for_people(check: Check) -> str:
 def describe_lost(check: Check, problems: tuple[Problem, ...]) -> Trouble:
     first = problems[0]
     more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
-    lost = f"tests of the base do not pass: {first.test}: {first.message}{more}"
+    lost = f"{first.test}: {first.message}{more}" if first.test else f"{first.message}{more}"
     return Trouble(f"{name_for_people(check)}: {lost}", problems)
 
 

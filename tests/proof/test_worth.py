@@ -185,6 +185,12 @@ def test_the_seed_alone_says_what_is_altered() -> None:
     assert Drawn().name != DRAWN.name and 11 <= Drawn().number <= 91
 
 
+def test_an_iterator_still_ends_where_it_is_altered() -> None:
+    source = "class Ones:\n    def __next__(self):\n        raise StopIteration\n"
+    assert alter("a.py", source, "", None, DRAWN) is None
+    assert "if " in (alter("a.py", source.replace("StopIteration", "KeyError"), "", None, DRAWN) or "")
+
+
 def test_code_works_as_before_where_only_tests_see_other_values() -> None:
     test = {name: value for name, value in altered().items() if name != DRAWN.name}
     test["NUMBER"] = DRAWN.number

@@ -35,6 +35,8 @@ _OPERATORS = {
 _LEFT = ("attribute_item", "match_pattern", "type_arguments", "array_type", "index_expression")
 """What an altered literal would only keep from being compiled."""
 _TEXTS = ("string_content", "interpreted_string_literal_content")
+_ENDS = ("raise StopIteration", "raise StopAsyncIteration")
+"""What ends an iteration, which would go on for ever without it."""
 _NO_VALUES = ("return", "yield", ";", ",", "(", ")", "comment", "spread_element", "Starred", "Yield", "YieldFrom")
 
 
@@ -149,7 +151,7 @@ def _alter_node(source: Source, node: Node, helper: str, inside: bool) -> Iterat
     if node.kind == "throw_statement":
         yield node.start, node.start, f"{{ if ({helper}(true)) "
         yield node.end, node.end, " return; }"
-    elif node.kind == "Raise" and len(node.children) > 1:
+    elif node.kind == "Raise" and len(node.children) > 1 and not source.text(node).startswith(_ENDS):
         indent = source.data[source.data.rfind(b"\n", 0, node.start) + 1 : node.start].decode()
         yield node.start, node.start, f"if {helper}(True, True): "
         yield node.end, node.end, f"\n{indent}return"
