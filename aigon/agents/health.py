@@ -16,7 +16,7 @@ from aigon.agents.adapters._program import describe_exit
 from aigon.agents.credentials import describe_withheld, list_withheld_secrets
 from aigon.agents.obstacles import NEVER_CHOSEN, Obstacles, find_obstacles, is_root
 from aigon.checks.interpreters import find_node
-from aigon.errors import AigonError, Exit
+from aigon.errors import AigonError
 from aigon.files import atomic
 from aigon.model.agent_types import AgentType
 from aigon.model.diagnosis import AgentHealth
@@ -72,7 +72,7 @@ def ask_versions(
             if stop.asked:
                 stop.halt()
     if stop.reason:
-        raise SystemExit(int(Exit.INTERRUPTED if stop.reason == "SIGINT" else Exit.TERMINATED))
+        raise SystemExit(int(stop.exit_code))
     return {question: reply.result() for question, reply in zip(each, replies, strict=True)}
 
 

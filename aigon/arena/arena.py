@@ -32,15 +32,9 @@ from aigon.model.candidates import Candidate
 from aigon.process import children
 from aigon.process.capacity import count_slots, measure_free_memory
 from aigon.process.running import keep_note
-from aigon.process.stop import POLL_SECONDS, Stop, StopReason
+from aigon.process.stop import POLL_SECONDS, Stop
 
 POLITE = "each finishes its iteration, then stops. Ctrl+C again stops all at once; nothing is lost either way"
-_CODES: dict[StopReason, Exit] = {"SIGINT": Exit.INTERRUPTED, "SIGTERM": Exit.TERMINATED, "SIGHUP": Exit.TERMINATED}
-_SIGNALS: dict[StopReason, signal.Signals] = {
-    "SIGINT": signal.SIGINT,
-    "SIGTERM": signal.SIGTERM,
-    "SIGHUP": signal.SIGHUP,
-}
 CommandLine = Callable[..., list[str]]
 
 
@@ -156,13 +150,13 @@ class _Arena:
             return
         code, why = Exit.STOPPED, f"{proven} was proven first"
         if stop.asked:
-            code = _CODES.get(stop.reason, Exit.STOPPED)
+            code = stop.exit_code
             why = "a stop file exists" if stop.reason == "stop-file" else f"stopped by {stop.reason}"
         while self._waiting:
             self._end(self._waiting.popleft().lane.not_started(code, why))
         for each in self._running.values():
             if stop.now:
-                each.insist(_SIGNALS.get(stop.reason))
+                each.insist(stop.received_signal)
             elif proven and each.label != proven:
                 each.insist(signal.SIGTERM, why=f"{proven} was proven first")
             elif stop.asked:

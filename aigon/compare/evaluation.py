@@ -18,7 +18,7 @@ from aigon.compare.rules.facts import CandidateFacts, NewTests
 from aigon.compare.rules.order import rank_candidates
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.config.models import JudgeConfig
-from aigon.errors import AigonError, Exit, usage
+from aigon.errors import AigonError, usage
 from aigon.files.home import find_home
 from aigon.git.person import Checkout
 from aigon.job.spec_locations import locate_spec
@@ -68,8 +68,7 @@ def evaluate_feature(main: Checkout, asked: EvaluationRequest) -> Evaluation:
                 tips = (one.label, one.tip), (other.label, other.tip)
                 preferences.append(compare_pair(bench, *tips, contest.spec, one.base))
         if stop.reason:
-            code = Exit.INTERRUPTED if stop.reason == "SIGINT" else Exit.TERMINATED
-            raise AigonError("The comparison was stopped; nothing was written", code=code)
+            raise AigonError("The comparison was stopped; nothing was written", code=stop.exit_code)
     return build_evaluation(contest.subject, entries, checks, preferences, _note_bases(entries))
 
 

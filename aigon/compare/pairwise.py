@@ -2,10 +2,7 @@
 
 import os
 import secrets
-import threading
-import time
 from collections.abc import Iterator, Sequence
-from queue import Empty, SimpleQueue
 
 from msgspec.structs import replace
 
@@ -20,7 +17,7 @@ from aigon.journal.history import build_history
 from aigon.journal.records import Records
 from aigon.journal.replay import read_events
 from aigon.judge import selection
-from aigon.judge.backends import find_backend
+from aigon.judge.backends import ask_in_thread
 from aigon.judge.pairwise import (
     Anonymizer,
     Pair,
@@ -32,12 +29,10 @@ from aigon.judge.pairwise import (
 from aigon.judge.pairwise import PairwiseResult as Said
 from aigon.judge.selection import BUDGET, ShownChange, measure_diff, select_shown
 from aigon.judge.settings import choose_judge
-from aigon.loop.judging import GRACE_SECONDS
 from aigon.model.changes import FileDiff
 from aigon.model.criteria import Spec
-from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.judging import JudgeAnswer, JudgeSettings
 from aigon.model.turns import CostStatus
-from aigon.process.stop import POLL_SECONDS, Stop
 from aigon.run.actors import find_judge
 from aigon.secrets import redaction
 from aigon.secrets.redaction import make_redactor, redact_value
@@ -86,7 +81,8 @@ def _ask_both_orders(bench: Bench, settings: JudgeSettings, one: str, other: str
     answers: list[JudgeAnswer] = []
     heard: list[Said] = []
     for each in (pair, turned):
-        answers.append(ask_judge(settings, build_pair_question(each), bench.stop))
+        answer = ask_in_thread(build_pair_question(each), settings, bench.stop)
+        answers.append(redact_value(answer, make_redactor(os.environ, settings.env)))
         found = answers[-1].failure or read_preference(each, answers[-1].text)
         if isinstance(found, str):
             return _build_unknown(one, other, found, answers)
@@ -118,29 +114,6 @@ def _sum_costs(answers: Sequence[JudgeAnswer]) -> tuple[float | None, CostStatus
         return None, "unknown"
     estimated = any(answer.cost_status == "estimated" for answer in answers)
     return sum(costs), "estimated" if estimated else "reported"
-
-
-def ask_judge(settings: JudgeSettings, question: JudgeQuestion, stop: Stop) -> JudgeAnswer:
-    """Ask in a thread, so that Ctrl+C does not wait for a model. Never raises: a failure is an answer."""
-    answers: SimpleQueue[JudgeAnswer] = SimpleQueue()
-    limit = time.monotonic() + settings.timeout + GRACE_SECONDS
-    if not stop.look():
-        ask = threading.Thread(target=lambda: answers.put(_ask_backend(settings, question)), name="judge", daemon=True)
-        ask.start()
-    while not stop.look() and time.monotonic() < limit:
-        try:
-            return answers.get(timeout=POLL_SECONDS)
-        except Empty:
-            continue
-    return JudgeAnswer(failure="it was stopped" if stop.now else "the judge did not answer in time")
-
-
-def _ask_backend(settings: JudgeSettings, question: JudgeQuestion) -> JudgeAnswer:
-    try:
-        answer = find_backend(settings.backend).ask(question, settings)
-        return redact_value(answer, make_redactor(os.environ, settings.env))
-    except Exception as error:  # a backend must not raise; one that does has given no answer
-        return JudgeAnswer(failure=f"the judge failed ({type(error).__name__})")
 
 
 def build_name_filter(bench: Bench, tips: Sequence[tuple[str, str]], base: str) -> Anonymizer:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from aigon.checks import dependencies
 from aigon.checks.project_checks import require_tools
 from aigon.done.choice import Landing
-from aigon.errors import AigonError, Exit
+from aigon.errors import AigonError
 from aigon.git.person import Checkout
 from aigon.git.workspace import Tip, Workspace
 from aigon.isolation import clean_room
@@ -94,8 +94,7 @@ def find_shortcomings(place: Checkout, landing: Landing, observers: Sequence[Obs
             world.close()
             orphans.sweep()
         if stop.now:
-            code = Exit.INTERRUPTED if stop.reason == "SIGINT" else Exit.TERMINATED
-            raise AigonError(f"Interrupted by {stop.reason}; nothing was merged", code=code)
+            raise AigonError(f"Interrupted by {stop.reason}; nothing was merged", code=stop.exit_code)
     if find_proof(job.demand, look.findings, look.verdicts):
         return ()
     return tuple(_describe_failures(job, look)) or ("no check could pass",)

@@ -2,11 +2,9 @@
 
 import os
 import stat
-import threading
 from collections.abc import Generator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from queue import Empty, SimpleQueue
 
 from msgspec.structs import replace
 
@@ -18,14 +16,13 @@ from aigon.job.world import CheckStart, World
 from aigon.journal.events import Event, JudgeAsked, MoneySpent
 from aigon.journal.state import State
 from aigon.judge import selection
-from aigon.judge.backends import find_backend
+from aigon.judge.backends import ask_in_thread
 from aigon.judge.judgement import build_case
 from aigon.judge.question import Case, Judgement, ObservedCheck
 from aigon.judge.reply import MALFORMED
 from aigon.model.checks import Finding
 from aigon.model.criteria import Verdict
 from aigon.model.judging import JUDGE_BROKEN, JudgeAnswer, JudgeQuestion, JudgeSettings
-from aigon.process.stop import POLL_SECONDS
 from aigon.secrets.redaction import redact_value
 from aigon.spec.features import LOGS
 
@@ -52,8 +49,6 @@ def _read_tail(path: str) -> str:
 
 
 FORMAT = "The format is in docs/judges.md, under 'A judge of your own'"
-GRACE_SECONDS = 5.0
-"""Seconds that a judge has beyond its own time-out before its silence is the answer."""
 
 
 def ask_about_open(
@@ -133,24 +128,8 @@ def _confine(world: World, settings: JudgeSettings) -> JudgeSettings:
 
 def _ask(world: World, settings: JudgeSettings, question: JudgeQuestion) -> JudgeAnswer:
     """Return one call's answer, or that none came in time or before the run was stopped."""
-    answers: SimpleQueue[JudgeAnswer] = SimpleQueue()
     settings = replace(settings, env={**settings.env, "AIGON_INVOCATION": world.invocation})  # as all of its programs
-    settings = _confine(world, settings)
-
-    def ask() -> None:
-        try:
-            answers.put(find_backend(settings.backend).ask(question, settings))
-        except Exception as error:  # a backend must not raise; one that does must not hang a run
-            answers.put(JudgeAnswer(failure=f"the judge failed ({type(error).__name__})"))
-
-    threading.Thread(target=ask, name="judge", daemon=True).start()
-    limit = world.elapsed() + settings.timeout + GRACE_SECONDS
-    while world.elapsed() < limit and not world.stop.look():
-        try:
-            return answers.get(timeout=POLL_SECONDS)
-        except Empty:
-            continue
-    return JudgeAnswer(failure="the judge did not answer in time")
+    return ask_in_thread(question, _confine(world, settings), world.stop)
 
 
 def _limit_verdict(job: Job, settings: JudgeSettings, verdict: Verdict) -> Verdict:

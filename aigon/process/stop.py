@@ -10,6 +10,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Literal
 
+from aigon.errors import Exit
 from aigon.process.running import read_request
 
 StopReason = Literal["", "SIGINT", "SIGTERM", "SIGHUP", "stop-file", "hook"]
@@ -37,6 +38,18 @@ class Stop:
         self.detail = ""
         self.now = False
         self.requests: tuple[Path, ...] = ()
+
+    @property
+    def received_signal(self) -> signal.Signals | None:
+        """The signal that asked for the end; None for anything else that did."""
+        return signal.Signals[self.reason] if self.reason.startswith("SIG") else None
+
+    @property
+    def exit_code(self) -> Exit:
+        """The exit code of what ends without an outcome of its own."""
+        if self.received_signal is None:
+            return Exit.STOPPED
+        return Exit.INTERRUPTED if self.reason == "SIGINT" else Exit.TERMINATED
 
     @property
     def asked(self) -> bool:

@@ -23,18 +23,13 @@ from aigon.journal.events import Event
 from aigon.model.candidates import Candidate
 from aigon.process import children
 from aigon.process.run import capture_output
-from aigon.process.stop import POLL_SECONDS, Stop, StopReason
+from aigon.process.stop import POLL_SECONDS, Stop
 from aigon.spec import files
 from aigon.spec.files import moved_to_stage
 from aigon.text.quoting import fold
 
 Hear = Callable[[str, Mapping[str, Any], Event | None], None]
 """Hears each event of a loop, by the feature."""
-_SIGNALS: dict[StopReason, signal.Signals] = {
-    "SIGINT": signal.SIGINT,
-    "SIGTERM": signal.SIGTERM,
-    "SIGHUP": signal.SIGHUP,
-}
 
 
 class LoopGroup:
@@ -84,7 +79,7 @@ class LoopGroup:
             self.finish_all()
             return
         for each in self._running.values():
-            each.insist(_SIGNALS.get(self._stop.reason))
+            each.insist(self._stop.received_signal)
 
     def listen(self, seconds: float = POLL_SECONDS) -> dict[str, LaneEnd]:
         """Wait for what the loops send, and return those that ended."""
@@ -103,12 +98,6 @@ class LoopGroup:
 def combine_task_codes(codes: Sequence[int]) -> int:
     """Return the exit code of a queue: 0 if every task is proven, else the first in the documented order."""
     return next((int(code) for code in RANKS if code != Exit.MET and code in codes), int(Exit.MET))
-
-
-def get_stop_code(reason: str) -> Exit:
-    """Return the exit code of a queue that was asked to end."""
-    codes = {"SIGINT": Exit.INTERRUPTED, "SIGTERM": Exit.TERMINATED, "SIGHUP": Exit.TERMINATED}
-    return codes.get(reason, Exit.STOPPED)
 
 
 def hand_over(main: Checkout, candidate: Candidate, *, pr: bool, note: Callable[[str], None]) -> None:

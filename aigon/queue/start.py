@@ -27,7 +27,7 @@ from aigon.model.candidates import Candidate
 from aigon.process.running import loop_lock
 from aigon.process.stop import POLL_SECONDS, Stop
 from aigon.queue.backlog import CLOSED, plan_backlog
-from aigon.queue.loops import LoopGroup, combine_task_codes, get_stop_code
+from aigon.queue.loops import LoopGroup, combine_task_codes
 from aigon.run.approvals import write_pages
 from aigon.run.seating import choose_default_agent
 from aigon.spec.document import parse_spec
@@ -87,7 +87,7 @@ class QueueRunner:
         count = f"{format_count(self._turns, 'turn')} of {self._options.max_iterations}"
         self._tell("finished", f"{count}, {format_count(self._built, 'feature')}", turns=self._turns)
         if self._stop.asked:
-            return get_stop_code(self._stop.reason)
+            return self._stop.exit_code
         return combine_task_codes(self._codes)
 
     def _is_unfinished(self, entry: QueueEntry) -> bool:

@@ -27,7 +27,7 @@ from aigon.process.capacity import count_slots, measure_free_memory
 from aigon.process.stop import Stop
 from aigon.queue import intake
 from aigon.queue.due import DueTask, DueTasks, Tell
-from aigon.queue.loops import LoopGroup, combine_task_codes, get_stop_code, hand_over, link_steps
+from aigon.queue.loops import LoopGroup, combine_task_codes, hand_over, link_steps
 from aigon.run.approvals import write_pages
 from aigon.run.seating import choose_default_agent
 from aigon.text.amounts import format_dollars
@@ -117,7 +117,7 @@ class Watcher:
 
     def _get_exit_code(self) -> int:
         if self._stop.asked:
-            return get_stop_code(self._stop.reason)
+            return self._stop.exit_code
         self._codes += [Exit.STOPPED] if self._blocked else []
         if self._said:
             self._codes.append(Exit.SPENT if self._said == self._no_money else Exit.STOPPED)

@@ -4,11 +4,9 @@ The questions, the checks of quotes and the refuting call are a loop's (`aigon.j
 """
 
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from queue import Empty, SimpleQueue
 
 from msgspec import Struct
 
@@ -18,14 +16,14 @@ from aigon.errors import AigonError, unavailable
 from aigon.files.resources import find_resource
 from aigon.git.person import Checkout
 from aigon.judge.accuracy import AccuracyReport, JudgedCase, LabelledVerdict
-from aigon.judge.backends import find_backend
+from aigon.judge.backends import ask_in_thread
 from aigon.judge.judgement import judge_change
 from aigon.judge.labelled import LabelledCase, diff_case, load_cases, open_bench
 from aigon.judge.settings import choose_judge
 from aigon.model.changes import FileDiff
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.process import orphans
-from aigon.process.stop import POLL_SECONDS, Stop
+from aigon.process.stop import Stop
 from aigon.run.actors import find_judge
 
 Progress = Callable[[str], None]
@@ -56,7 +54,7 @@ def evaluate_judge(start: Path, asked: JudgeEvalRequest, progress: Progress) -> 
     criteria = sum(len(case.truth) for case in labelled)
     progress(f"{settings.backend} ({settings.model}) judges {len(labelled)} changes with {criteria} criteria")
     orphans.adopt_orphans()
-    with Stop().handling() as stop:
+    with Stop(patient=False).handling() as stop:
         try:
             judged = tuple(_judge_all(labelled, settings, asked.repeat, stop, progress))
         finally:
@@ -121,19 +119,10 @@ def _judge_case(
 
 
 def _ask(question: JudgeQuestion, settings: JudgeSettings, stop: Stop) -> JudgeAnswer:
-    """Ask once, in a thread, so that Ctrl+C does not wait for a model.
-
-    Raises AigonError (exit 6) if no call can help.
-    """
-    answers: SimpleQueue[JudgeAnswer] = SimpleQueue()
-    ask = find_backend(settings.backend).ask
-    threading.Thread(target=lambda: answers.put(ask(question, settings)), name="judge", daemon=True).start()
-    while not stop.asked:
-        try:
-            answer = answers.get(timeout=POLL_SECONDS)
-        except Empty:
-            continue
-        if not answer.available:
-            raise unavailable(f"The judge {settings.backend} cannot be asked", where="--judge", hint=answer.failure)
-        return answer
-    raise _Stopped
+    """Ask once. Raises AigonError (exit 6) if no call can help."""
+    answer = ask_in_thread(question, settings, stop)
+    if stop.now:
+        raise _Stopped
+    if not answer.available:
+        raise unavailable(f"The judge {settings.backend} cannot be asked", where="--judge", hint=answer.failure)
+    return answer

@@ -246,7 +246,7 @@ def _describe_failure(exited: ProgramExit, shown: str, log: Path, stop: Stop | N
     if exited.timed_out:
         reason = "it ran out of time (worktree.setupTimeout)"
     elif stop and stop.now:
-        reason, code = "it was interrupted", Exit.INTERRUPTED if stop.reason == "SIGINT" else Exit.TERMINATED
+        reason, code = "it was interrupted", stop.exit_code
     elif exited.start_error:
         reason = "it could not be started"
     last_lines = clean(exited.stdout.decode(errors="replace")).strip().splitlines()[-MAX_OUTPUT_LINES:]
