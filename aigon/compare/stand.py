@@ -19,7 +19,7 @@ from aigon.errors import AigonError, environment
 from aigon.files.atomic import write_atomic
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
-from aigon.isolation.check_sandbox import make_check_sandbox, wants_check_sandbox
+from aigon.isolation.check_sandbox import make_check_sandbox
 from aigon.job.demand import Demand
 from aigon.job.job import Job, ProofPlan
 from aigon.job.options import Limits
@@ -64,10 +64,8 @@ def open_stand(
         world = _build_world(checkout, config, records, folder, run_id, stop)
         held.callback(world.close)
         wanted: Any = os.environ.get("AIGON_SANDBOX")
-        if wants_check_sandbox(config, wanted):
-            box = make_check_sandbox(checkout, main.root, config, plan, world.check_env, folder, "compared")
-            if box:
-                world.attend(box)
+        if box := make_check_sandbox(checkout, main.root, config, plan, world.check_env, folder, "compared", wanted):
+            world.attend(box)
         yield Stand(build_job(record, plan), world, record)
 
 

@@ -24,11 +24,9 @@ from aigon.journal.state import replay
 from aigon.loop.drive import Recorder
 from aigon.model.checks import Check
 from aigon.model.failures import describe_first_problems
-from aigon.process import orphans
-from aigon.process.stop import Stop
 from aigon.proof import frozen
 from aigon.run.prepare import Prepared, build_job, prepare
-from aigon.run.present_tree import make_world
+from aigon.run.present_tree import open_world
 from aigon.run.validate import assess_once
 from aigon.spec.features import ROOT
 
@@ -84,16 +82,15 @@ def find_shortcomings(place: Checkout, landing: Landing, observers: Sequence[Obs
     skipped = bool(started and started.skip_validation)
     options = Options(chosen.name, skip_validation=skipped, accept_passing=True)
     prepared = prepare(place, options, with_agent=False, feature=landing.feature, main=landing.main.root)
-    orphans.adopt_orphans()
-    with _scratch(chosen.home) as folder, Stop(patient=False).handling() as stop:
-        world, job, snapshot = _open_world(place, landing, prepared, folder, stop)
-        try:
-            require_tools(job.checks)
-            look = assess_once(job, world, snapshot, Recorder((), observers))
-        finally:
-            world.close()
-            orphans.sweep()
-        if stop.now:
+    more = {"home": chosen.home, "durations": load_durations(chosen.home)}
+    with (
+        _scratch(chosen.home) as folder,
+        open_world("feature-done", place, prepared, folder, frozen=folder / "frozen.json", **more) as world,
+    ):
+        job, snapshot = _snapshot_job(place, landing, prepared, world)
+        require_tools(job.checks)
+        look = assess_once(job, world, snapshot, Recorder((), observers))
+        if (stop := world.stop).now:
             raise AigonError(f"Interrupted by {stop.reason}; nothing was merged", code=stop.exit_code)
     if find_proof(job.demand, look.findings, look.verdicts):
         return ()
@@ -117,15 +114,10 @@ def clear_scratch(home: Path) -> None:
     clean_room.remove_room(home / SCRATCH)
 
 
-def _open_world(
-    place: Checkout, landing: Landing, prepared: Prepared, folder: Path, stop: Stop
-) -> tuple[World, Job, Snapshot]:
-    """Open a world whose git objects go into a temporary folder, with the record of what decides the feature."""
-    chosen, file = landing.chosen, folder / "frozen.json"
-    durations = load_durations(chosen.home)
-    world = make_world(
-        "feature-done", place, prepared, folder, stop, home=chosen.home, frozen=file, durations=durations
-    )
+def _snapshot_job(place: Checkout, landing: Landing, prepared: Prepared, world: World) -> tuple[Job, Snapshot]:
+    """Return what is to be proven and by what. The record of what decides the feature is written for the world."""
+    chosen, file = landing.chosen, world.frozen
+    assert file is not None, "the world of a merge has a record of its own"
     # What people had: where the work and the target parted.
     base = landing.main.git("merge-base", landing.onto, str(place.head))
     mode = chosen.candidate.mode if chosen.candidate else "solo"
@@ -135,7 +127,7 @@ def _open_world(
     frozen.save(file, record)
     job = replace(job, decisions=chosen.records.decisions(), checks=select_checks(known, record, job))
     complaints = world.workspace.snapshot()
-    return world, job, Snapshot(0, Tip(base, base), world.workspace, base, job.own_files, complaints)
+    return job, Snapshot(0, Tip(base, base), world.workspace, base, job.own_files, complaints)
 
 
 def _describe_failures(job: Job, look: Assessment) -> Iterator[str]:

@@ -198,12 +198,21 @@ def announce_no_check_sandbox(config: Config, wanted: WantedMechanism | None, ho
 
 
 def make_check_sandbox(
-    checkout: Checkout, main: Path, config: Config, plan: ProofPlan, env: Mapping[str, str], home: Path, name: str
+    checkout: Checkout,
+    main: Path,
+    config: Config,
+    plan: ProofPlan,
+    env: Mapping[str, str],
+    home: Path,
+    name: str,
+    wanted: WantedMechanism | None = None,
 ) -> CheckSandbox | None:
-    """Return the sandbox of the checks in a checkout; None if none works here.
+    """Return the sandbox of the checks in a checkout; None if none is `wanted` or works here.
 
     Changes of private folders go to a folder in `home` that belongs to the run `name`.
     """
+    if not wants_check_sandbox(config, wanted):
+        return None
     mechanism = choose_check_mechanism(home / PRIVATE)
     if mechanism == "none":
         return None

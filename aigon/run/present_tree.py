@@ -3,7 +3,7 @@
 import os
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ from aigon.checks.dependencies import find_dependency_folders
 from aigon.checks.schedule import Schedule, run_checks
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
-from aigon.isolation.check_sandbox import CheckSandbox, make_check_sandbox, wants_check_sandbox
+from aigon.isolation.check_sandbox import CheckSandbox, make_check_sandbox
 from aigon.isolation.mechanisms import CLOSING
 from aigon.job.results import Result
 from aigon.job.world import World
@@ -32,8 +32,23 @@ MayRun = Callable[[Sequence[str]], bool]
 """Decides whether these commands may run although no person has seen them and nothing keeps them to a copy."""
 
 
-def make_world(name: str, checkout: Checkout, prepared: Prepared, folder: Path, stop: Stop, **more: Any) -> World:
-    """Return a world for the files of `checkout` that writes nothing but into `folder`; `more` are fields of it."""
+@contextmanager
+def open_world(name: str, checkout: Checkout, prepared: Prepared, folder: Path, **more: Any) -> Iterator[World]:
+    """Yield a world for the files of `checkout` that writes nothing but into `folder`; `more` are fields of it.
+
+    The first Ctrl+C already ends everything: nothing would be lost by it. What is left running is ended as well.
+    """
+    orphans.adopt_orphans()
+    with closing(Stop(patient=False)) as stop, stop.handling():
+        world = _make_world(name, checkout, prepared, folder, stop, **more)
+        try:
+            yield world
+        finally:
+            world.close()
+            orphans.sweep()
+
+
+def _make_world(name: str, checkout: Checkout, prepared: Prepared, folder: Path, stop: Stop, **more: Any) -> World:
     world = World(
         **{
             "run_id": name,
@@ -52,10 +67,8 @@ def make_world(name: str, checkout: Checkout, prepared: Prepared, folder: Path, 
     )
     config, env = prepared.config, world.check_env
     wanted: Any = os.environ.get("AIGON_SANDBOX")
-    if wants_check_sandbox(config, wanted):
-        box = make_check_sandbox(checkout, checkout.root, config, prepared.proof, env, folder, name)
-        if box:
-            world.attend(box)
+    if box := make_check_sandbox(checkout, checkout.root, config, prepared.proof, env, folder, name, wanted):
+        world.attend(box)
     return world
 
 
@@ -96,7 +109,11 @@ def run_on_copy(
     if not checks:
         return {}
     short = [replace(check, timeout=min(check.timeout, timeout), remember=False) for check in checks]
-    with _open_world(checkout, prepared) as world:
+    with (
+        tempfile.TemporaryDirectory(prefix="aigon-compile-", ignore_cleanup_errors=True) as folder,
+        open_world("spec-compile", checkout, prepared, Path(folder)) as world,
+    ):
+        world.workspace.snapshot()
         job = build_job(prepared, checkout.head or world.workspace.empty_tree())
         before, tree = find_dependency_folders(checkout.root, job.proof.setups), world.workspace.tree()
         rooms = rooms_for(job, world, tree, before, world.folder)
@@ -113,25 +130,6 @@ def run_on_copy(
         if world.stop.reason:
             raise KeyboardInterrupt
     return results
-
-
-@contextmanager
-def _open_world(checkout: Checkout, prepared: Prepared) -> Iterator[World]:
-    orphans.adopt_orphans()
-    # The first Ctrl+C already ends everything: nothing would be lost by it.
-    stop = Stop(announce=lambda _reason: stop.halt())
-    with tempfile.TemporaryDirectory(prefix="aigon-compile-", ignore_cleanup_errors=True) as folder:
-        try:
-            with stop.handling():
-                world = make_world("spec-compile", checkout, prepared, Path(folder), stop)
-                world.workspace.snapshot()
-                try:
-                    yield world
-                finally:
-                    world.close()
-                    orphans.sweep()
-        finally:
-            stop.close()
 
 
 def _run_together(world: World, checks: Sequence[Check]) -> dict[str, Result]:

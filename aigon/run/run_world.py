@@ -13,7 +13,7 @@ from aigon.config.models import Config
 from aigon.files.system_errors import find_volumes
 from aigon.git import secret_files
 from aigon.git.refs import Rivals
-from aigon.isolation.check_sandbox import ANYTHING, CheckSandbox, make_check_sandbox, wants_check_sandbox
+from aigon.isolation.check_sandbox import ANYTHING, CheckSandbox, make_check_sandbox
 from aigon.isolation.mechanisms import PRIVATE
 from aigon.isolation.run_sandbox import RunSandbox, make_run_sandbox
 from aigon.job import branch
@@ -51,10 +51,8 @@ def make_run_world(opening: Opening, opened: OpenedRun, job: Job, record: Frozen
     wanted = opened.options.sandbox
     world.attend(make_run_sandbox(seat, prepared.config, wanted, world.agent_env, world.folder, note, private))
     config, env = prepared.config, world.check_env
-    if wants_check_sandbox(config, wanted):
-        box = make_check_sandbox(opening.checkout, seat.main, config, job.proof, env, world.home, job.name)
-        if box:
-            world.attend(box)
+    if box := make_check_sandbox(opening.checkout, seat.main, config, job.proof, env, world.home, job.name, wanted):
+        world.attend(box)
     _start_watch(opening, opened, world)
     arena = Path(opened.options.arena) if opened.options.arena else None
     return join_arena(world, seat.candidate, prepared.config, job.limits.max_cost, arena)

@@ -1,7 +1,8 @@
 """Iteration 0 alone: assess the files as they are. No agent, no commit, no state."""
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct
@@ -30,13 +31,11 @@ from aigon.loop.guards.availability import unavailable
 from aigon.model.checks import Check
 from aigon.model.outcomes import Outcome, Stopped
 from aigon.observation.reads import Observation
-from aigon.process import orphans
-from aigon.process.stop import Stop
 from aigon.proof import frozen
 from aigon.proof.baseline import find_baseline
 from aigon.proof.prove import frozen_of, prove
 from aigon.run.prepare import Prepared, build_job, prepare
-from aigon.run.present_tree import make_world, run_to_end
+from aigon.run.present_tree import open_world, run_to_end
 
 
 class ValidationPlan(Struct, frozen=True):
@@ -69,33 +68,33 @@ def validate(
     plan = ValidationPlan(prepared, () if options.skip_validation else prepared.checks.checks)
     announce(plan)
     require_tools(plan.checks)
-    orphans.adopt_orphans()
-    with tempfile.TemporaryDirectory(prefix="aigon-validate-") as folder, Stop(patient=False).handling() as stop:
-        world, job, snapshot = open_present_world(checkout, prepared, Path(folder), stop)
-        try:
-            used = _count_turns(checkout, prepared)
-            assessment = assess_once(job, world, snapshot, Recorder((), observers), used)
-            outcome = _decide_outcome(job, assessment, world, used)
-            record = frozen_of(job, world)
-        finally:
-            world.close()
-            orphans.sweep()  # what a command in the clean room left running
+    with open_present_world(checkout, prepared) as (world, job, snapshot):
+        used = _count_turns(checkout, prepared)
+        assessment = assess_once(job, world, snapshot, Recorder((), observers), used)
+        outcome = _decide_outcome(job, assessment, world, used)
+        record = frozen_of(job, world)
     observed = record.observed if record.base == job.base_commit else Observation()
     return ValidationReport(plan, assessment, outcome, observed)
 
 
-def open_present_world(checkout: Checkout, prepared: Prepared, folder: Path, stop: Stop) -> tuple[World, Job, Snapshot]:
+@contextmanager
+def open_present_world(checkout: Checkout, prepared: Prepared) -> Iterator[tuple[World, Job, Snapshot]]:
+    """Yield a world for the files as they are, the job that they are assessed by, and a snapshot of them."""
     home, records = find_home(checkout.common_dir), _find_records(checkout, prepared)
-    world = make_world(
-        "validate",
-        checkout,
-        prepared,
-        folder,
-        stop,
-        home=home or folder,
-        frozen=records.frozen if records else None,
-        durations=load_durations(home) if home else {},
-    )
+    more = {
+        **({"home": home, "durations": load_durations(home)} if home else {}),
+        "frozen": records.frozen if records else None,
+    }
+    with (
+        tempfile.TemporaryDirectory(prefix="aigon-validate-") as folder,
+        open_world("validate", checkout, prepared, Path(folder), **more) as world,
+    ):
+        yield world, *_snapshot_job(checkout, prepared, world, records)
+
+
+def _snapshot_job(
+    checkout: Checkout, prepared: Prepared, world: World, records: Records | None
+) -> tuple[Job, Snapshot]:
     workspace = world.workspace
     base = _find_baseline(checkout, workspace, prepared, records.origin() if records else None)
     # If nobody knows what the feature began with, nobody can say that nothing was built.
@@ -108,7 +107,7 @@ def open_present_world(checkout: Checkout, prepared: Prepared, folder: Path, sto
         base_results=known.passed if known and known.base == base else {},
     )
     complaints, commit = workspace.snapshot(), job.base_commit
-    return world, job, Snapshot(0, Tip(commit, commit), workspace, commit, job.own_files, complaints)
+    return job, Snapshot(0, Tip(commit, commit), workspace, commit, job.own_files, complaints)
 
 
 def _find_records(checkout: Checkout, prepared: Prepared) -> Records | None:

@@ -1,6 +1,5 @@
 """Try what decides a run once more on each of its iteration commits: a difference is a flaky check."""
 
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -10,8 +9,6 @@ from aigon.git.person import Checkout
 from aigon.job.options import Options
 from aigon.journal.events import CheckFinished, IterationFinished
 from aigon.journal.replay import iterate_events
-from aigon.process import orphans
-from aigon.process.stop import Stop
 from aigon.proof.bench import list_deciding, make_bench
 from aigon.proof.prove import frozen_of
 from aigon.run.prepare import prepare
@@ -34,22 +31,15 @@ def recheck_run(checkout: Checkout, feature: str, journal: Path) -> Iterator[Rec
     """
     options = Options(feature=feature)
     prepared = prepare(checkout, options, with_agent=False)
-    orphans.adopt_orphans()
-    with tempfile.TemporaryDirectory(prefix="aigon-again-") as folder, Stop(patient=False).handling() as stop:
-        world, job, _ = open_present_world(checkout, prepared, Path(folder), stop)
-        try:
-            checks = list_deciding(job)
-            for look, statuses in _list_results(journal):
-                tree = world.workspace.trusted.run("rev-parse", f"{look.checkpoint}^{{tree}}").decode().strip()
-                place = Path(folder) / str(look.number)
-                bench = make_bench(job, world, frozen_of(job, world), tree, place, look.findings)
-                ran = bench.run(tree, [check for check in checks if check.name in statuses], "again")
-                now = {name: result.finding.status for name, result in ran.items()}
-                flaky = {name: (statuses[name], status) for name, status in now.items() if statuses[name] != status}
-                yield RecheckedCommit(look.number, look.checkpoint, len(now), flaky)
-        finally:
-            world.close()
-            orphans.sweep()
+    with open_present_world(checkout, prepared) as (world, job, _):
+        checks = list_deciding(job)
+        for look, statuses in _list_results(journal):
+            tree = world.workspace.trusted.run("rev-parse", f"{look.checkpoint}^{{tree}}").decode().strip()
+            bench = make_bench(job, world, frozen_of(job, world), tree, world.folder / str(look.number), look.findings)
+            ran = bench.run(tree, [check for check in checks if check.name in statuses], "again")
+            now = {name: result.finding.status for name, result in ran.items()}
+            flaky = {name: (statuses[name], status) for name, status in now.items() if statuses[name] != status}
+            yield RecheckedCommit(look.number, look.checkpoint, len(now), flaky)
 
 
 def _list_results(journal: Path) -> Iterator[tuple[IterationFinished, Mapping[str, str]]]:
