@@ -6,12 +6,17 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from aigon.arena.command_line import build_command_line, build_environment
-from aigon.arena.entrant import Entrant, find_followers, list_entrants
+from aigon.arena.entrant import (
+    Entrant,
+    build_command_line,
+    build_environment,
+    find_followers,
+    list_entrants,
+    listen,
+)
 from aigon.arena.lane import (
     ArenaEnd,
     ArenaPlan,
@@ -29,10 +34,9 @@ from aigon.job.options import Options, get_limit
 from aigon.journal.events import Event, RunFinished
 from aigon.journal.records import new_run_id
 from aigon.model.candidates import Candidate
-from aigon.process import children
 from aigon.process.capacity import count_slots, measure_free_memory
 from aigon.process.running import keep_note
-from aigon.process.stop import POLL_SECONDS, Stop
+from aigon.process.stop import Stop
 
 POLITE = "each finishes its iteration, then stops. Ctrl+C again stops all at once; nothing is lost either way"
 CommandLine = Callable[..., list[str]]
@@ -191,16 +195,9 @@ class _Arena:
 
     def _listen(self) -> None:
         """Wait for what the loops send; a loop that has exited gives up its place."""
-        if not self._running:
-            return
-        loops = [each.child for each in self._running.values() if each.child]
-        wakes = () if self._stop.now else (self._stop.fileno(),)
-        ready = children.wait_for_ready(loops, wakes, POLL_SECONDS)
-        for label, each in list(self._running.items()):
-            hear = partial(self._hear, label)
-            if each.take(ready, hear):
-                del self._running[label]
-                self._end(each.finish(hear))
+        for label, end in listen(self._running, self._stop, self._hear) if self._running else ():
+            del self._running[label]
+            self._end(end)
 
     def _hear(self, label: str, document: Mapping[str, Any], event: Event | None) -> None:
         if self._first_proven and isinstance(event, RunFinished) and event.status == "met":

@@ -1,23 +1,28 @@
-"""One candidate of an arena and the process of its loop."""
+"""One candidate of an arena: the command line of its loop, the process, and what it sends."""
 
 import json
+import os
 import signal
+import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from aigon.arena.lane import Lane, LaneEnd
 from aigon.errors import AigonError
+from aigon.job.options import DEFAULTS, Options, spell_option
 from aigon.journal import records as registry
 from aigon.journal.codec import decode
 from aigon.journal.events import Event
 from aigon.journal.state import State, replay
 from aigon.model.candidates import Candidate
-from aigon.process.children import Child
+from aigon.process.children import Child, wait_for_ready
+from aigon.process.stop import POLL_SECONDS, Stop
 
 EventHandler = Callable[[Mapping[str, Any], Event | None], None]
 END_SECONDS = 10.0
@@ -103,6 +108,21 @@ class Entrant(Struct):
                 hear(document, event)
 
 
+def listen(
+    running: Mapping[str, Entrant],
+    stop: Stop,
+    hear: Callable[[str, Mapping[str, Any], Event | None], None],
+    seconds: float = POLL_SECONDS,
+) -> Iterator[tuple[str, LaneEnd]]:
+    """Wait for what these loops send, let `hear` have it with their names, and yield those that have exited."""
+    loops = [each.child for each in running.values() if each.child]
+    ready = wait_for_ready(loops, () if stop.now else (stop.fileno(),), seconds)
+    for name, each in list(running.items()):
+        heard = partial(hear, name)
+        if each.take(ready, heard):
+            yield name, each.finish(heard)
+
+
 def _find_last_words(errors: str) -> str:
     """Return what a process said last; of an error of aigon's own, which has several lines, the first one."""
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
@@ -182,3 +202,37 @@ def _replay_earlier(home: Path | None, candidate: Candidate) -> State | None:
         return replay(registry.candidate_records(home, candidate).each()) if home else None
     except (AigonError, OSError):
         return None
+
+
+OWN = (
+    "feature", "loop", "resume", "agents", "worktree", "arena", "time_left", "line_up", "judge_model", "judge_agent",
+    "sources",
+)  # fmt: skip
+"""Options that each loop gets in its own way, and not as they were given."""
+
+
+def build_command_line(candidate: Candidate, options: Options, *, resume: bool) -> list[str]:
+    """Return the command line that starts the loop of `candidate`."""
+    how = ["--resume"] if resume else ["--loop"] if options.loop else []
+    words = [*how, "--agent", candidate.agent, "--worktree", "--json", *forward_options(options)]
+    return [sys.executable, "-P", "-m", "aigon", "feature-implement", *words, "--", candidate.feature]
+
+
+def forward_options(options: Options) -> list[str]:
+    """The options that hold for all loops, as words. Each loop reads variables itself."""
+    words: list[str] = []
+    for name, value in asdict(options).items():
+        if name not in OWN and value != DEFAULTS[name] and options.sources.get(name) != "environment":
+            words += spell_option(name, value)
+    if options.accept_spec and not options.yes:
+        words.append("--yes")  # who may accept it was asked before; a loop without a terminal cannot ask again
+    return words
+
+
+def build_environment(folder: Path, left: float | None) -> Mapping[str, str]:
+    """This process's own, with the folder that all share, and the seconds that are `left` for the loop.
+
+    The loop ends when this process is gone.
+    """
+    time = {} if left is None else {"AIGON_ARENA_LEFT": str(left)}
+    return {**os.environ, "AIGON_ARENA": str(folder), "AIGON_ARENA_STDIN": "1", **time}

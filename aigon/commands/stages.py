@@ -87,12 +87,12 @@ def _set_up_branch(feature: str, how: "Committing", as_json: bool) -> int:
 
 
 def _set_up_worktrees(feature: str, agents: tuple[str, ...], how: "Committing", as_json: bool) -> int:
+    from aigon.text.tables import align_columns
     from aigon.worktrees.setup import set_up_feature
 
     with open_main() as main:
         made = set_up_feature(main, feature, agents, lambda text: print(f"aigon: {text}", file=sys.stderr), how)
-    width = max(len(each.label) for each in made)
-    lines = [f"{each.label:<{width}}  {each.path} (branch {each.branch})" for each in made]
+    lines = align_columns([(each.label, f"{each.path} (branch {each.branch})") for each in made])
     text = "\n".join([*lines, f"Next: aigon feature-implement {made[0].feature} --loop"])
     answer({"id": made[0].feature, "candidates": [to_builtins(each) for each in made]}, text, as_json)
     return 0

@@ -13,8 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from aigon import __version__
-from aigon.arena.command_line import build_command_line
-from aigon.arena.entrant import Entrant, list_entrants
+from aigon.arena.entrant import Entrant, build_command_line, list_entrants
 from aigon.errors import AigonError, Exit, environment
 from aigon.files.home import ensure_home, state_home
 from aigon.files.locks import describe_holder, is_locked

@@ -1,12 +1,18 @@
-"""Arguments and results of the tools: their schemas are made of these."""
+"""Arguments and results of the tools: their schemas are made of these. Also, what is known of a task as one of them."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from aigon.model.criteria import MAX_ITERATIONS
+from aigon.model import criteria
+from aigon.model.criteria import MAX_ITERATIONS, VERDICT_WORDS
 from aigon.spec.features import LARGEST
 from aigon.spec.writing import LONGEST_TITLE
+
+if TYPE_CHECKING:
+    from aigon.api import SpecInfo
+    from aigon.views.status import FeatureStatus, RunStatus
 
 TaskStatus = Literal["todo", "inprogress", "inreview", "done", "cancelled"]
 STATUSES: dict[str, TaskStatus] = {
@@ -190,3 +196,74 @@ class TaskProgress(BaseModel):
     criteria_passed: int
     criteria_total: int
     reason: str
+
+
+def describe_task(task: Task, spec: "SpecInfo", status: "FeatureStatus") -> TaskDetail:
+    """Return all that is known about a task."""
+    newest = find_newest_run(status)
+    verdicts = {each["number"]: each for each in (newest.state or {}).get("criteria", ())} if newest else {}
+    promises = spec.settings.promises
+    return TaskDetail(
+        **task.model_dump(),
+        description=spec.description,
+        use_ralph_wiggum=spec.settings.mode == "ralph",
+        ralph_max_iterations=spec.settings.max_iterations,
+        ralph_completion_promise=", ".join(promises) or None,
+        criteria=[_describe_criterion(each, verdicts.get(each.number, {})) for each in spec.criteria],
+        proposals=[Proposal(number=p.number, text=p.text, annotation=p.annotation) for p in spec.proposals],
+        runs=[_describe_run(run, worktree) for run, worktree in _list_runs(status)],
+    )
+
+
+def _describe_criterion(criterion: criteria.Criterion, found: Mapping[str, str]) -> Criterion:
+    return Criterion(
+        number=criterion.number,
+        text=criterion.text,
+        kind=criterion.kind,
+        command=criterion.command,
+        verdict=VERDICT_WORDS.get(found.get("verdict", ""), ""),
+        evidence=found.get("reason") or found.get("evidence") or "",
+    )
+
+
+def _list_runs(status: "FeatureStatus") -> "list[tuple[RunStatus, str | None]]":
+    """Return the last run in the checkout itself and of each agent with a worktree, and where that is."""
+    runs: list[tuple[RunStatus, str | None]] = [(status.run, None)]
+    runs += [(lane.run, lane.candidate.path) for lane in status.lanes]
+    return [(run, worktree) for run, worktree in runs if run.state]
+
+
+def find_newest_run(status: "FeatureStatus") -> "RunStatus | None":
+    """Return the run that is under way, or else the last one."""
+    runs = [run for run, _ in _list_runs(status)]
+    return max(runs, key=lambda run: (run.running, str((run.state or {}).get("started_at"))), default=None)
+
+
+def _describe_run(run: "RunStatus", worktree: str | None) -> Run:
+    state = run.state or {}
+    iterations = state.get("iterations", [])[-LISTED:]
+    return Run(
+        run_id=state.get("run_id") or "",
+        agent=state.get("label") or state["agent"],
+        status=run.status,
+        running=run.running,
+        branch=state["branch"],
+        worktree=worktree,
+        iteration=state["iteration"],
+        max_iterations=state["max_iterations"],
+        criteria_passed=state["criteria_met"],
+        criteria_total=state["criteria_total"],
+        cost_usd=state.get("spend", {}).get("usd", 0.0),
+        reason=state.get("stop_reason") or "",
+        iterations=[
+            Iteration(
+                number=each["number"],
+                agent=each.get("agent"),
+                turn=each.get("turn"),
+                passed=sum(found.get("verdict") == "met" for found in each.get("criteria", ())),
+                commit=each.get("checkpoint"),
+                ended_at=each.get("ended_at"),
+            )
+            for each in iterations
+        ],
+    )

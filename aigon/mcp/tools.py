@@ -11,7 +11,6 @@ from pydantic import Field
 
 from aigon.errors import environment, usage
 from aigon.mcp import results
-from aigon.mcp.details import describe_task, find_newest_run
 from aigon.mcp.results import (
     STATUSES,
     Description,
@@ -22,6 +21,8 @@ from aigon.mcp.results import (
     TaskStatus,
     Title,
     UseRalph,
+    describe_task,
+    find_newest_run,
 )
 from aigon.mcp.rules import find_resumed, require_criteria, require_limit, require_movable
 from aigon.mcp.served import ServedProjects

@@ -143,6 +143,16 @@ def list_notes(home: Path) -> list[Path]:
     return [home / FOLDER / name for name in sorted(names) if name.endswith(".json")]
 
 
+def read_notes(home: Path) -> list[tuple[Path, Invocation]]:
+    """Return every note that can be read, with its file."""
+    return [(note, about) for note in list_notes(home) if (about := read_note(note))]
+
+
+def list_queues(home: Path) -> list[Invocation]:
+    """Return what watches folders or works through the backlog now."""
+    return [about for _, about in read_notes(home) if about.feature in QUEUES and is_alive(about.loop)]
+
+
 def read_note(path: Path) -> Invocation | None:
     """Return a note; None if it is gone, cut off, or of another version."""
     try:

@@ -93,6 +93,5 @@ class QueueStatus(Struct, frozen=True):
 def read_queue_status(main: Checkout, tail: int) -> QueueStatus:
     """Return where watchers and starts stand. Raises AigonError (exit 7) if their record is damaged."""
     home = ensure_home(main.common_dir)
-    notes = [about for note in running.list_notes(home) if (about := running.read_note(note))]
-    alive = tuple(each for each in notes if each.feature in running.QUEUES and running.is_alive(each.loop))
+    alive = tuple(running.list_queues(home))
     return QueueStatus(alive, tuple(read_queue(home).values()), tuple(list_steps(home)[-tail:] if tail else ()))

@@ -5,14 +5,12 @@ import signal
 import sys
 from collections.abc import Callable, KeysView, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from msgspec.structs import replace
 
-from aigon.arena.command_line import build_command_line
-from aigon.arena.entrant import Entrant, list_entrants
+from aigon.arena.entrant import Entrant, build_command_line, list_entrants, listen
 from aigon.arena.lane import RANKS, LaneEnd
 from aigon.errors import AigonError, Exit
 from aigon.git.person import Checkout
@@ -21,7 +19,6 @@ from aigon.job.bookkeeping import Committing
 from aigon.job.options import Options
 from aigon.journal.events import Event
 from aigon.model.candidates import Candidate
-from aigon.process import children
 from aigon.process.run import capture_output
 from aigon.process.stop import POLL_SECONDS, Stop
 from aigon.spec import files
@@ -83,15 +80,10 @@ class LoopGroup:
 
     def listen(self, seconds: float = POLL_SECONDS) -> dict[str, LaneEnd]:
         """Wait for what the loops send, and return those that ended."""
-        loops = [each.child for each in self._running.values() if each.child]
-        ready = children.wait_for_ready(loops, () if self._stop.now else (self._stop.fileno(),), seconds)
-        ended = {}
-        for feature, each in list(self._running.items()):
-            hear = partial(self._hear, feature)
-            if each.take(ready, hear):
-                ended[feature] = each.finish(hear)
-                self._spent_by_ended += self._get_own_spend(feature)
-                del self._running[feature]
+        ended = dict(listen(self._running, self._stop, self._hear, seconds))
+        for feature in ended:
+            self._spent_by_ended += self._get_own_spend(feature)
+            del self._running[feature]
         return ended
 
 

@@ -3,11 +3,12 @@
 A page decides nothing by itself: only a person who runs `aigon approvals --apply` makes it a decision.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.errors import AigonError, usage
@@ -24,7 +25,7 @@ from aigon.journal.replay import iterate_events
 from aigon.journal.state import State, replay
 from aigon.model.candidates import format_run_command
 from aigon.model.outcomes import NeedsHuman, Stopped
-from aigon.run.decisions import MAX_FILES, NOT_AIGONS
+from aigon.run.decisions import list_changed_files
 from aigon.text.documents import parse_yaml
 from aigon.text.quoting import fold, list_item
 
@@ -207,7 +208,7 @@ def render_page(main: Checkout, case: ApprovalCase) -> str:
         "iteration": case.iteration, "created": case.created, "status": "pending", "feature": case.feature,
         "label": case.label, "run": case.run, "commit": case.commit,
     }  # fmt: skip
-    lines = ["---", *(f"{key}: {_quote(value)}" for key, value in head.items()), "---", ""]
+    lines = ["---", *(f"{key}: {json.dumps(value)}" for key, value in head.items()), "---", ""]
     lines += [f"# {fold(case.name)}: {fold(case.reason, 500)}", ""]
     for item in case.items:
         lines += [f"- {item.text}: {list_item(item.reason, 500)}"]
@@ -225,18 +226,9 @@ def render_page(main: Checkout, case: ApprovalCase) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _quote(value: object) -> str:
-    import json
-
-    return json.dumps(value)
-
-
 def list_changes(main: Checkout, case: ApprovalCase) -> list[str]:
     """Return the diff of a case in short."""
-    stat = main.ask(
-        "diff", "--no-ext-diff", f"--stat=100,80,{MAX_FILES}", case.base, case.commit, "--", ":/", *NOT_AIGONS
-    )
-    return [fold(line) for line in (stat or "").splitlines()] or ["nothing"]
+    return [fold(line) for line in list_changed_files(main, case.base, case.commit)] or ["nothing"]
 
 
 class MovedPage(Struct, frozen=True):
@@ -301,6 +293,4 @@ def describe_case(case: ApprovalCase) -> str:
 
 
 def build_case_document(case: ApprovalCase) -> dict[str, object]:
-    from msgspec import to_builtins
-
     return {**to_builtins(case), "decidable": list(case.decidable)}

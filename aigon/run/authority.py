@@ -82,9 +82,7 @@ def _holds_loop_lock(pid: int) -> bool:
 def _list_notes() -> Iterator[Invocation]:
     """Yield the notes of all repositories whose processes have the numbers that this process sees."""
     for home in list_homes():
-        for note in running.list_notes(home):
-            if (about := running.read_note(note)) and running.is_on_this_machine(about):
-                yield about
+        yield from (about for _, about in running.read_notes(home) if running.is_on_this_machine(about))
 
 
 def _leads(leader: StartedProcess, sessions: set[int]) -> bool:

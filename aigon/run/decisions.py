@@ -170,6 +170,12 @@ def _require_something_left(case: DecisionCase) -> None:
     raise usage(what, hint=f"If it is not to be built: aigon cancel {case.feature}")
 
 
+def list_changed_files(checkout: Checkout, base: str, commit: str) -> list[str]:
+    """Return the diff in short, without aigon's own files: a line for each of the first files, and a sum."""
+    options = ("--no-ext-diff", f"--stat=100,80,{MAX_FILES}")
+    return (checkout.ask("diff", *options, base, commit, "--", ":/", *NOT_AIGONS) or "").splitlines()
+
+
 def render_evidence(checkout: Checkout, case: DecisionCase) -> str:
     """Return what a person should know before deciding: each item, the checks, what changed, where the report is."""
     return clean("\n".join(_list_evidence(checkout, case)))
@@ -186,8 +192,7 @@ def _list_evidence(checkout: Checkout, case: DecisionCase) -> Iterator[str]:
         yield f"    {item.known}"
     checks = ", ".join(f"{each.title}: {fold(each.summary, 80)}" for each in assessment.findings)
     yield f"  Checks: {checks or 'none ran'}"
-    options = ("--no-ext-diff", f"--stat=100,80,{MAX_FILES}")
-    stat = (checkout.ask("diff", *options, base, commit, "--", ":/", *NOT_AIGONS) or "").splitlines()
+    stat = list_changed_files(checkout, base, commit)
     yield f"  Changed since the base: {stat.pop().strip() if stat else 'nothing'}"
     yield from (f"   {line}" for line in stat)
     yield f"  See also: git diff {base[:12]} {commit[:12]}, aigon report {case.feature}"

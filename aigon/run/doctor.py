@@ -225,8 +225,7 @@ def _check_queue(root: Path) -> Iterator[MachineFact]:
     place = home.find_home(find_repository(root).common_dir)
     if place is None:
         return
-    notes = [about for note in running.list_notes(place) if (about := running.read_note(note))]
-    alive = [about for about in notes if about.feature in running.QUEUES and running.is_alive(about.loop)]
+    alive = running.list_queues(place)
     try:
         states = Counter(entry.state for entry in read_queue(place).values())
     except AigonError as error:

@@ -109,12 +109,9 @@ def _list_dead(home: Path) -> list[tuple[Path, Invocation]]:
     """Return the notes whose aigon is gone, as far as this machine can know."""
     return [
         (note, about)
-        for note in running.list_notes(home)
-        if (about := running.read_note(note))
-        and (
-            running.is_from_earlier_boot(about)
-            or (running.is_on_this_machine(about) and not running.is_alive(about.loop))
-        )
+        for note, about in running.read_notes(home)
+        if running.is_from_earlier_boot(about)
+        or (running.is_on_this_machine(about) and not running.is_alive(about.loop))
     ]
 
 
@@ -133,7 +130,7 @@ def ask_to_stop(main: Checkout, wanted: str, agents: Sequence[str], how: StopReq
     meant. Raises AigonError: exit 2 for an unknown feature, exit 7 if none of its loops runs.
     """
     home = find_home(main.common_dir)
-    notes = [(note, about) for note in running.list_notes(home) if (about := running.read_note(note))] if home else []
+    notes = running.read_notes(home) if home else []
     name = wanted if wanted in QUEUES else _resolve_name(main, home, wanted, {about.feature for _, about in notes})
     notes = [(n, about) for n, about in notes if about.feature == name and not running.is_from_earlier_boot(about)]
     known = records.find_candidates(home, name)

@@ -1,7 +1,6 @@
 """Findings and repairs of `aigon doctor`, as text in 80 columns and as data."""
 
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -9,7 +8,8 @@ from msgspec import structs, to_builtins
 
 from aigon import __version__
 from aigon.model.diagnosis import AgentHealth, Diagnosis, MachineFact, RepairReport
-from aigon.text.fingerprints import strip_escapes
+from aigon.text.quoting import clean, fold
+from aigon.text.tables import wrap_lines
 
 WIDTH = 80
 _INDENT = "      "
@@ -59,10 +59,10 @@ def render_diagnosis(found: Diagnosis) -> str:
 
 
 def _table(agents: Sequence[AgentHealth]) -> Iterator[str]:
-    name = max(len(_clean(agent.name)) for agent in agents)
+    name = max(len(fold(agent.name)) for agent in agents)
     version = max(len(agent.version) for agent in agents)
     for agent in agents:
-        row = f"  {_clean(agent.name):<{name}}  {agent.state:<9}  {agent.version:<{version}}  "
+        row = f"  {fold(agent.name):<{name}}  {agent.state:<9}  {agent.version:<{version}}  "
         yield row + _path(agent.path or agent.program or "built in", WIDTH - len(row))
         for problem in agent.problems:
             yield from _wrap(f"! {problem}", _INDENT, _INDENT + "  ")
@@ -72,10 +72,10 @@ def _table(agents: Sequence[AgentHealth]) -> Iterator[str]:
 
 
 def _missing(agents: Sequence[AgentHealth]) -> Iterator[str]:
-    width = max(len(_clean(agent.name)) for agent in agents)
+    width = max(len(fold(agent.name)) for agent in agents)
     for agent in agents:
         how = agent.install or (agent.problems[0] if agent.problems else "")
-        yield from _wrap(f"{_clean(agent.name):<{width}}  {how}", "  ", " " * (width + 4))
+        yield from _wrap(f"{fold(agent.name):<{width}}  {how}", "  ", " " * (width + 4))
 
 
 def _facts(fact: MachineFact) -> Iterator[str]:
@@ -87,20 +87,12 @@ def _facts(fact: MachineFact) -> Iterator[str]:
 
 
 def _wrap(words: str, first: str, others: str | None = None) -> list[str]:
-    """Return lines of at most 80 columns; what has no blank in it (a path, an address) stays whole."""
-    return textwrap.wrap(
-        _clean(words, blanks=True),
-        WIDTH,
-        initial_indent=first,
-        subsequent_indent=first if others is None else others,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return wrap_lines(clean(words), WIDTH, first, first if others is None else others)
 
 
 def _path(path: str, width: int) -> str:
     """Return a path (or a word) in so many columns, its end if it is too long."""
-    shown = _clean(_home(path))
+    shown = fold(_home(path), 1000)
     return shown if len(shown) <= width else f"…{shown[-width + 1 :]}"
 
 
@@ -108,12 +100,6 @@ def _home(words: str) -> str:
     """Return the words with the person's home as `~`."""
     home = str(Path.home())
     return re.sub(rf"^(\(?){re.escape(home)}(?=/)", r"\1~", words) if home != "/" else words
-
-
-def _clean(words: str, *, blanks: bool = False) -> str:
-    """Return the words without what could move the cursor: names and hints come from files, too."""
-    kept = "".join(char if char.isprintable() else " " for char in strip_escapes(words))
-    return kept if blanks else " ".join(kept.split())
 
 
 def build_repair_document(done: RepairReport) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """Statistics as a table for a terminal, as a document, and as a page."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from msgspec import to_builtins
 
@@ -10,6 +10,7 @@ from aigon.journal.statistics import FEWEST, RunGroup, Spread, Statistics
 from aigon.model.outcomes import describe_status
 from aigon.text.amounts import format_count, format_dollars, format_duration
 from aigon.text.quoting import fold
+from aigon.text.tables import align_columns
 
 HEAD = ("runs", "proven", "iterations", "turns", "cost", "time")
 _LONGEST_NAME = 32
@@ -39,21 +40,14 @@ def render_stats_table(stats: Statistics, width: int) -> Iterator[str]:
         yield "No run is on record"
     else:
         if stats.groups:
-            yield from _align([(stats.by or "", *HEAD), *(list_cells(each) for each in stats.groups)], width)
+            rows = [(stats.by or "", *HEAD), *(list_cells(each) for each in stats.groups)]
+            kept = [at for at, name in enumerate(rows[0]) if width >= _NARROW or name not in ("turns", "time")]
+            yield from align_columns([[row[at] for at in kept] for row in rows])
             yield ""
-        facts = list_facts(stats.total)
-        column = max(len(name) for name, _ in facts) + 2
-        yield from (f"{name:<{column}}{value}" for name, value in facts)
+        yield from align_columns(list_facts(stats.total))
         if any(group.is_small for group in (stats.total, *stats.groups)):
             yield f"n=: fewer than {FEWEST} runs, too few for percentages and averages"
     yield from (f"not read: {fold(each)}" for each in stats.unread)
-
-
-def _align(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
-    kept = [at for at, name in enumerate(rows[0]) if width >= _NARROW or name not in ("turns", "time")]
-    widths = [max(len(row[at]) for row in rows) for at in kept]
-    for row in rows:
-        yield "  ".join(f"{row[at]:<{wide}}" for at, wide in zip(kept, widths, strict=True)).rstrip()
 
 
 def list_cells(group: RunGroup) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """Plan and results of `aigon feature-validate`: a table that fits 80 columns, and data."""
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, to_builtins
@@ -18,6 +17,7 @@ from aigon.run.validate import ValidationPlan, ValidationReport
 from aigon.text.amounts import format_duration
 from aigon.text.fingerprints import strip_escapes
 from aigon.text.quoting import fold
+from aigon.text.tables import wrap_lines
 
 PROBLEMS = 50
 """Problems of one check that are listed as data; a linter on a new project may have thousands."""
@@ -139,18 +139,6 @@ def _details(row: ValidationRow, width: int) -> Iterator[str]:
     for name, text in details:
         if text:
             yield from wrap_lines(f"{name:<9}{fold(text, LONGEST)}", width, _DETAILS, _DETAILS + " " * 9)
-
-
-def wrap_lines(text: str, width: int, first: str = "", others: str = "    ") -> list[str]:
-    """Return lines of at most `width` columns; what has no blank in it (a path) stays whole."""
-    return textwrap.wrap(
-        text,
-        max(width, 40),
-        initial_indent=first,
-        subsequent_indent=others,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def build_plan_document(plan: ValidationPlan) -> dict[str, object]:

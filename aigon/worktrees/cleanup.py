@@ -22,10 +22,11 @@ from aigon.job.seat import checkout_lock
 from aigon.job.spec_locations import locate_spec
 from aigon.journal import records
 from aigon.model.candidates import Candidate, find_candidate
+from aigon.process.running import loop_lock
 from aigon.secrets.leaks import list_exclude_lines
 from aigon.text.quoting import fold
 from aigon.worktrees.ignored import sort_ignored_files
-from aigon.worktrees.places import MARKER, find_worktree, get_candidate_lock
+from aigon.worktrees.places import MARKER, find_worktree
 
 MAX_NAMED_FILES = 3
 """Files that a reason names."""
@@ -122,7 +123,8 @@ def _hold_locks(home: Path, candidate: Candidate, path: Path) -> Iterator[None]:
     """Hold the locks that a loop there would hold. Raises AigonError (exit 7) if one does."""
     what = f"The worktree of feature {candidate.feature}-{candidate.label}"
     with ExitStack() as stack:
-        for lock in (hold_lock(get_candidate_lock(home, candidate), what), checkout_lock(home, path)):
+        loop = loop_lock(home, candidate.feature, candidate.label)
+        for lock in (hold_lock(loop, what), checkout_lock(home, path)):
             try:
                 stack.enter_context(lock)
             except AigonError as error:

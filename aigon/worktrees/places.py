@@ -129,14 +129,9 @@ def _find_moved(main: Checkout, candidate: Candidate, config: WorktreeConfig) ->
             yield folder
 
 
-def get_candidate_lock(home: Path, candidate: Candidate) -> Path:
-    """Return the lock that a candidate's loop holds."""
-    return loop_lock(home, candidate.feature, candidate.label)
-
-
 def is_in_use(main: Checkout, candidate: Candidate) -> bool:
     home = find_home(main.common_dir)
-    return bool(home and is_locked(get_candidate_lock(home, candidate)))
+    return bool(home and is_locked(loop_lock(home, candidate.feature, candidate.label)))
 
 
 WorktreeState = Literal["there", "uncommitted", "gone", "broken"]

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from aigon.arena import command_line as arena_line
 from aigon.arena import entrant
 from aigon.arena.arena import run_arena
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
@@ -280,14 +279,14 @@ def test_loops_end_by_themselves_when_the_arena_is_killed(ring: Ring) -> None:
 def test_every_option_is_passed_on_or_has_a_way_of_its_own() -> None:
     samples = {tuple: ("a", "b"), bool: True, int: 3, float: 4.5, str: "text"}
     for name, hint in Options.__annotations__.items():
-        if name in arena_line.OWN:
+        if name in entrant.OWN:
             continue
         text = str(hint)
         kind = str if "Literal" in text else next(kind for kind in samples if kind.__name__ in text)
         value = samples[kind]
-        words = arena_line.forward_options(Options(**{"feature": "42", name: value}))  # type: ignore[arg-type]
+        words = entrant.forward_options(Options(**{"feature": "42", name: value}))  # type: ignore[arg-type]
         assert accepted(words)[name] == value, name
-    assert arena_line.forward_options(Options("42", loop=True)) == []
+    assert entrant.forward_options(Options("42", loop=True)) == []
 
 
 def accepted(words: Sequence[str]) -> dict[str, Any]:
@@ -306,10 +305,10 @@ def accepted(words: Sequence[str]) -> dict[str, Any]:
 
 def test_the_command_line_of_a_loop_names_the_agent_and_what_holds_for_all() -> None:
     options = Options("42", loop=True, agents=("a", "b"), max_time=60.0, accept_spec=True, promises=("A", "B"))
-    argv = arena_line.build_command_line(candidate("cc"), options, resume=True)
+    argv = entrant.build_command_line(candidate("cc"), options, resume=True)
     assert argv[:5] == [sys.executable, "-P", "-m", "aigon", "feature-implement"]
     assert argv[5:] == [
         "--resume", "--agent", "agent-cc", "--worktree", "--json", "--max-time", "60",
         "--promise", "A", "--promise", "B", "--accept-spec", "--yes", "--", "42",
     ]  # fmt: skip
-    assert "--loop" in arena_line.build_command_line(candidate("cc"), options, resume=False)
+    assert "--loop" in entrant.build_command_line(candidate("cc"), options, resume=False)

@@ -14,9 +14,9 @@ from aigon.git.person import Checkout
 from aigon.job.seat import checkout_lock
 from aigon.journal import records
 from aigon.model.candidates import Candidate
+from aigon.process.running import loop_lock
 from aigon.worktrees import ignored
 from aigon.worktrees.cleanup import remove_safely
-from aigon.worktrees.places import get_candidate_lock
 from tests.lab import BRANCH, Lab, Ran, finish, until
 from tests.worktrees.worktree_case import CLAUDE, Case, config, other, scrubbed_here
 
@@ -82,7 +82,7 @@ def test_the_list_says_how_every_worktree_is(case: Cleaning) -> None:
     (made["cx"] / "new.txt").write_text("work")
     shutil.rmtree(made["gm"])
     (made["pi"] / ".git").unlink()
-    with hold_lock(get_candidate_lock(case.home, CLAUDE), "It"):
+    with hold_lock(loop_lock(case.home, CLAUDE.feature, CLAUDE.label), "It"):
         found = states(case.lab.aigon("worktrees", "--json"))
     expected = {"cc": ("there", True), "cx": ("uncommitted", False), "gm": ("gone", False), "pi": ("broken", False)}
     assert found == expected
@@ -182,7 +182,10 @@ def test_a_secret_is_not_parked_and_keeps_its_worktree(case: Cleaning) -> None:
 
 def test_a_worktree_is_kept_while_a_loop_runs_there(case: Cleaning) -> None:
     made = case.made()
-    for held in (hold_lock(get_candidate_lock(case.home, made), "It"), checkout_lock(case.home, Path(made.path))):
+    for held in (
+        hold_lock(loop_lock(case.home, made.feature, made.label), "It"),
+        checkout_lock(case.home, Path(made.path)),
+    ):
         with held:
             said = reason(case.lab.aigon("cleanup", "42", "--json"))
             assert "in use by another aigon" in said and str(os.getpid()) in said
@@ -212,7 +215,7 @@ def test_a_loop_that_works_there_is_not_disturbed(case: Cleaning) -> None:
 
 def test_whoever_holds_the_locks_may_remove_the_worktree_itself(case: Cleaning) -> None:
     made = case.made()
-    with hold_lock(get_candidate_lock(case.home, made), "It"), checkout_lock(case.home, Path(made.path)):
+    with hold_lock(loop_lock(case.home, made.feature, made.label), "It"), checkout_lock(case.home, Path(made.path)):
         assert case.removed(made) == ""
     assert not Path(made.path).exists()
 

@@ -12,7 +12,8 @@ from aigon.files.locks import hold_lock
 from aigon.git import worktrees
 from aigon.git.person import Checkout
 from aigon.model.candidates import Candidate
-from aigon.worktrees.places import get_candidate_lock, plan_worktree_path
+from aigon.process.running import loop_lock
+from aigon.worktrees.places import plan_worktree_path
 from aigon.worktrees.worktree import build_environment, choose_free_slot
 from tests.lab import Lab
 from tests.worktrees.worktree_case import CLAUDE, Case, config, other, scrubbed_here
@@ -283,7 +284,7 @@ def test_a_sparse_worktree_has_the_spec_and_aigons_own_files_too(case: Case) -> 
 
 def test_nothing_is_touched_in_a_worktree_in_which_a_loop_works(case: Case) -> None:
     made = case.provide()
-    with hold_lock(get_candidate_lock(ensure_home(case.root / ".git"), made), "It"):
+    with hold_lock(loop_lock(ensure_home(case.root / ".git"), made.feature, made.label), "It"):
         assert case.provide(made, config(setup="touch touched.txt")) == made
     assert not (Path(made.path) / "touched.txt").exists()
 

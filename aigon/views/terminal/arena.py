@@ -11,11 +11,12 @@ from aigon.errors import AigonError, as_document
 from aigon.files.pipe import write_line
 from aigon.journal.codec import SCHEMA_VERSION, dump_compact
 from aigon.journal.events import Event
-from aigon.journal.spending import format_spend
+from aigon.journal.spending import Spend, format_spend
 from aigon.model.candidates import format_run_command
 from aigon.model.outcomes import describe_status
 from aigon.text.amounts import format_duration
 from aigon.text.quoting import fold
+from aigon.text.tables import align_columns
 
 HEAD = ("agent", "outcome", "criteria", "iterations", "cost", "time", "branch")
 _ABOUT = {"schema_version": SCHEMA_VERSION, "event": "run_finished", "arena": True}
@@ -92,10 +93,7 @@ def write_arena_summary(stream: TextIO, feature: str, ended: ArenaEnd) -> None:
 
 def render_arena_summary(feature: str, ended: ArenaEnd) -> Iterator[str]:
     """Yield a line per candidate, then what a person would type next."""
-    rows = [HEAD, *(_build_row(one) for one in ended.candidates)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(HEAD))]
-    for row in rows:
-        yield "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+    yield from align_columns([HEAD, *(_build_row(one) for one in ended.candidates)])
     yield ""
     for one in ended.candidates:
         if one.status != "met":
@@ -116,7 +114,11 @@ def render_arena_summary(feature: str, ended: ArenaEnd) -> Iterator[str]:
 
 
 def _build_row(one: LaneEnd) -> tuple[str, ...]:
-    criteria = f"{one.criteria_met} of {one.criteria_total}" if one.criteria_total else "-"
-    time = format_duration(one.seconds) if one.seconds else "-"
-    cost = format_spend(one.spend) or "-"
-    return (one.label, describe_status(one.status), criteria, str(one.iterations), cost, time, fold(one.branch))
+    cells = build_end_cells(one.criteria_met, one.criteria_total, one.iterations, one.spend, one.seconds)
+    return (one.label, describe_status(one.status), *cells, fold(one.branch))
+
+
+def build_end_cells(met: int, total: int, iterations: int, spend: Spend, seconds: float) -> tuple[str, ...]:
+    """Return what a run came to, for the columns from `criteria` to `time`."""
+    criteria, time = f"{met} of {total}" if total else "-", format_duration(seconds) if seconds else "-"
+    return (criteria, str(iterations), format_spend(spend) or "-", time)

@@ -12,10 +12,11 @@ from aigon.files.pipe import write_line
 from aigon.fleet.fleet import AGAIN, FleetEnd
 from aigon.fleet.order import CellSummary
 from aigon.journal.codec import SCHEMA_VERSION, dump_compact
-from aigon.journal.spending import format_spend
 from aigon.model.outcomes import describe_status
-from aigon.text.amounts import format_count, format_dollars, format_duration
+from aigon.text.amounts import format_count, format_dollars
 from aigon.text.quoting import fold
+from aigon.text.tables import align_columns
+from aigon.views.terminal.arena import build_end_cells
 from aigon.views.terminal.lines import IterationCount, stamp_line
 
 if TYPE_CHECKING:
@@ -128,16 +129,12 @@ def _write_table(stream: TextIO, ended: FleetEnd) -> None:
 
 def render_cells(cells: Mapping[str, tuple[CellSummary | None, str]]) -> Iterator[str]:
     """Yield a line per cell; None is one that somebody works on."""
-    rows = [_build_row(name, summary, owner) for name, (summary, owner) in cells.items()]
-    widths = [max(len(row[at]) for row in [HEAD, *rows]) for at in range(len(HEAD))]
-    for row in [HEAD, *rows] if rows else []:
-        yield "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip()
+    if cells:
+        yield from align_columns([HEAD, *(_build_row(name, *cell) for name, cell in cells.items())])
 
 
 def _build_row(name: str, summary: CellSummary | None, owner: str) -> tuple[str, ...]:
     if summary is None:
         return (fold(name), "working", "-", "-", "-", "-", fold(owner))
-    criteria = f"{summary.met} of {summary.total}" if summary.total else "-"
-    time = format_duration(summary.seconds) if summary.seconds else "-"
-    cost = format_spend(summary.spend) or "-"
-    return (fold(name), describe_status(summary.status), criteria, str(summary.iterations), cost, time, fold(owner))
+    cells = build_end_cells(summary.met, summary.total, summary.iterations, summary.spend, summary.seconds)
+    return (fold(name), describe_status(summary.status), *cells, fold(owner))

@@ -17,6 +17,7 @@ from aigon.model.criteria import Criterion
 from aigon.model.outcomes import describe_outcome, describe_status
 from aigon.text.amounts import format_count
 from aigon.text.quoting import fold
+from aigon.text.tables import align_columns
 from aigon.views.terminal.lines import describe_result, describe_spent, format_check_time
 from aigon.views.terminal.scene import ArenaScene, CheckProgress, Scene
 
@@ -231,8 +232,8 @@ def _draw_lanes(arena: ArenaScene, page: Page, now: float, room: int) -> list[Te
         lanes = [(label, scene) for label, scene in lanes if label in kept]
     rows = [_HEAD, *(_build_cells(label, scene, now) for label, scene in lanes)]
     columns = len(_HEAD) if page.width >= _NARROW else len(_HEAD) - 2
-    widths = [max(len(row[at]) for row in rows) for at in range(columns)]
-    aligned = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False)) for row in rows]
+    aligned = align_columns([row[:columns] for row in rows])
+    aligned = [line.ljust(max(map(len, aligned))) for line in aligned]
     lines = [Text(f"  {aligned[0]}  now", style="dim")]
     for (_, scene), cells in zip(lanes, aligned[1:], strict=True):
         end = scene.closed or scene.end
