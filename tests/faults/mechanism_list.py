@@ -100,8 +100,8 @@ POWER = (
         f"{ROWS}/test_durability.py::test_objects_then_the_intention_then_the_branch_and_only_then_done[loose]",
     ),
     Mechanism(
-        "power cut", "packs are written out too", "aigon/git/trusted.py",
-        '"core.fsync": "loose-object"', '"core.fsync": "loose-object,-pack,-pack-metadata"',
+        "power cut", "packs are written out too", "aigon/git/private_index.py",
+        '"GIT_CONFIG_VALUE_0": "-loose-object"', '"GIT_CONFIG_VALUE_0": "-loose-object,-pack,-pack-metadata"',
         f"{ROWS}/test_durability.py::test_objects_then_the_intention_then_the_branch_and_only_then_done[packed]",
     ),
     Mechanism(
@@ -124,7 +124,8 @@ POWER = (
     Mechanism(
         "power cut", "objects without a byte go", "aigon/job/run_branch.py",
         '    remove_empty_objects(checkout.common_dir / "objects")\n', "",
-        f"{ROWS}/test_power_cut.py::test_before_the_branch_moved_the_work_tree_is_judged_again[objects empty]",
+        f"{ROWS}/test_power_cut.py::"
+        "test_a_branch_that_names_lost_objects_is_refused_with_a_command_that_helps[a blob empty]",
     ),
     Mechanism(
         "power cut", "a branch that cannot be read is not called new", "aigon/job/run_branch.py",
