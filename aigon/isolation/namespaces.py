@@ -1,8 +1,8 @@
 """A command's own view of the file system, and an agent's own process numbers, by namespaces.
 
-The mounts are made in a user namespace. A second one inside of it gets copies that are locked together, so that nobody
-in it can undo them, not even root (mount_namespaces(7)). From there /proc shows nothing of processes outside, as that
-takes rights in their namespace.
+The mounts are made in a user namespace. The command has no capability there that could undo them, not even as root, and
+whatever namespaces it makes get copies that are locked together (mount_namespaces(7)). /proc shows it nothing of
+processes outside, as that takes rights in their namespace.
 """
 
 import _signal as signal  # type: ignore[import-not-found]  # `signal` makes enumerations of it
@@ -67,14 +67,9 @@ def enter(plan: "dict[str, Any]", *, is_inside: bool) -> None:
     os.chdir("/")  # what this process was in is the file system outside, which its /proc/PID/cwd would show
     if plan.get("numbers"):
         _ignore_endings()
-        if agent := fork_into(NEW_NAMESPACES):
+        if agent := fork_into(NEW_NAMESPACES):  # this process keeps the right to undo the mounts
             _exit_with(agent)
-    else:
-        _unshare(NEW_NAMESPACES)
-    try:  # noqa: SIM105 - without contextlib
-        call("prctl", PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0)
-    except OSError:  # the mounts are locked all the same; without this capability nobody gets as far as trying
-        pass
+    call("prctl", PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0)
     if plan.get("scoped"):
         give_up_rights()
 

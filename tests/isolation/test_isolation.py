@@ -118,6 +118,9 @@ READ = """
 """
 UNDO = """
     umount WS; umount -l WS; umount -R -l /
+    nsenter --target $$ --user --mount umount WS
+    unshare --user --map-root-user nsenter --target $$ --user --mount umount WS
+    setpriv --bounding-set +sys_admin --inh-caps +sys_admin --ambient-caps +sys_admin umount WS; cat WS/secret
     unshare --user --map-root-user --mount umount WS && cat WS/secret
     unshare --user --map-root-user --mount sh -c '
         mkdir -p $1/here; cd $1/..
