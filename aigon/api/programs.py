@@ -100,7 +100,7 @@ def _await_start(process: RunningProgram, output: Path, feature: str, deadline: 
             raise _unheard(process, data)
         if time.monotonic() > deadline:
             hint = f"It continues as process {process.pid}; aigon feature-status {feature} shows where it stands"
-            raise environment(f"Nothing was heard of the run of feature {feature}", hint=hint)
+            raise environment(f"The run of feature {feature} did not report its start", hint=hint)
         time.sleep(_POLL)
 
 

@@ -63,7 +63,9 @@ def _accept_tests(feature: str, what: tuple[str, ...], *, as_json: bool, yes: bo
 
     numbers = what[0].partition(":")[2]
     if len(what) > 1 or not re.fullmatch(r"(?:\d+(?:,\d+)*)?", numbers):
-        raise usage("Tests are accepted by themselves", where=" ".join(what), hint=f"{TESTS}, or {TESTS}:1,3")
+        raise usage(
+            "Tests cannot be approved together with criteria", where=" ".join(what), hint=f"{TESTS}, or {TESTS}:1,3"
+        )
     require_outside_a_run("approve")
     with open_main() as main:
         acceptance = require_proposal(main, feature)

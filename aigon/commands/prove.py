@@ -131,7 +131,7 @@ def prove(checkout: "Checkout", options: Options, *, witness: bool, yes: bool, a
         proving = prove_feature(main, options, how, watching, confirm, has_witness=witness, announce=not live)
         name, acceptance = proving.feature.name_for_people, proving.acceptance
         if acceptance is None:
-            text = f"No test is worth anything yet.\nNext: aigon feature-prove {name} --resume"
+            text = f"No test shows anything yet.\nNext: aigon feature-prove {name} --resume"
             answer({"feature": name, "tests": [], "outcome": proving.ended.status}, text, as_json)
             return proving.ended.exit_code
         return decide(main, acceptance, (), yes=yes, as_json=as_json)

@@ -187,7 +187,9 @@ def _verify(
     damaged = dict(project.unreadable(feature)) if run_id is None and agent is None else {}
     run = None if damaged else project.choose_run(feature, agent, run_id)
     if run and run.status == "running":
-        raise environment(f"Run {run.run_id} goes on: its records change", hint="Verify it when it has ended")
+        raise environment(
+            f"Run {run.run_id} is still running, so its records change", hint="Verify it when it has ended"
+        )
     journals = [run.journal] if run else list(damaged)
     found = [clean(each) for journal in journals for each in verify_run(checkout, journal)]
     name = run.run_id if run else ""

@@ -123,7 +123,7 @@ def diagnose_here(feature: str | None, repair: bool, remote: bool, as_json: bool
     if repair:
         return _repair(feature, as_json)
     if feature:
-        raise usage("A feature is named for --repair only", hint=f"aigon doctor --repair {feature}")
+        raise usage("ID goes with --repair only", hint=f"aigon doctor --repair {feature}")
     from aigon.commands.common import offer_around
     from aigon.git.person import forget_inherited_repository
     from aigon.run.doctor import diagnose

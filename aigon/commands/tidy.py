@@ -31,7 +31,7 @@ def list_places(as_json: bool) -> int:
         for row in found
     ]
     table = [{**to_builtins(row.candidate), "state": row.state, "running": row.running} for row in found]
-    answer({"worktrees": table}, "\n".join(lines) or "aigon made no worktrees here.", as_json)
+    answer({"worktrees": table}, "\n".join(lines) or "There are no worktrees of aigon here.", as_json)
     return 0
 
 

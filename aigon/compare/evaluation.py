@@ -106,7 +106,7 @@ def _list_contestants(main: Checkout, feature: Feature) -> tuple[Contestant, ...
         contestants = contestants or [solo]
     if not any(each.records.journals() for each in contestants):
         hint = f"aigon feature-implement {name} --loop --agent ONE --agent OTHER"
-        raise usage(f"Nobody has run feature {name} yet, so there is nothing to compare", where=feature.path, hint=hint)
+        raise usage(f"Feature {name} has not run yet, so there is nothing to compare", where=feature.path, hint=hint)
     return tuple(contestants)
 
 

@@ -158,7 +158,7 @@ def _restore_target(main: Checkout, found: UnfinishedMerge) -> None:
         raise environment(
             f"A merge of {found.branch} into {found.target} was interrupted here, and files have changed since",
             where=", ".join(main.changed()[:5]),
-            hint="Commit or stash what is yours, then run it again",
+            hint="Commit or stash your changes, then run it again",
         )
 
 

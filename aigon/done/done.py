@@ -79,7 +79,7 @@ def finish_feature(
     require_person("feature-done", yes=True)
     if request.pr and request.how != "merge":
         where = f"--pr --{request.how}"
-        raise usage("A pull request is merged on the forge", where=where, hint="Leave one of them out")
+        raise usage("A pull request cannot be squashed or rebased here", where=where, hint="Leave one of them out")
     with open_main_checkout(here) as (main, candidate), hold_checkout(main):
         errand = Errand(main, ensure_home(main.common_dir), request, observers, report)
         earlier = checkouts.settle_merge(main, errand.home)

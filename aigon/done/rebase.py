@@ -88,7 +88,9 @@ def parse_adoptions(
 ) -> tuple[Adoption, ...]:
     """Parse `AGENT:PATH`. Raises AigonError (exit 2) if there is no such agent or file."""
     if texts and not others:
-        raise usage(f"There is nobody to adopt from: {chosen.branch} is the only work on this feature", where="--adopt")
+        raise usage(
+            f"There is no other agent to adopt from: {chosen.branch} is the only work on this feature", where="--adopt"
+        )
     adoptions = []
     for text in texts:
         whose, path = _split_adoption(main, others, text)

@@ -56,7 +56,9 @@ def _choose_remote(checkout: Checkout, names: Collection[str]) -> str:
         return next(iter(names))
     what = f"None of {len(names)} remotes is called origin" if names else "This repository has no remote"
     raise usage(
-        what, where=str(checkout.root), hint="git remote add origin URL, of a bare repository that all can reach"
+        what,
+        where=str(checkout.root),
+        hint="git remote add origin URL (of a bare repository that all machines can reach)",
     )
 
 

@@ -75,7 +75,7 @@ def add_worktree(checkout: Checkout, path: Path, branch: str, base: str, sparse:
             _forget_record(checkout, record)
     if path.is_symlink() or path.is_file() or (path.is_dir() and any(path.iterdir())):
         raise environment(
-            "Something is where a worktree belongs, and aigon did not put it there",
+            "There is something else in the place of a worktree",
             where=str(path),
             hint=f"Look at it, then move it away: mv {quote(str(path))} {quote(f'{path}.old')}",
         )

@@ -110,7 +110,7 @@ def require_untouched(assessment: Assessment) -> None:
     finding = next((f for f in assessment.findings if f.role == "git" and f.status == "fail"), None)
     if changed := [problem.file for problem in finding.problems if problem.rule == CHANGED] if finding else []:
         raise environment(
-            "The checks change files that git holds, so what they pass on is never what is committed",
+            "The checks change files that git holds, so they do not pass on the files that are committed",
             where=few_paths(changed),
             hint="See what with `git diff`. Let them only check (--check), or run on a copy: "
             '"checks": {"NAME": {"writes": ["."]}} in .aigon/config.json. Then `git restore .`, and run again',

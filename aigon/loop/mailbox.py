@@ -48,7 +48,9 @@ def post_request(mailbox: Path, kind: RequestKind, *, task: str = "", text: str 
         with open(handle, "wb", buffering=0) as file:  # noqa: PTH123 - of a handle
             if os.fstat(handle).st_size + len(line) > MAX_BYTES:
                 what = f"The mailbox of this turn is full ({format_size(MAX_BYTES)})"
-                raise usage(what, where=str(mailbox), hint="Go on with the work; what it holds is read after the turn")
+                raise usage(
+                    what, where=str(mailbox), hint="Continue with the work; aigon reads the mailbox after the turn"
+                )
             file.write(line)
     except OSError as error:
         what = f"The mailbox of this turn cannot be written: {error.strerror}"

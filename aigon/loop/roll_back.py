@@ -118,7 +118,7 @@ def undo_to(workspace: Workspace, state: State, feature: str, to: str) -> list[E
             why = "The branch is at its best iteration commit already"
         if target:
             why = "A person has committed since the last iteration"
-        raise usage(f"There is nothing to go back from. {why}", where=f"--resume-from {to}", hint="Leave it out")
+        raise usage(f"There is nothing to roll back. {why}", where=f"--resume-from {to}", hint="Leave it out")
     number = state.iteration if state.turn_ended else state.last_number
     if to_best:
         what, name = f"what came after {best.name_assessment(target)}", "after-best"

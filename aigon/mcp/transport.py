@@ -35,7 +35,7 @@ def serve_stdio(folders: Sequence[Path]) -> None:
     """Serve one client on standard input and output, until it closes them. Raises AigonError (exit 2) in a terminal."""
     if sys.stdin.isatty():
         hint = "aigon install-commands --mcp AGENT tells an agent how to start it; --http HOST:PORT serves by itself"
-        raise usage("aigon mcp speaks with a client on standard input, and this is a terminal", hint=hint)
+        raise usage("aigon mcp needs an MCP client on standard input, not a terminal", hint=hint)
     build_server(ServedProjects(tuple(folders)), lambda _context: find_run_above()).run("stdio")
 
 

@@ -81,7 +81,7 @@ def _parse_entry(kind: Format, node: DocumentNode) -> Condition:
             if patterns:  # what only matches a pattern may be broken on purpose, as a test's data is
                 return []
             what = f"{name} is not valid {kind.upper()}: {error}".splitlines()[0]
-            raise usage(what, where=name, hint="Fix it: the checks of this project are read from it") from None
+            raise usage(what, where=name, hint="Fix it: it defines the checks of this project") from None
 
     def fits(value: object) -> bool:
         if value is None or value is False or (isinstance(value, str) and not value.strip()):

@@ -44,7 +44,7 @@ def choose_tests(acceptance: Acceptance, numbers: Collection[int] = ()) -> tuple
     sound = {test.number: test for test in acceptance.tests if test.is_worth}
     if wrong := [number for number in numbers if number not in sound]:
         listed = ", ".join(map(str, sound)) or "none"
-        raise usage(f"Criterion {wrong[0]} has no test that is worth anything", hint=f"These have: {listed}")
+        raise usage(f"Criterion {wrong[0]} has no test that shows anything", hint=f"These have: {listed}")
     return tuple(test for number, test in sound.items() if not numbers or number in numbers)
 
 
@@ -77,8 +77,8 @@ def _require_same_spec(main: Checkout, acceptance: Acceptance) -> None:
     texts = {criterion.number: criterion.text for criterion in spec.criteria}
     if gone := [test for test in acceptance.tests if test.is_accepted and texts.get(test.number) != test.text]:
         raise usage(
-            f"Criterion {gone[0].number} is another one now than its test was written for: {gone[0].text}",
-            hint=f"aigon feature-prove {acceptance.feature} has tests written for the spec as it is",
+            f"Criterion {gone[0].number} has changed since its test was written: {gone[0].text}",
+            hint=f"aigon feature-prove {acceptance.feature} has tests written for the current spec",
         )
 
 

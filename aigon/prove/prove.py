@@ -231,7 +231,7 @@ def _open_ground(errand: _Errand) -> bool:
         with Checkout.open(ground.tests) as copy:
             if copy.git("rev-parse", f"{BASE}:{path}") != errand.main.git("hash-object", "--no-filters", path):
                 what = f"The spec of feature {errand.name} is another one than the tests were begun for"
-                raise usage(what, where=path, hint=f"Begin anew: aigon feature-prove {errand.name}")
+                raise usage(what, where=path, hint=f"Start again: aigon feature-prove {errand.name}")
         return True
     ground.clear()
     files = {**list_settings(errand.main.root), path: errand.spec.raw}
@@ -257,7 +257,7 @@ def _adapt_job(errand: _Errand, weighing: Weighing) -> Callable[[Job], Job]:
 def _make_witness(errand: _Errand, copy: Checkout, weighing: Weighing) -> tuple[RunFinished, Witness]:
     """Let the same agent build what turns the tests green, in a copy of its own."""
     ground = errand.ground
-    errand.say("the author builds the feature for a trial, to see that the tests can turn green; it is thrown away")
+    errand.say("the author builds a throwaway version of the feature, to see that the tests can pass")
     decided = {test.number: Annotation(test.kind, test.command) for test in weighing.tests if test.is_worth}
     files = {**weighing.files, errand.feature.path: annotate(errand.spec, decided)}
     copy_project(copy, str(copy.commit_of(BASE)), ground.witness, files)

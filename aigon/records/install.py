@@ -49,9 +49,9 @@ def install_record(main: Checkout, record: PortableRecord, tip: str, source: str
         differs = (mine and not record.continues(mine)) or (known and not main.is_ancestor(known, tip))
         if differs and not give_way:
             raise environment(
-                f"Feature {manifest.feature} went on here and elsewhere, each in its own way",
+                f"Feature {manifest.feature} has continued both here and elsewhere",
                 where=f"{manifest.branch}: {(known or '')[:12]} here, {tip[:12]} on the remote",
-                hint=f"aigon cancel {manifest.feature} && aigon reopen {manifest.feature} puts what is here aside",
+                hint=f"aigon cancel {manifest.feature} && aigon reopen {manifest.feature} saves the work here aside",
             )
         with _moved_branch(main, records, manifest.branch, known, tip, park=give_way):
             _refuse_contradictions(main, record)

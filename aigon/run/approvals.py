@@ -259,9 +259,9 @@ def _match_page(file: Path, cases: Mapping[str, ApprovalCase], decision: str) ->
     label = f"-{head['label']}" if head.get("label") else ""
     case = cases.get(f"{head.get('feature')}{label}")
     if head.get("type") != "ralph_approval" or not head.get("feature"):
-        raise usage("This is no page of something that an approval decides", where=str(file), hint="Remove it")
+        raise usage("This page belongs to no case that waits", where=str(file), hint="Remove it")
     if case is None:
-        raise usage("Nothing waits there any more", where=str(file), hint=f"Remove {file.name}")
+        raise usage("This case no longer waits", where=str(file), hint=f"Remove {file.name}")
     if (head.get("run"), head.get("commit")) != (case.run, case.commit):
         what = f"The page is stale: feature {case.feature} has moved on since it was written"
         raise usage(what, where=str(file), hint=f"Read {case.name}.md as it is now, and move that")

@@ -93,7 +93,7 @@ def require_feature(checkout: Checkout, wanted: str, *, write: bool) -> None:
     with hold_checkout(checkout):
         _write_spec(checkout.root, feature, _fill_template(wanted))
     raise usage(
-        "The spec of a new feature is written. An agent can start once it has acceptance criteria",
+        "The spec of a new feature is written, but it has no acceptance criteria yet",
         where=feature.path,
         hint=f"Write them there, then: {build_loop_command(checkout.root, feature.slug)}",
     )
@@ -121,7 +121,7 @@ def edit_feature(checkout: Checkout, wanted: str, edit: Callable[[bytes], bytes]
     name = feature.name_for_people
     if feature.stage not in ("inbox", "backlog", "paused") or _list_work(checkout, feature):
         hint = f"Edit it where it is worked on, then: aigon feature-implement {name} --resume --accept-spec"
-        raise usage(f"Feature {name} was begun: what it has to be is settled", where=place.where, hint=hint)
+        raise usage(f"Work on feature {name} has begun, so its spec is fixed", where=place.where, hint=hint)
     target, old = checkout.root / feature.path, place.read()
     new = edit(old)
     if new == old:
@@ -210,7 +210,7 @@ def require_committer(checkout: Checkout) -> None:
     current = branch.require_sound(checkout)
     if owner := find_checked_out_feature(checkout.root):
         raise environment(
-            f"{current} is the branch of feature {owner.name_for_people}, which the commit would become a part of",
+            f"{current} is checked out, so the commit would become a part of feature {owner.name_for_people}",
             where=str(checkout.root),
             hint=f"git switch {find_merge_target(checkout.common_dir, owner) or 'main'}",
         )

@@ -217,7 +217,7 @@ def _refuse_unfinished(opening: Opening, name: str, old: State) -> None:
     changed = checkout.changed() if old.lost or is_unfinished else []
     if old.lost and changed:
         raise environment(
-            f"The record of feature {name} is damaged: nobody knows who made these changes",
+            f"The record of feature {name} is damaged, so it does not tell who made these changes",
             where=", ".join(changed[:5]),
             hint="aigon doctor --repair, then --resume   or   git stash --include-untracked",
         )

@@ -150,7 +150,7 @@ def slugify(title: str) -> str:
     words = re.sub(r"[^a-z0-9]+", "-", ascii_.lower()).strip("-")[:LONGEST_SLUG].strip("-")
     if not words or words.isdecimal():
         raise usage(
-            f"'{title}' has no letter from a to z, and the names of features, files and branches are made of those",
+            f"'{title}' has no letter from a to z, which the names of features, files and branches consist of",
             hint="Use a few words with letters, such as: dark mode. Or name it yourself: --slug NAME",
         )
     return words

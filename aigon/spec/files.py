@@ -69,7 +69,7 @@ def read_spec(files: "ReadFile", feature: Feature) -> "Spec":
     """Return the spec as `files` have it. Raises AigonError (exit 2) if it is missing or has no criterion."""
     raw = files(feature.path)
     if raw is None:
-        raise usage("The spec is missing", where=feature.path, hint="git status tells where it went")
+        raise usage("The spec is missing", where=feature.path, hint="git status shows where it went")
     return parse_runnable_spec(raw, feature.path)
 
 

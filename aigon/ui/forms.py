@@ -52,7 +52,7 @@ def run_form(project: Project, name: str, form: Form, decides: bool) -> str:
         what = "This server decides nothing: nobody started it from a terminal"
         raise AigonError(what, hint=f"aigon {verb.command} {feature}", code=Exit.NEEDS_HUMAN)
     if not feature or feature.startswith("-"):
-        raise usage("The form names no feature", where=name)
+        raise usage("The form does not name a feature", where=name)
     if name in ("start", "resume"):
         options = read_run_options(project, form, resume=name == "resume")
         project.start(feature, **options)

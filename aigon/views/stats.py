@@ -46,7 +46,7 @@ def render_stats_table(stats: Statistics, width: int) -> Iterator[str]:
             yield ""
         yield from align_columns(list_facts(stats.total))
         if any(group.is_small for group in (stats.total, *stats.groups)):
-            yield f"n=: fewer than {FEWEST} runs, too few for percentages and averages"
+            yield f"n=: fewer than {FEWEST} runs, so no percentages and averages"
     yield from (f"not read: {fold(each)}" for each in stats.unread)
 
 
@@ -74,14 +74,17 @@ def list_facts(group: RunGroup) -> list[tuple[str, str]]:
         ("cost", _describe_cost(group)),
     ]
     for number, step in group.steps.items():
-        proven = f"runs proven on it: {describe_share(step.proven, step.runs)}"
+        proven = f"runs proven on this step: {describe_share(step.proven, step.runs)}"
         facts.append((f"step {number}", f"{format_count(step.turns, 'turn')}, {proven}"))
     facts += [(f"ended: {describe_status(stop)}", str(count)) for stop, count in group.stops.items()]
     facts += [
-        ("failures", f"{group.failures}, {group.repeated_failures} of them came again"),
+        ("failures", f"{group.failures}, {group.repeated_failures} of them repeated"),
         ("ticks taken back", str(group.ticks_taken_back)),
         ("promises", f"{group.promises_kept} kept, {group.promises_broken} broken"),
-        ("judge", f"{group.judge_overruled} of {group.judge_decisions} verdicts that people decided on overruled"),
+        (
+            "judge",
+            f"people overruled {group.judge_overruled} of the {group.judge_decisions} verdicts that they decided on",
+        ),
     ]
     return facts
 

@@ -97,7 +97,7 @@ def _require_own_work_tree(checkout: Checkout, path: Path) -> None:
     """Raise AigonError (exit 7) if `path` is a part of another work tree for git, such as one around it."""
     if checkout.root != path.resolve() or checkout.git_dir == checkout.common_dir:
         raise environment(
-            "This folder is no worktree of its own: git takes it for a part of another",
+            "This folder is not a worktree: git treats it as part of another one",
             where=f"{path} (git says {checkout.root})",
             hint=f"Move it away: mv {quote(str(path))} {quote(f'{path}.old')}",
         )

@@ -38,7 +38,7 @@ def test_what_was_begun_or_has_uncommitted_changes_is_not_edited(home: Lab) -> N
     home.git("checkout", "-q", "--", path)
     home.spec("done")
     home.commit("spec")
-    with pytest.raises(AigonError, match="Feature 42 was begun"):
+    with pytest.raises(AigonError, match="Work on feature 42 has begun"):
         project.update_feature("42", title="Other")
 
 

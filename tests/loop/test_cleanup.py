@@ -76,7 +76,7 @@ def reason(ran: Ran) -> str:
 
 @pytest.mark.slow
 def test_the_list_says_how_every_worktree_is(case: Cleaning) -> None:
-    assert case.lab.aigon("worktrees").out == "aigon made no worktrees here.\n"
+    assert case.lab.aigon("worktrees").out == "There are no worktrees of aigon here.\n"
     third, fourth = other(CLAUDE, "gm", 3), other(CLAUDE, "pi", 4)
     made = {each.label: Path(case.made(each).path) for each in (CLAUDE, CODEX, third, fourth)}
     (made["cx"] / "new.txt").write_text("work")

@@ -182,7 +182,7 @@ def test_before_any_run_it_says_what_to_do(lab: Lab) -> None:
     lab.spec("done <!-- verify: test -f done.txt -->")
     lab.commit("a project")
     ran = lab.aigon(*EVAL)
-    assert ran.code == 2 and "Nobody has run feature 42" in ran.err and "feature-implement 42 --loop" in ran.err
+    assert ran.code == 2 and "Feature 42 has not run yet" in ran.err and "feature-implement 42 --loop" in ran.err
     ran = lab.aigon(*EVAL, "--judge", "nonsense")
     assert ran.code == 2 and "There is no judge backend called 'nonsense'" in ran.err
 

@@ -196,7 +196,7 @@ def test_an_author_that_writes_nothing_ends_with_the_limits(lab: Lab) -> None:
     prepare(lab, "true", FIVE[:1])
     ran = lab.aigon("feature-prove", "42", "--max-iterations", "1")
     assert ran.code == 3
-    assert "No test is worth anything yet" in ran.out
+    assert "No test shows anything yet" in ran.out
     assert "Next: aigon feature-prove 42 --resume" in ran.out
 
 

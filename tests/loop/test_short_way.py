@@ -28,7 +28,7 @@ def test_a_title_becomes_a_spec_then_a_run_and_main_gets_no_commit(ready: Lab) -
     planned = ready.aigon("feature-implement", "Say goodbye", "--loop", "--dry-run")
     assert planned.code == 2 and f"where: {INBOX}" in planned.err and not ready.path(INBOX).exists()
     written = ready.aigon("feature-implement", "Say goodbye", "--loop")
-    assert written.code == 2 and "An agent can start once it has acceptance criteria" in written.err
+    assert written.code == 2 and "but it has no acceptance criteria yet" in written.err
     assert "then: aigon feature-implement say-goodbye --loop" in written.err
     assert ready.read(INBOX).startswith("# Feature: Say goodbye\n")
     ready.spec(DONE, name=INBOX)

@@ -148,7 +148,10 @@ def test_a_commit_is_announced_and_refused_where_it_does_not_belong(lab: Lab) ->
     assert lab.aigon("feature-setup", "1").code == 0
     before = lab.fingerprint()
     foreign = lab.aigon("feature-create", "toast")
-    assert foreign.code == 7 and "feature-01-tea is the branch of feature 01" in foreign.err
+    assert (
+        foreign.code == 7
+        and "feature-01-tea is checked out, so the commit would become a part of feature 01" in foreign.err
+    )
     assert "do:    git switch main   or add --no-commit" in foreign.err
     lab.git("switch", "-q", "--detach")
     detached = lab.aigon("feature-create", "toast")

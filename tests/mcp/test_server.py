@@ -32,7 +32,7 @@ BAD_INPUT: list[tuple[str, dict[str, object], str]] = [
     ("create_task", {"title": "x"}, "description: Field required"),
     ("get_task", {"task_id": "99"}, "There is no feature '99'"),
     ("update_task", {"task_id": "99", "title": "x"}, "There is no feature '99'"),
-    ("update_task", {"task_id": "42", "title": "x"}, "Feature 42 was begun"),
+    ("update_task", {"task_id": "42", "title": "x"}, "Work on feature 42 has begun"),
     ("update_task", {"task_id": "light-mode", "status": "done"}, "aigon feature-done"),
     ("update_task", {"task_id": "light-mode", "title": "x", "status": "inreview"}, "cannot become inreview"),
     ("update_task", {"task_id": "light-mode", "status": "inprogress"}, "start_task starts it"),

@@ -81,7 +81,7 @@ async def _start(client: Client) -> str:
     started = await call(client, "start_task", task_id="dark-mode", agent="mine", max_cost=2)
     assert started["task_id"] == "01" and started["agent"] == "mine"
     assert "being worked on already" in await refusal(client, "start_task", task_id="dark-mode", max_cost=2)
-    assert "was begun" in await refusal(client, "update_task", task_id="01", title="Other")
+    assert "has begun" in await refusal(client, "update_task", task_id="01", title="Other")
     with anyio.move_on_after(0.5):
         await client.call_tool("wait_task", {"task_id": "01", "timeout": 60})
         raise AssertionError("the wait was not cancelled")

@@ -157,7 +157,7 @@ def test_who_is_behind_the_remote_pushes_nothing(lab: Lab) -> None:
     run(other, "records", "push", "42")
     run(lab, "feature-implement", "42", "--resume", "--agent", "mine")
     assert "The remote has more of 42--mine" in run(lab, "records", "push", "42", code=7).err
-    assert "each in its own way" in run(lab, "records", "fetch", "42", code=7).err
+    assert "has continued both here and elsewhere" in run(lab, "records", "fetch", "42", code=7).err
 
 
 def test_without_a_remote_or_records_it_says_what_to_do(lab: Lab) -> None:

@@ -70,7 +70,7 @@ def test_a_rejection_needs_its_reason_and_garbage_decides_nothing(lab: Lab) -> N
     page = lab.read(PAGE)
     lab.write(".aigon/approvals/rejected/42.md", page)
     ran = lab.aigon("approvals", "--apply", "--yes")
-    assert ran.code == 2 and "A rejection needs a reason" in ran.err and ran.err.count("no page of something") == 2
+    assert ran.code == 2 and "A rejection needs a reason" in ran.err and ran.err.count("belongs to no case") == 2
     lab.write(".aigon/approvals/rejected/42.md", page.replace("---\n", "---\nwhy: too terse\n", 1))
     for name in ("other.md", "link.md"):
         lab.path(f".aigon/approvals/approved/{name}").unlink()
