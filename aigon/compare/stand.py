@@ -169,7 +169,7 @@ class CheckRun(Struct, frozen=True):
 
     @property
     def lasting(self) -> bool:
-        """Whether the same would come again; what was killed or ran out of time says nothing of the tree."""
+        """True if the same would come again; what was killed or ran out of time says nothing of the tree."""
         return self.status in ("pass", "fail")
 
     def could_not_load(self, test: str) -> bool:

@@ -36,12 +36,12 @@ class CompiledCriterion(Struct, frozen=True):
 
     @property
     def vacuous(self) -> bool:
-        """Whether its proof passes before anything is built: it cannot show that the feature was."""
+        """True if its proof passes before anything is built: it cannot show that the feature was."""
         return self.trial.base == "green"
 
     @property
     def writable(self) -> bool:
-        """Whether there is something to write: a judge needs no annotation, and what does not run proves nothing."""
+        """True if there is something to write: a judge needs no annotation, and what does not run proves nothing."""
         return self.proposal is not None and self.proposal.kind != "judge" and self.trial.base != "error"
 
     def taken_by_yes(self, named: Sequence[int]) -> bool:

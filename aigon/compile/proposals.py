@@ -61,7 +61,7 @@ class Proposal(Struct, frozen=True):
 
     @property
     def script(self) -> str:
-        """What a shell runs for it; empty if a check, a judge or a person decides."""
+        """The shell command for it; empty if a check, a judge or a person decides."""
         return find_script(self.kind, self.command)
 
 

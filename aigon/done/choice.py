@@ -44,7 +44,7 @@ class ChosenWork(Struct, frozen=True):
 
     @property
     def is_claim(self) -> bool:
-        """Whether the records came from elsewhere: what they say decides nothing here."""
+        """True if the records came from elsewhere: what they say decides nothing here."""
         return self.records.fetched.exists()
 
     def resume(self, main: Checkout) -> str:
@@ -82,7 +82,7 @@ class Landing(Struct, frozen=True):
 
     @property
     def is_settled(self) -> bool:
-        """Whether the target has nothing that the tip lacks: the result is the tip's own tree."""
+        """True if the target has nothing that the tip lacks: the result is the tip's own tree."""
         return self.main.is_ancestor(self.onto, self.tip)
 
 

@@ -95,12 +95,12 @@ class Lease:
 
     @property
     def is_over(self) -> bool:
-        """Whether it is too late to publish: others may take it over soon."""
+        """True if it is too late to publish: others may take it over soon."""
         return read_clock() >= self._until
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to renew it."""
+        """True if it is time to renew it."""
         return read_clock() >= self._until - self._seconds * (HOLD - RENEW)
 
     @property

@@ -27,7 +27,7 @@ class FleetNote(Struct, frozen=True):
 
     @property
     def is_running(self) -> bool:
-        """Whether the process is still there."""
+        """True if the process is still there."""
         return bool(self.start) and read_start(self.pid) == self.start
 
 

@@ -75,7 +75,7 @@ class FileState(Struct, frozen=True):
 
     @property
     def is_folder(self) -> bool:
-        """Whether it is a folder, and no link to one."""
+        """True if it is a folder, and no link to one."""
         return stat.S_ISDIR(self.mode)
 
     def same(self, other: "FileState") -> bool:

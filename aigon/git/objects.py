@@ -29,7 +29,7 @@ class TreeEntry(Struct, frozen=True):
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a plain file: no link, no submodule, no folder."""
+        """True if it is a plain file: no link, no submodule, no folder."""
         return self.mode.startswith("100")
 
 

@@ -134,7 +134,7 @@ class SecretScanner(Struct):
 
     @property
     def chosen(self) -> bool:
-        """Whether the person's environment names the rules."""
+        """True if the person's environment names the rules."""
         places = (f"{name}_CONFIG{form}" for name in ("GITLEAKS", "BETTERLEAKS") for form in ("", "_TOML"))
         return any(self.env.get(place) for place in places)
 

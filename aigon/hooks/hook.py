@@ -193,7 +193,7 @@ class HookContext(Struct, frozen=True):
 
     @property
     def hurried(self) -> bool:
-        """Whether somebody waits for this process to end."""
+        """True if somebody waits for this process to end."""
         return self.stop.now and self.stop.reason in HURRIED_SIGNALS
 
 

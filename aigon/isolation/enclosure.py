@@ -65,7 +65,7 @@ class Enclosure(Struct, frozen=True):
 
     @property
     def mounts(self) -> bool:
-        """Whether the export is mounted over the workspace."""
+        """True if the export is mounted over the workspace."""
         return self.isolation in ("bwrap", "namespaces")
 
     @property

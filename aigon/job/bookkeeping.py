@@ -15,7 +15,7 @@ from aigon.spec.features import Feature
 
 
 class Committing(Struct, frozen=True):
-    """How a verb commits what it writes: not at all without `commit`, and without the person's hooks unless `verify`.
+    """The way a verb commits its files: not at all without `commit`, and with the person's hooks if `verify`.
 
     `say` tells a person of a commit before it is made.
     """

@@ -31,7 +31,7 @@ class Seat(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """What tells this run from others of the feature; "" in solo mode."""
+        """The name of this run among those of the feature; "" in solo mode."""
         return self.candidate.label if self.candidate else ""
 
     @property

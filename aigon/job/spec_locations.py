@@ -55,12 +55,12 @@ class SpecLocation(Struct, frozen=True):
 
     @property
     def is_merged(self) -> bool:
-        """Whether the feature is done where others build on it, and not only on its own branch or in a pull request."""
+        """True if the feature is done where others build on it, and not only on its own branch or in a pull request."""
         return self.feature.stage == "done" and not _is_branch_of(self.branch, self.feature)
 
     @property
     def where(self) -> str:
-        """Where the spec is, for people."""
+        """The place of the spec, for people."""
         return f"{self.branch}: {self.feature.path}" if self.branch else self.feature.path
 
     @property

@@ -174,12 +174,12 @@ class World(Struct, frozen=True):
 
     @property
     def own_files(self) -> dict[str, bytes | None]:
-        """What spec and log must look like in the workspace."""
+        """The required content of spec and log in the workspace."""
         return self.get(OwnFiles).contents
 
     @property
     def checks_run_in(self) -> CheckEnvironment:
-        """Where checks run: the workspace, unless they were sent elsewhere."""
+        """The folder in which checks run: the workspace, unless they were sent elsewhere."""
         box = self.find(Confinement) or Confinement()
         return self.place or CheckEnvironment(self.workspace.root, self.check_env, box.wrap_command)
 

@@ -37,12 +37,12 @@ class AcceptanceTest(Struct, frozen=True):
 
     @property
     def is_worth(self) -> bool:
-        """Whether it decides its criterion, as far as running shows."""
+        """True if it decides its criterion, as far as running shows."""
         return bool(self.command) and not self.fault
 
     @property
     def worth(self) -> str:
-        """What running showed of one that is worth something."""
+        """The result of running a test that shows something."""
         why = "by an assertion" if self.red == "assertion" else "for want of what the spec names"
         said = f"red {why}, {self.runs} times of {self.runs} in a clean room"
         if self.is_green is None:
@@ -78,7 +78,7 @@ class Acceptance(Struct, frozen=True):
 
     @property
     def caveat(self) -> str:
-        """What an outcome says of these tests."""
+        """The words of an outcome about these tests."""
         return f"tests written by {self.agent}, accepted by {self.accepted_by}"
 
 

@@ -52,7 +52,7 @@ class WorkAccount(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What people call it: its label, else its agent."""
+        """The name for people: its label, else its agent."""
         return self.label or self.agent or "solo"
 
     @property
@@ -76,7 +76,7 @@ class WorkAccount(Struct, frozen=True):
 
     @property
     def met(self) -> bool:
-        """Whether its last run ended with everything proven."""
+        """True if its last run ended with everything proven."""
         return not self.running and isinstance(self.history.outcome, Met)
 
     @property
@@ -107,7 +107,7 @@ class WorkAccount(Struct, frozen=True):
 
     @property
     def seconds(self) -> float:
-        """How long loops ran on it, without the time between two runs."""
+        """The time that loops ran on it, without the time between two runs."""
         return sum(seconds_between(run.started.at, run.heard) for run in self.history.runs)
 
     def verdict(self, number: int) -> Verdict | None:

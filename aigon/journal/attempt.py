@@ -118,12 +118,12 @@ class Attempt(Struct, frozen=True):
 
     @property
     def proven(self) -> int:
-        """How many criteria passed."""
+        """The number of criteria that passed."""
         return self.criteria - len(self.open)
 
     @property
     def better(self) -> bool:
-        """Whether the score is higher than ever before."""
+        """True if the score is higher than ever before."""
         return self.judged and self.score > self.best
 
 

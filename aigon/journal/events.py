@@ -110,7 +110,7 @@ class RunStarted(Recorded, frozen=True):
 
     @property
     def subject(self) -> str:
-        """What is done in it: `tests for feature 42 dark-mode`."""
+        """The work of the run: `tests for feature 42 dark-mode`."""
         return f"{PURPOSES[self.purpose]}feature {' '.join(dict.fromkeys((self.feature_id, self.slug)))}"
 
 

@@ -57,7 +57,7 @@ class IterationRecord(Struct, frozen=True):
 
     @property
     def proven(self) -> int:
-        """How many criteria passed."""
+        """The number of criteria that passed."""
         return sum(verdict.status == "met" for verdict in self.look.verdicts)
 
 
@@ -101,12 +101,12 @@ class History(Struct, frozen=True):
 
     @property
     def started(self) -> RunStarted | None:
-        """How the last run began."""
+        """The first event of the last run."""
         return self.runs[-1].started if self.runs else None
 
     @property
     def finished(self) -> RunFinished | None:
-        """How the last run ended."""
+        """The last event of the last run."""
         return self.runs[-1].finished if self.runs else None
 
     @property

@@ -41,7 +41,7 @@ class Records(Struct, frozen=True):
 
     @property
     def frozen(self) -> Path:
-        """What decides the feature, as it was before any agent."""
+        """The frozen job: what decides the feature, as it was before any agent."""
         return self.folder / "frozen.json"
 
     @property
@@ -66,7 +66,7 @@ class Records(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What people call the feature."""
+        """The feature's name for people."""
         candidate = self.candidate()
         return candidate.feature if candidate else self.folder.name
 

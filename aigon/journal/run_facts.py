@@ -85,7 +85,7 @@ class RunFacts(Struct):
 
     @property
     def seconds(self) -> float:
-        """How long it took, without the time between an end and a resume."""
+        """The seconds it took, without the time between an end and a resume."""
         return self._earlier_seconds + seconds_between(self._begun, self._heard)
 
     def take(self, event: Event) -> None:

@@ -259,7 +259,7 @@ class State(Struct, frozen=True):
 
     @property
     def turn_ended(self) -> bool:
-        """Whether the turn `iteration` ended by itself and has no commit yet."""
+        """True if the turn `iteration` ended by itself and has no commit yet."""
         return self.iteration > self.finished and self.turn is not None and self.turn.end != "killed"
 
     @property
@@ -269,7 +269,7 @@ class State(Struct, frozen=True):
 
     @property
     def done(self) -> int:
-        """How many iterations this run finished over its resumes, including those that were undone."""
+        """The number of iterations that this run finished over its resumes, including those that were undone."""
         return self.last_number - self._earlier
 
     @property
@@ -289,13 +289,13 @@ class State(Struct, frozen=True):
 
     @property
     def unseen(self) -> bool:
-        """Whether commits after the last iteration commit may be those of a broken-off turn."""
+        """True if commits after the last iteration commit may be those of a broken-off turn."""
         since = self.started.since if self.started else ""
         return bool(since) and self.checkpoint == since
 
     @property
     def half_turn(self) -> bool:
-        """Whether a turn was broken off: its edits are unfinished work."""
+        """True if a turn was broken off: its edits are unfinished work."""
         return self.iteration > self.finished and not self.turn_ended
 
 

@@ -75,7 +75,7 @@ class RunGroup(Struct, frozen=True):
 
     @property
     def is_small(self) -> bool:
-        """Whether it has too few runs for percentages."""
+        """True if it has too few runs for percentages."""
         return self.runs < FEWEST
 
 

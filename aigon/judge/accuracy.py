@@ -23,12 +23,12 @@ class LabelledVerdict(Struct, frozen=True):
 
     @property
     def is_false_tick(self) -> bool:
-        """Whether it was said to be met and is not: a run could end as proven on it."""
+        """True if it was said to be met and is not: a run could end as proven on it."""
         return self.said == "met" and self.truth == "unmet"
 
     @property
     def is_missed_tick(self) -> bool:
-        """Whether it is met and was said not to be: an agent would be sent to fix what is whole."""
+        """True if it is met and was said not to be: an agent would be sent to fix what is whole."""
         return self.said == "unmet" and self.truth == "met"
 
 
@@ -96,7 +96,7 @@ class AccuracyReport(Struct, frozen=True):
 
     @property
     def calls(self) -> Calls:
-        """What all calls came to."""
+        """The total of all calls."""
         return sum_calls(answer for each in self.judged for answer in each.answers)
 
     @property

@@ -59,7 +59,7 @@ def add_resources(server: MCPServer[Any], tools: TaskTools) -> None:
 
     @server.resource(ALL + "/{task_id}/report", mime_type="text/markdown", title="Report on a feature")
     def report(task_id: str) -> str:
-        """What is proven, at what cost, as a page."""
+        """The report on a feature as a page: evidence and cost."""
         project, name = tools.served.find_task(task_id)
         return project.report(name, "md").text
 

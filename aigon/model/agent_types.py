@@ -141,7 +141,7 @@ class AgentType(Struct, frozen=True):
 
     @property
     def wants_stdin(self) -> bool:
-        """Whether the prompt goes in by standard input, since no word of the command line has it or its file."""
+        """True if the prompt goes in by standard input, since no word of the command line has it or its file."""
         return not any("{prompt}" in word or "{prompt_file}" in word for word in self.argv)
 
 
@@ -178,5 +178,5 @@ class CommandFileResult(Struct, frozen=True):
 
     @property
     def wrote(self) -> bool:
-        """Whether the file itself was written."""
+        """True if the file itself was written."""
         return self.state in ("new", "updated", "removed")

@@ -44,7 +44,7 @@ class CheckSummary(Struct, frozen=True):
 
     @property
     def red(self) -> bool:
-        """Whether it failed or gave no result."""
+        """True if it failed or gave no result."""
         return self.status in ("fail", "error")
 
 

@@ -39,7 +39,7 @@ class Volume(Struct, frozen=True):
 
     @property
     def full(self) -> bool:
-        """Whether as good as nothing can be written there."""
+        """True if as good as nothing can be written there."""
         few_files = self.files is not None and self.files < MIN_FREE_FILES
         return bool(self.problem) or few_files or (self.free is not None and self.free < FULL_DISK_BYTES)
 
@@ -60,7 +60,7 @@ class PeakUse(Struct, frozen=True):
 
     @property
     def wanted(self) -> int:
-        """What has to be free for the next iteration."""
+        """The bytes that have to be free for the next iteration."""
         return int(self.amount * PEAK_MARGIN)
 
     @property

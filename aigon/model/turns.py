@@ -92,12 +92,12 @@ class Turn(Recorded, frozen=True):
 
     @property
     def failed(self) -> bool:
-        """Whether the agent did not start, exited non-zero, or ran into its deadline."""
+        """True if the agent did not start, exited non-zero, or ran into its deadline."""
         return self.end != "finished" and not self.held
 
     @property
     def held(self) -> bool:
-        """Whether the turn was rate-limited, overloaded or without network, which waiting fixes."""
+        """True if the turn was rate-limited, overloaded or without network, which waiting fixes."""
         return self.end in TEMPORARY_ENDS
 
 

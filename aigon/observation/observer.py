@@ -46,7 +46,7 @@ class Observer(Struct):
 
     @property
     def observation(self) -> Observation:
-        """What was seen so far."""
+        """The observations so far."""
         return Observation(self.means, dict(self.seen))
 
     def enter(self, place: CheckEnvironment, tracked: Iterable[str]) -> None:

@@ -53,7 +53,7 @@ class Stop:
 
     @property
     def asked(self) -> bool:
-        """Whether anything asked for the end, politely or at once."""
+        """True if anything asked for the end, politely or at once."""
         self.look()
         return bool(self.reason)
 

@@ -48,7 +48,7 @@ class Rule(Struct, frozen=True):
 
     @property
     def relaid(self) -> bool:
-        """Whether the base's versions are laid over the tree for a second deciding run."""
+        """True if the base's versions are laid over the tree for a second deciding run."""
         return self.level == "review" and self.part in ("tests", "config")
 
 

@@ -259,7 +259,7 @@ def _judge_alone(bench: ProofBench, command: Check, result: Result) -> Trouble |
 
 
 def _lacks_tests_as_before(bench: ProofBench, check: Check, result: Result) -> bool:
-    """Whether the base reported that it has no tests, and its tests still report none: a runner may call that a failure
+    """True if the base reported that it has no tests, and its tests still report none: a runner may call that a failure
     (pytest does), but nothing of the base fails."""
     counts = result.finding.counts
     had_none = had_no_tests(bench.record.tested.get(name_in_record(check)))

@@ -1,4 +1,4 @@
-"""What a negative control alters: which tests and commands, and how many where a suite takes long."""
+"""The plan of a negative control: which tests and commands, and how many where a suite takes long."""
 
 import re
 from collections.abc import Container, Mapping, Sequence, Set
@@ -33,7 +33,7 @@ MOST_FILES = 1_000
 
 
 class ControlPlan(Struct, frozen=True):
-    """What is altered: in `kept` by check the ids that have to fail, with what each can mean.
+    """The altered tests: in `kept`, by check, the ids that have to fail, with what each can mean.
 
     `unaltered` are the ids of the others; files in `left_out` do not fit into the time, any of the `free` could be.
     """

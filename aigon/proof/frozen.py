@@ -41,7 +41,7 @@ class Guarded(Struct, frozen=True):
 
     @property
     def whole(self) -> bool:
-        """Whether it is an ordinary file, of which every byte is known."""
+        """True if it is an ordinary file, of which every byte is known."""
         return self.mode not in (LINK, LEFT)
 
 

@@ -107,7 +107,7 @@ class _Survivor(Struct, frozen=True):
 
 
 class _Ran(Struct, frozen=True):
-    """What became of the altered tests: `altered` are those that were reached, `lacking` says why others were not."""
+    """The results of the altered tests: `altered` are those that were reached, `lacking` says why others were not."""
 
     altered: frozenset[str]
     survived: Mapping[str, Doubt]

@@ -54,12 +54,12 @@ class Weighing(Struct):
 
     @property
     def is_final(self) -> bool:
-        """Whether the witness was made for these very tests: what it does not turn green is at fault."""
+        """True if the witness was made for these very tests: what it does not turn green is at fault."""
         return self.witness is not None and self.witness.stamp == self.stamp
 
     @property
     def is_sound(self) -> bool:
-        """Whether any test is worth something."""
+        """True if any test is worth something."""
         return any(test.is_worth for test in self.tests)
 
     def assess(self, job: Job, world: World, snapshot: Snapshot, _state: State) -> Generator[Event, State, Assessment]:

@@ -57,7 +57,7 @@ class Manifest(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What the ref of the record is called."""
+        """The name of the record's ref."""
         return format_name(self.feature, self.label)
 
 

@@ -46,7 +46,7 @@ class DecisionItem(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What a person calls it on the command line."""
+        """Its name on the command line."""
         return str(self.number or self.rule)
 
 

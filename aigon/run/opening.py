@@ -97,7 +97,7 @@ class OpenedRun(Struct, frozen=True):
 
     @property
     def resumed(self) -> bool:
-        """Whether an old run continues."""
+        """True if an old run continues."""
         return self.past.state.started is not None
 
 

@@ -65,7 +65,7 @@ class Session(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """How people call what is being done."""
+        """The title of the run for people."""
         return f"{PURPOSES[self.job.purpose]}{self.job.feature.name} with {self.job.agent.name}"
 
 

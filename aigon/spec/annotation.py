@@ -51,12 +51,12 @@ class HtmlComment(Struct, frozen=True):
 
     @property
     def meant_as_annotation(self) -> bool:
-        """Whether it begins like an annotation."""
+        """True if it begins like an annotation."""
         return _MEANT.match(self.inner) is not None
 
     @property
     def lacks_colon(self) -> bool:
-        """Whether it begins with `verify` or `metric` and goes on like prose."""
+        """True if it begins with `verify` or `metric` and goes on like prose."""
         return _NO_COLON.match(self.inner) is not None
 
 

@@ -59,7 +59,7 @@ class Feature(Struct, frozen=True):
 
     @property
     def name_for_people(self) -> str:
-        """What a person types: its ID, or its slug."""
+        """The name that a person types: its ID, or its slug."""
         return self.id or self.slug
 
     def at(self, stage: Stage, id: str | None = None) -> str:

@@ -32,7 +32,7 @@ class CardView(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What a person types."""
+        """The name that a person types."""
         return self.card.feature.name_for_people
 
     @property
@@ -46,7 +46,7 @@ class CardView(Struct, frozen=True):
 
     @property
     def key(self) -> object:
-        """What decides whether it is shown anew."""
+        """The values that decide whether it is drawn again."""
         return (self.card, self.status, tuple((lane.label, lane.changes, lane.running) for lane in self.lanes))
 
 

@@ -55,7 +55,7 @@ class Access(Struct, frozen=True):
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine can reach it."""
+        """True if only this machine can reach it."""
         try:
             return ip_address(self.host).is_loopback
         except ValueError:

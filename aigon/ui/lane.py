@@ -106,12 +106,12 @@ class Lane(Struct):
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """Its name for people."""
         return self.label or (self.started.agent if self.started else "solo")
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether only a fleet knows of it: its record was not fetched, and nothing can be done with it here."""
+        """True if only a fleet knows of it: its record was not fetched, and nothing can be done with it here."""
         return self.cell is not None and self.started is None
 
     @property
@@ -131,7 +131,7 @@ class Lane(Struct):
 
     @property
     def seconds(self) -> float:
-        """How long it has been running, or ran, since it was last started."""
+        """The seconds it has been running, or ran, since its last start."""
         if self.cell and self.is_elsewhere:
             return self.cell.seconds
         last = self.scene.end.at if self.scene.end else self.last.at if self.last else ""

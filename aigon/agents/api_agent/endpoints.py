@@ -47,7 +47,7 @@ class Service(Struct, frozen=True):
 
     @property
     def prefix(self) -> str:
-        """What its tools' names begin with."""
+        """The prefix of its tools' names."""
         return self.name.removesuffix("_mcp") + "_"
 
 

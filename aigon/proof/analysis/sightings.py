@@ -22,7 +22,7 @@ class Sighting(Struct, frozen=True):
 
     @property
     def name(self) -> tuple[str, str]:
-        """What it is, independently of its line."""
+        """Its identity, independent of its line."""
         return " ".join(self.text.split()), self.says
 
 

@@ -96,7 +96,7 @@ class IterationCount(Struct, frozen=True):
 
     @property
     def is_earlier(self) -> bool:
-        """Whether an earlier invocation finished this iteration, and a resume only assesses its tree again."""
+        """True if an earlier invocation finished this iteration, and a resume only assesses its tree again."""
         return self.number <= (self.finished or 0)
 
     @property
