@@ -25,7 +25,7 @@ from aigon.job.options import Options
 from aigon.journal.events import Event, IterationFinished, IterationStarted
 from aigon.journal.records import candidate_records, find_candidates
 from aigon.process import children
-from aigon.process import run as process
+from aigon.process.output import capture_output
 from aigon.process.running import loop_lock
 from aigon.process.stop import POLL_SECONDS
 from aigon.records.exchange import RecordRef, locate_ref, open_remote, plan_push, take_record
@@ -97,7 +97,7 @@ def _bring_base(clone: Path, order: CellOrder) -> None:
         env = {name: value for name, value in os.environ.items() if name not in LOCAL_VARIABLES}
         with TemporaryDirectory(dir=clone.parent) as draft:  # a worker that is killed leaves no half of a clone
             argv = ("git", "clone", "-q", "--no-checkout", "--", order.url, f"{draft}/repository")
-            code, _, err = process.capture_output(argv, cwd=clone.parent, env={**env, "GIT_TERMINAL_PROMPT": "0"})
+            code, _, err = capture_output(argv, cwd=clone.parent, env={**env, "GIT_TERMINAL_PROMPT": "0"})
             if code:
                 said = err.decode(errors="replace").strip()
                 raise environment("git clone failed", where=order.url, hint=said)

@@ -10,7 +10,7 @@ from aigon.git.listings import NO_FILE, SUBMODULE, parse_raw, parse_stage, split
 from aigon.git.person import Checkout
 from aigon.git.repository import read_git_link
 from aigon.git.trusted import is_config_on
-from aigon.process import run
+from aigon.process.output import capture_output
 
 
 def parse_hidden(listing: bytes, *, sparse: bool) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
@@ -75,7 +75,7 @@ def has_unfinished_work(program: str, env: Mapping[str, str], root: Path, path: 
     more |= {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(git_dir / "objects")}
 
     def git(*arguments: str) -> tuple[int, bytes]:
-        return run.capture_output((program, *arguments), cwd=folder, env={**env, **more})[:2]
+        return capture_output((program, *arguments), cwd=folder, env={**env, **more})[:2]
 
     code, _ = git("read-tree", *(["--reset"] if index.exists() else []), head)
     git("update-index", "-q", "--really-refresh")

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from aigon.errors import environment
 from aigon.git.person import LOCAL_VARIABLES
-from aigon.process import run
+from aigon.process.output import capture_output
 from aigon.text.patterns import compile_re
 
 Kind = Literal["github", "gitlab", "bitbucket", "gitea"]
@@ -90,7 +90,7 @@ def run_gh(root: Path, *arguments: str, stdin: str | None = None, where: str = "
     given = {name: value for name, value in os.environ.items() if name not in LOCAL_VARIABLES}
     env = {**given, "GH_PROMPT_DISABLED": "1", "NO_COLOR": "1"}
     data = stdin.encode("utf-8", "replace") if stdin is not None else None
-    code, out, err = run.capture_output((require_gh(where), *arguments), cwd=root, env=env, stdin=data)
+    code, out, err = capture_output((require_gh(where), *arguments), cwd=root, env=env, stdin=data)
     if code:
         said = (err or out).decode(errors="replace").strip()
         hint = said or f"It exited with {code}; `gh auth status` may say why"

@@ -17,7 +17,7 @@ from aigon.errors import AigonError, environment
 from aigon.files.system_errors import explain_git_error
 from aigon.git.listings import parse_config, split_paths
 from aigon.git.repository import find_lender, find_repository, find_repository_root, is_named, read_branch
-from aigon.process.run import capture_output
+from aigon.process.output import capture_output
 
 LOCAL_VARIABLES = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS",

@@ -15,7 +15,7 @@ from aigon.git.commits import write_commit
 from aigon.git.listings import parse_config
 from aigon.git.person import LOCAL_VARIABLES, Checkout, take_last_lines
 from aigon.git.trusted import TrustedGit, format_config
-from aigon.process import run as process
+from aigon.process.output import capture_output
 from aigon.text.patterns import compile_re
 
 _SETTINGS = ("credential.", "http.", "https.", "ssh.", "url.", "protocol.", "core.sshcommand", "core.gitproxy")
@@ -91,7 +91,7 @@ class Remote:
 
     def _ask(self, *arguments: str) -> tuple[int, str, str]:
         argv = (self.git.program, *arguments)
-        code, out, err = process.capture_output(argv, cwd=self.root, env=self._env, seconds=self.patience)
+        code, out, err = capture_output(argv, cwd=self.root, env=self._env, seconds=self.patience)
         return code, out.decode(errors="replace"), err.decode(errors="replace").strip()
 
     @cached_property

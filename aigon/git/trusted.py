@@ -20,7 +20,7 @@ from aigon.files.home import IGNORED_LINES
 from aigon.files.system_errors import explain_git_error
 from aigon.git.listings import split_paths
 from aigon.git.person import Checkout, Identity, name_command
-from aigon.process import run as process
+from aigon.process.output import capture_beginning, capture_output, start_capture
 from aigon.text.patterns import compile_re
 
 _NO_NAME = compile_re(r"[<>\n\0]")
@@ -102,7 +102,7 @@ class TrustedGit:
     @contextmanager
     def running(self, *arguments: str) -> Iterator[None]:
         """Let a git command run beside the context, and wait for it. Raises AigonError (exit 7) with git's words."""
-        finish = process.start_capture((self.program, *arguments), cwd=self.root, env=self.env)
+        finish = start_capture((self.program, *arguments), cwd=self.root, env=self.env)
         try:
             yield
         finally:
@@ -134,7 +134,7 @@ class TrustedGit:
     ) -> tuple[int, bytes, bytes]:
         """Run a git command and return exit code, standard output and standard error."""
         env = self.env if index is None else {**self.env, "GIT_INDEX_FILE": str(index)}
-        return process.capture_output((self.program, *arguments), cwd=self.root, env=env, stdin=stdin)
+        return capture_output((self.program, *arguments), cwd=self.root, env=env, stdin=stdin)
 
     def find_ignored(self, paths: Sequence[str], *, even_tracked: bool = False) -> dict[str, tuple[str, str]]:
         """Return those of the paths that git ignores, whether they exist or not, each with the file and its line that
@@ -143,7 +143,7 @@ class TrustedGit:
             return {}
         asked = (self.program, "check-ignore", "-z", "-v", "--stdin", *(["--no-index"] if even_tracked else []))
         env = {**self.env, "GIT_LITERAL_PATHSPECS": "0"}  # check-ignore refuses to run with it
-        code, out, err = process.capture_output(asked, cwd=self.root, env=env, stdin=os.fsencode("\0".join(paths)))
+        code, out, err = capture_output(asked, cwd=self.root, env=env, stdin=os.fsencode("\0".join(paths)))
         if code not in (0, 1):
             raise self.failed("git check-ignore failed", err.decode(errors="replace").strip(), code)
         parts = split_paths(out)
@@ -152,7 +152,7 @@ class TrustedGit:
 
     def beginning(self, *arguments: str, most: int) -> bytes:
         """Return the first `most` bytes that a git command prints, and end it then."""
-        return process.capture_beginning((self.program, *arguments), cwd=self.root, env=self.env, most=most)
+        return capture_beginning((self.program, *arguments), cwd=self.root, env=self.env, most=most)
 
     def sign(self, role: Literal["AUTHOR", "COMMITTER"] = "COMMITTER") -> str:
         """Return who writes a commit now, as objects and logs hold it."""
@@ -172,7 +172,7 @@ class TrustedGit:
             (folder / "commondir").write_text(f"{self.common_dir}\n")
             env = {**env, "GIT_DIR": str(folder)}
         fixed = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", *FLUSH)
-        code, out, err = process.capture_output((self.program, *fixed, *arguments), cwd=self.root, env=env)
+        code, out, err = capture_output((self.program, *fixed, *arguments), cwd=self.root, env=env)
         return code, (out or err).decode(errors="replace").strip()
 
 

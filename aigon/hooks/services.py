@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from aigon.installation import has_modules, suggest_extra
-from aigon.process import run
+from aigon.process.output import capture_output
 
 if TYPE_CHECKING:
     from io import StringIO
@@ -72,7 +72,7 @@ def _find_desktop_program(env: Mapping[str, str]) -> str:
 
 def _show_on_desktop(program: str, text: str, env: Mapping[str, str]) -> str:
     arguments = _DESKTOP_PROGRAMS[program.rpartition("/")[2]](text)
-    code, _, error = run.capture_output([program, *arguments], env=env)
+    code, _, error = capture_output([program, *arguments], env=env)
     return "" if code == 0 else error.decode(errors="replace").strip() or f"exit code {code}"
 
 

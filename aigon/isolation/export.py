@@ -16,7 +16,7 @@ from aigon.files.system_errors import ResourceShortage, explain_git_error
 from aigon.git import blind_spots
 from aigon.git.listings import SUBMODULE, parse_stage
 from aigon.git.trusted import IMPORTED, TrustedGit, format_config
-from aigon.process import run as process
+from aigon.process.output import capture_output
 
 BRANCH = "refs/heads/proof"
 PACKING = ("--window=0", "--compression=0", "--quiet")
@@ -60,7 +60,7 @@ class _Source(Struct, frozen=True):
         settings = (word for name, value in self.settings.items() for word in ("-c", f"{name}={value}"))
         argv = (self.git.program, *settings, *arguments)
         whole = {**self.git.env, **self.objects, "GIT_WORK_TREE": str(self.worktree), **(env or {})}
-        code, out, err = process.capture_output(argv, cwd=cwd or self.worktree, env=whole, stdin=stdin)
+        code, out, err = capture_output(argv, cwd=cwd or self.worktree, env=whole, stdin=stdin)
         if code:
             said = err.decode(errors="replace").strip()
             what = "The files to prove could not be exported"

@@ -21,6 +21,7 @@ from aigon.isolation.enclosure import (
 from aigon.isolation.enclosure import Isolation as Isolation
 from aigon.isolation.mounts import Mount
 from aigon.process import run
+from aigon.process.output import capture_output
 
 Wanted = Literal["auto", "bwrap", "namespaces", "landlock", "none"]
 IN_ORDER: tuple[Isolation, ...] = ("namespaces", "bwrap", "landlock")
@@ -99,7 +100,7 @@ def find_flaw(mechanism: str, probe: Callable[[Path], tuple[run.Program, list[by
         return explain_no_bubblewrap()
     with tempfile.TemporaryDirectory(prefix="aigon-probe-") as folder:
         program, expected = probe(Path(os.path.realpath(folder)))
-        _, out, err = run.capture_output(program.argv, cwd=Path(folder), env=os.environ, enter=program.enter)
+        _, out, err = capture_output(program.argv, cwd=Path(folder), env=os.environ, enter=program.enter)
     if out.split() == expected:
         return ""
     return err.decode(errors="replace").strip().removeprefix("aigon: ") or leak

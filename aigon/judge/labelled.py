@@ -21,7 +21,7 @@ from aigon.judge.question import ObservedCheck
 from aigon.model.changes import FileDiff
 from aigon.model.checks import Finding
 from aigon.model.criteria import Spec
-from aigon.process import run
+from aigon.process.output import capture_output
 from aigon.spec.files import read_spec_file
 from aigon.text.documents import DocumentNode, parse_yaml
 
@@ -113,7 +113,7 @@ def open_bench() -> Iterator[LabelledBench]:
             ("config", "user.name", "aigon judge-eval"),
             ("config", "user.email", "judge-eval@example.invalid"),
         ):
-            code, _, err = run.capture_output(("git", *arguments), cwd=root, env=env)
+            code, _, err = capture_output(("git", *arguments), cwd=root, env=env)
             if code:
                 hint = err.decode(errors="replace").strip()
                 raise environment(f"git {arguments[0]} failed", where=str(root), hint=hint)

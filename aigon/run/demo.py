@@ -11,7 +11,7 @@ from aigon.errors import usage
 from aigon.files.resources import find_resource
 from aigon.git.person import Checkout
 from aigon.installation import require_extra
-from aigon.process import run
+from aigon.process.output import capture_output
 
 RECORDED = "recorded"
 
@@ -39,7 +39,7 @@ def create_demo(folder: str | None) -> Path:
         ("add", "-A"),
         ("commit", "-q", "--no-verify", "-m", "feat: a tea timer, and the spec of its next feature"),
     ):
-        code, _, err = run.capture_output(("git", *arguments), cwd=root, env=dict(os.environ))
+        code, _, err = capture_output(("git", *arguments), cwd=root, env=dict(os.environ))
         if code:
             raise usage(f"git {arguments[0]} failed", where=str(root), hint=err.decode(errors="replace").strip())
     # The project of the demo is aigon's own: its checks are those that were installed with aigon.

@@ -28,7 +28,8 @@ from aigon.judge.settings import AgentJudgeSettings, choose_judge
 from aigon.model.agent_types import AgentType
 from aigon.model.diagnosis import Diagnosis, MachineFact
 from aigon.model.turns import Agent
-from aigon.process import capacity, run, running
+from aigon.process import capacity, running
+from aigon.process.output import capture_output
 from aigon.run.actors import find_judge
 from aigon.run.repair.repair import list_damage
 
@@ -113,7 +114,7 @@ def _check_git(env: Mapping[str, str]) -> MachineFact:
     if program is None:
         problem = f"there is no git on PATH: install git {OLDEST_GIT} or newer"
         return MachineFact("git", "git", "not installed", {"minimum": OLDEST_GIT}, problem=problem)
-    code, out, _ = run.capture_output([program, "--version"], env={**env, "LC_ALL": "C"})
+    code, out, _ = capture_output([program, "--version"], env={**env, "LC_ALL": "C"})
     version = find_version(out)
     data = {"path": program, "version": version, "minimum": OLDEST_GIT}
     if code or not version:

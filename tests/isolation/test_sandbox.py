@@ -23,6 +23,7 @@ from aigon.isolation.sandbox import Sandbox
 from aigon.model.turns import ProgramExit
 from aigon.process import run as process
 from aigon.process.orphans import list_children
+from aigon.process.output import capture_output
 from aigon.process.spawner import Spawner
 from tests.lab import alive, until
 
@@ -393,7 +394,7 @@ def test_checks_in_a_clean_room_have_a_loopback_of_their_own_and_no_other_networ
         argv = [sys.executable, "program.py", str(server.getsockname()[1])]
         for closed, expected in ((True, b"loopback\n"), (False, b"loopback\noutside\n")):
             enclosure = Enclosure(name, workspace, export, scratch, closed=closed)
-            _, out, err = process.capture_output(enclosure.wrap_command(argv, Path()), cwd=tmp_path, env=os.environ)
+            _, out, err = capture_output(enclosure.wrap_command(argv, Path()), cwd=tmp_path, env=os.environ)
             assert out == expected, err
 
 

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from aigon.model.turns import ProgramExit
-from aigon.process.run import Command, EndingSteps, capture_output, run
+from aigon.process.output import capture_output
+from aigon.process.run import Command, EndingSteps, run
 from aigon.process.stop import Stop
 from aigon.secrets.redaction import make_redactor
 

@@ -1,0 +1,122 @@
+"""Short, trusted programs, such as git, whose output is wanted as a whole."""
+
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from aigon.process.run import Enter, Program, signal_group, start_program
+
+
+def capture_output(
+    argv: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str],
+    stdin: bytes | None = None,
+    restore_signals: bool = False,
+    enter: Enter | None = None,
+    seconds: float | None = None,
+) -> tuple[int, bytes, bytes]:
+    """Return exit code, standard output and standard error of a short, trusted program (git): no log.
+
+    After so many `seconds`, it is killed with what it started.
+    """
+    return start_capture(
+        argv, cwd=cwd, env=env, stdin=stdin, restore_signals=restore_signals, enter=enter, seconds=seconds
+    )()
+
+
+def start_capture(
+    argv: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str],
+    stdin: bytes | None = None,
+    restore_signals: bool = False,
+    enter: Enter | None = None,
+    seconds: float | None = None,
+) -> Callable[[], tuple[int, bytes, bytes]]:
+    """Start a short, trusted program; return what waits for it and returns exit code, standard output and error.
+
+    It gets its own session, so that Ctrl+C in the terminal does not hit it half-way. It inherits that SIGXFSZ (a file
+    may not grow any more) is ignored, unless it may start hooks: git that is killed by this signal leaves its locks.
+    """
+    process = start_program(
+        Program(argv, enter),
+        restore_signals=restore_signals,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+    def finish() -> tuple[int, bytes, bytes]:
+        try:
+            out, err = process.communicate(stdin, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            signal_group(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            err += b"It did not answer within %d seconds" % (seconds or 0)
+        return process.returncode, out, err
+
+    return finish
+
+
+def capture_beginning(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], most: int) -> bytes:
+    """Return the first `most` bytes that a short, trusted program prints, and end it then."""
+    null = subprocess.DEVNULL
+    process = subprocess.Popen(
+        argv, cwd=cwd, env=env, stdin=null, stdout=subprocess.PIPE, stderr=null, start_new_session=True
+    )
+    with process:
+        assert process.stdout is not None
+        data = process.stdout.read(most)
+        process.kill()
+    return data
+
+
+def pipe_output(
+    source: Program,
+    target: Sequence[str],
+    *,
+    cwd: Path,
+    envs: tuple[Mapping[str, str], Mapping[str, str]],
+    stdin: bytes,
+    deadline: float,
+) -> tuple[int, bytes, bytes]:
+    """Feed what an untrusted program prints to a trusted one; return exit code, output and errors of the latter.
+
+    The `source` reads `stdin`, and is killed at the `deadline` (seconds), or when the target has ended.
+    """
+    import tempfile  # a run whose agent commits nothing does without
+
+    with tempfile.TemporaryFile() as asked:
+        asked.write(stdin)
+        asked.seek(0)
+        first = start_program(
+            source, cwd=cwd, env=envs[0], stdin=asked, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+    assert first.stdout is not None
+    timer = threading.Timer(deadline, signal_group, (first.pid, signal.SIGKILL))
+    timer.start()
+    try:
+        second = subprocess.Popen(
+            target,
+            restore_signals=False,
+            cwd=cwd,
+            env=envs[1],
+            stdin=first.stdout,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        first.stdout.close()
+        out, err = second.communicate()
+    finally:
+        timer.cancel()
+        signal_group(first.pid, signal.SIGKILL)
+        first.wait()
+    return second.returncode, out, err
