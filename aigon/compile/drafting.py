@@ -12,7 +12,6 @@ from msgspec import Meta, Struct
 from aigon.checks.project import ProjectOnDisk
 from aigon.checks.project_checks import resolve_checks
 from aigon.compile.acceptance import rewrite_spec
-from aigon.compile.model import redact_question
 from aigon.compile.proposals import Surroundings
 from aigon.compile.safety import find_flaw
 from aigon.compile.surroundings import find_related_files, look_around
@@ -25,7 +24,7 @@ from aigon.job.bookkeeping import Committing
 from aigon.job.options import Options
 from aigon.job.seat import hold_checkout, open_main_checkout
 from aigon.job.spec_locations import SpecLocation, find_feature_here
-from aigon.judge.backends import find_backend
+from aigon.judge.backends import ask_redacted
 from aigon.judge.reply import StrictModel, build_schema
 from aigon.judge.settings import choose_judge
 from aigon.model.checks import Check
@@ -34,7 +33,6 @@ from aigon.model.imported import ImportedCriterion, ImportedSpec
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.run.actors import find_judge
 from aigon.run.feature_stages import make_feature, write_features
-from aigon.secrets.redaction import make_redactor, redact_value
 from aigon.spec.composing import compose_spec, merge_spec
 from aigon.spec.criteria import find_deciding_role
 from aigon.spec.document import parse_spec
@@ -121,9 +119,7 @@ def write_draft(checkout: Checkout, draft: SpecDraft, how: Committing) -> None:
 def _ask(checkout: Checkout, title: str, spec: str, agent: str, say: Say) -> tuple[ImportedSpec, JudgeAnswer]:
     settings, around = _find_drafter(checkout, agent, title)
     say(f"Asking {settings.backend} ({settings.model}) for a draft ...")
-    redact = make_redactor(os.environ)
-    question = redact_question(_make_question(checkout, title, spec, around), redact)
-    answer = redact_value(find_backend(settings.backend).ask(question, settings), redact)
+    answer = ask_redacted(_make_question(checkout, title, spec, around), settings, os.environ)
     if answer.failure:
         raise unavailable("There is no draft", where=settings.backend, hint=fold(answer.failure))
     return _read_draft(answer.text, title), answer

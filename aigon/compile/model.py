@@ -4,17 +4,15 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, ValidationError, convert
-from msgspec.structs import replace
 
 from aigon.compile.proposals import Confidence, Proposal, Surroundings
 from aigon.compile.safety import LONGEST, find_edit, find_flaw
 from aigon.files.resources import read_prompt
-from aigon.judge.backends import find_backend
+from aigon.judge.backends import ask_redacted
 from aigon.judge.reply import StrictModel, build_schema
 from aigon.model.criteria import Criterion, CriterionKind, find_bound_checks
 from aigon.model.judging import JudgeAnswer, JudgeQuestion
 from aigon.run.prepare import Prepared
-from aigon.secrets.redaction import make_redactor, redact_value
 from aigon.spec.expectation import read_expectation
 from aigon.text.quoting import code_block, fold
 
@@ -62,22 +60,10 @@ def ask_model(
     if settings is None:
         return None
     say(f"Asking {settings.backend} ({settings.model}) for proposals ...")
-    redact = make_redactor(prepared.env)
     spec = prepared.spec.raw.decode("utf-8", "replace")
-    question = redact_question(make_question(spec, criteria, plain, around), redact)
-    answer = redact_value(find_backend(settings.backend).ask(question, settings), redact)
+    answer = ask_redacted(make_question(spec, criteria, plain, around), settings, prepared.env)
     proposals, wrong = ({}, {}) if answer.failure else read_answer(answer.text, criteria, around)
     return ModelProposals(settings.backend, settings.model, answer, proposals, wrong)
-
-
-def redact_question(question: JudgeQuestion, redact: Callable[[bytes], bytes]) -> JudgeQuestion:
-    """Return the question without what looks like a credential: it leaves the machine."""
-
-    def clean(text: str) -> str:
-        return redact(text.encode("utf-8", "replace")).decode("utf-8", "replace")
-
-    document = json.loads(clean(json.dumps(question.document)))
-    return replace(question, shared=clean(question.shared), task=clean(question.task), document=document)
 
 
 def make_question(

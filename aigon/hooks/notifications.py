@@ -3,9 +3,8 @@
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
-from queue import Empty, SimpleQueue
-from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -21,9 +20,11 @@ from aigon.journal.events import Event, RunFinished
 from aigon.journal.spending import describe_spend
 from aigon.journal.state import State
 from aigon.model.outcomes import describe_outcome
+from aigon.process.stop import start_call
 from aigon.text.quoting import fold
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
     from urllib.error import HTTPError
 
 SCHEMA_VERSION = 1
@@ -86,7 +87,8 @@ def tell_targets(targets: Sequence[NotifyTarget], body: bytes, hurried: Callable
     most = hurried()
     limits = [(target, target.seconds if most is None else min(most, target.seconds)) for target in targets]
     pending = [
-        (target, _start_telling(target, body, seconds), monotonic() + min(seconds, PATIENCE))
+        # In a thread of its own: looking up a name knows no deadline.
+        (target, start_call(partial(target.tell, body, seconds), "notify"), monotonic() + min(seconds, PATIENCE))
         for target, seconds in limits
         if target.aside
     ]
@@ -97,28 +99,15 @@ def tell_targets(targets: Sequence[NotifyTarget], body: bytes, hurried: Callable
         _log_failure(target, _await_answer(answer, end, hurried if most is None else lambda: None))
 
 
-def _start_telling(target: NotifyTarget, body: bytes, seconds: float) -> "SimpleQueue[str]":
-    """Tell a target in a thread of its own: looking up a name knows no deadline."""
-    answer: SimpleQueue[str] = SimpleQueue()
-
-    def tell() -> None:
-        try:
-            answer.put(target.tell(body, seconds))
-        except Exception as error:  # in a thread nobody would ever hear of it
-            answer.put(repr(error))
-
-    Thread(target=tell, name="notify", daemon=True).start()
-    return answer
-
-
-def _await_answer(answer: "SimpleQueue[str]", end: float, hurried: Callable[[], float | None]) -> str:
+def _await_answer(answer: "Future[str]", end: float, hurried: Callable[[], float | None]) -> str:
     """Return the answer by `end`, in monotonic seconds, or by when somebody wants this process to end."""
-    while answer.empty() and monotonic() < end and hurried() is None:
-        try:
-            return answer.get(timeout=min(POLL_SECONDS, max(0.0, end - monotonic())))
-        except Empty:
-            continue
-    return "no answer in time, so it may not have arrived" if answer.empty() else answer.get()
+    while not answer.done() and (remaining := end - monotonic()) > 0 and hurried() is None:
+        with suppress(Exception):
+            return answer.result(min(POLL_SECONDS, remaining))
+    if not answer.done():
+        return "no answer in time, so it may not have arrived"
+    error = answer.exception()  # in a thread nobody would ever hear of it
+    return repr(error) if error else answer.result()
 
 
 def _log_failure(target: NotifyTarget, why: str) -> None:

@@ -3,16 +3,21 @@
 import os
 import select
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from aigon.errors import Exit
 from aigon.process.running import read_request
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+T = TypeVar("T")
 StopReason = Literal["", "SIGINT", "SIGTERM", "SIGHUP", "stop-file", "hook"]
 POLL_SECONDS = 0.5
 """How often waiting code looks for a stop file: a person who creates one does not notice half a second."""
@@ -141,3 +146,19 @@ def wait_until(until: float, stop: Stop) -> bool:
             return True
         poll.poll(min(remaining, POLL_SECONDS) * 1000)
     return False
+
+
+def start_call(call: Callable[[], T], name: str) -> "Future[T]":
+    """Make a call in a thread of that name. Nothing has to wait for it, not even the end of this process."""
+    from concurrent.futures import Future
+
+    future: Future[T] = Future()
+
+    def work() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=work, name=name, daemon=True).start()
+    return future

@@ -1,15 +1,19 @@
 """Judge backends: one module each, and those of plug-ins. `aigon.model.judging` describes a backend."""
 
-import threading
+import json
 import time
 from collections.abc import Mapping
-from queue import Empty, SimpleQueue
+from contextlib import suppress
+from functools import partial
 from typing import Protocol, cast
+
+from msgspec.structs import replace
 
 from aigon.errors import usage
 from aigon.files.registry import Registry
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
-from aigon.process.stop import POLL_SECONDS, Stop
+from aigon.process.stop import POLL_SECONDS, Stop, start_call
+from aigon.secrets.redaction import make_redactor, redact_value
 
 BACKENDS = Registry("aigon.judges", __name__, "judge backend")
 GRACE_SECONDS = 5.0
@@ -36,20 +40,28 @@ def find_backend(name: str) -> Backend:
 
 def ask_in_thread(question: JudgeQuestion, settings: JudgeSettings, stop: Stop) -> JudgeAnswer:
     """Make one call in a thread, so that Ctrl+C does not wait for a model. Never raise: a failure is an answer."""
-    answers: SimpleQueue[JudgeAnswer] = SimpleQueue()
-
-    def ask() -> None:
-        try:
-            answers.put(find_backend(settings.backend).ask(question, settings))
-        except Exception as error:  # a backend must not raise; one that does must not hang a run
-            answers.put(JudgeAnswer(failure=f"the judge failed ({type(error).__name__})"))
-
     limit = time.monotonic() + settings.timeout + GRACE_SECONDS
-    if not stop.look():
-        threading.Thread(target=ask, name="judge", daemon=True).start()
-    while not stop.look() and time.monotonic() < limit:
-        try:
-            return answers.get(timeout=POLL_SECONDS)
-        except Empty:
-            continue
+    answer = None if stop.look() else start_call(partial(_ask, question, settings), "judge")
+    while answer and not stop.look() and time.monotonic() < limit:
+        with suppress(TimeoutError):
+            return answer.result(POLL_SECONDS)
     return JudgeAnswer(failure="it was stopped" if stop.now else "the judge did not answer in time")
+
+
+def _ask(question: JudgeQuestion, settings: JudgeSettings) -> JudgeAnswer:
+    try:
+        return find_backend(settings.backend).ask(question, settings)
+    except Exception as error:  # a backend must not raise; one that does must not hang a run
+        return JudgeAnswer(failure=f"the judge failed ({type(error).__name__})")
+
+
+def ask_redacted(question: JudgeQuestion, settings: JudgeSettings, env: Mapping[str, str]) -> JudgeAnswer:
+    """Return the answer to a question without what looks like a credential of `env`: it leaves the machine."""
+    redact = make_redactor(env)
+
+    def clean(text: str) -> str:
+        return redact(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+
+    document = json.loads(clean(json.dumps(question.document)))
+    question = replace(question, shared=clean(question.shared), task=clean(question.task), document=document)
+    return redact_value(find_backend(settings.backend).ask(question, settings), redact)

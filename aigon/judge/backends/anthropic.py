@@ -4,10 +4,8 @@ The `anthropic` package takes more than a second to import, so it is imported on
 """
 
 import os
-import threading
 import time
 from collections.abc import Mapping
-from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +13,7 @@ from aigon.agents.credentials import API_KEYS, has_api_key
 from aigon.config.prices import estimate_cost
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.model.turns import Usage
+from aigon.process.stop import start_call
 
 if TYPE_CHECKING:
     from anthropic import APIStatusError
@@ -45,7 +44,9 @@ def ask(question: JudgeQuestion, settings: JudgeSettings) -> JudgeAnswer:
     import anthropic
 
     try:
-        return _read_message(settings, _call_within(settings.timeout, question, settings))
+        # The SDK bounds every read, not the whole: a reply that drips, or a name that does not resolve, needs a thread.
+        message = start_call(lambda: _call_api(question, settings), "judge").result(settings.timeout)
+        return _read_message(settings, message)
     except (TimeoutError, anthropic.APITimeoutError):
         return JudgeAnswer(failure=f"the judge did not answer within {settings.timeout:g} s")
     except anthropic.APIStatusError as error:
@@ -54,23 +55,6 @@ def ask(question: JudgeQuestion, settings: JudgeSettings) -> JudgeAnswer:
         return JudgeAnswer(failure=f"the judge could not be asked: {error.message}")
     except Exception as error:  # whatever a server sends must not end a run; the text might quote a header: the key
         return JudgeAnswer(failure=f"the judge's reply could not be read ({type(error).__name__})")
-
-
-def _call_within(seconds: float, question: JudgeQuestion, settings: JudgeSettings) -> "Message":
-    """Return the reply of a call in a thread. Raises TimeoutError if it is late.
-
-    The SDK bounds every read, not the whole: a reply that drips, or a name that does not resolve, needs this.
-    """
-    future: Future[Message] = Future()
-
-    def work() -> None:
-        try:
-            future.set_result(_call_api(question, settings))
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=work, name="judge", daemon=True).start()
-    return future.result(seconds)
 
 
 def _call_api(question: JudgeQuestion, settings: JudgeSettings) -> "Message":
