@@ -18,8 +18,8 @@ from aigon.run.prepare import Prepared, prepare
 from aigon.spec.criteria import is_criteria_heading
 from aigon.spec.markdown import MarkdownPage, line_of, parse_page
 from aigon.spec.wording import WordingRules, build_rules, count_claims, find_vague_words
-from aigon.text.documents import load_yaml
 from aigon.text.quoting import code_span
+from aigon.text.yaml_loading import load_yaml
 
 _RULES = "spec_check.yaml"
 

@@ -2,16 +2,16 @@
 
 import json
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from aigon.config.models import Config
 from aigon.config.sections import read_section
 from aigon.errors import AigonError, usage
 from aigon.files import atomic
 from aigon.text.amounts import MIB, size_error
+from aigon.text.documents import load_strict_json
 
 ReadFile = Callable[[str], bytes | None]
 """Reads a file of the project by its path; None if it does not exist."""
@@ -98,7 +98,7 @@ def _parse_document(name: str, content: bytes) -> dict[str, Any]:
         raise size_error("The configuration", len(content), MAX_CONFIG_BYTES, where=name, hint=hint)
     try:
         text = content.decode("utf-8-sig")
-        document = json.loads(text, object_pairs_hook=_refuse_duplicate_keys, parse_constant=_refuse_constant)
+        document = load_strict_json(text)
     except UnicodeDecodeError:
         raise usage("The configuration is not UTF-8", where=name, hint="Save the file as UTF-8") from None
     except json.JSONDecodeError as error:
@@ -126,19 +126,6 @@ def _describe_json_error(name: str, error: json.JSONDecodeError) -> AigonError:
     line, column = error.doc.count("\n", 0, at) + 1, at - error.doc.rfind("\n", 0, at)
     where, hint = f"{name}:{line}:{column}", f"{verb} line {line}"
     return usage(f"The configuration is not valid JSON: {what}", where=where, hint=hint)
-
-
-def _refuse_duplicate_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Raise ValueError for a duplicate key: JSON would silently take the last one."""
-    document = dict(pairs)
-    if len(document) != len(pairs):
-        ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key {key[:80]!r} occurs twice in one object")
-    return document
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number in JSON")
 
 
 def _merge(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:

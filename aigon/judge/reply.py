@@ -3,11 +3,12 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct, convert
 from msgspec.json import schema as json_schema
 
+from aigon.text.documents import load_strict_json
 from aigon.text.fingerprints import strip_escapes
 
 _LONGEST_TEXT = 1_000
@@ -35,22 +36,11 @@ def parse_json(text: str) -> Any:
     if len(text) > LONGEST:
         raise ValueError(f"it is longer than {LONGEST:,} characters")
     try:
-        return json.loads(text, object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant)
+        return load_strict_json(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"it is not JSON (line {error.lineno}: {error.msg})") from None
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
-
-
-def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a key occurs twice in one object")
-    return found
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number in JSON")
 
 
 def describe_malformed(error: ValueError) -> str:

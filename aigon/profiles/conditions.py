@@ -1,15 +1,19 @@
 """Conditions on a project: what is there, never what happens when it is run. In YAML see KINDS."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Literal
 
 from aigon.errors import usage
 from aigon.model.checks import ProjectReader
-from aigon.text.documents import DocumentNode, Format, find_values
+from aigon.text.documents import DocumentNode
 
 SEARCHED = 200
 """Files that one `text` condition reads at most."""
 
+Format = Literal["toml", "json", "ini"]
 Condition = Callable[[ProjectReader], bool]
 """Returns whether it holds for a project. Raises AigonError (usage) for a broken configuration file."""
 
@@ -146,3 +150,35 @@ KINDS: Mapping[str, Callable[[DocumentNode], Condition]] = {
     "not": _parse_not,
 }
 """The kinds of condition by their key in YAML."""
+
+
+def find_values(kind: Format, raw: bytes, keys: tuple[str, ...]) -> list[object]:
+    """Return every value that `keys` lead to in the document; `*` is any key. Raises ValueError for a broken one."""
+    values = [_parse_cached(kind, raw)]
+    for key in keys:
+        mappings = [value for value in values if isinstance(value, dict)]
+        values = [child for each in mappings for name, child in each.items() if key in ("*", name)]
+    return values
+
+
+@lru_cache(maxsize=16)
+def _parse_cached(kind: Format, raw: bytes) -> object:
+    """Parse the document. Every parser's own error is a ValueError."""
+    text = raw.decode("utf-8-sig")
+    try:
+        if kind == "json":
+            return json.loads(text)
+        if kind == "toml":
+            import tomllib
+
+            return tomllib.loads(text)
+        from configparser import Error, RawConfigParser
+
+        parser = RawConfigParser(strict=False, allow_no_value=True)
+        try:
+            parser.read_string(text)
+        except Error as error:
+            raise ValueError(str(error)) from None
+        return {section: dict(parser.items(section)) for section in parser.sections()}
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None

@@ -1,7 +1,7 @@
 """An ecosystem (Python, Node): which commands can stand for a role, under which conditions. Read from YAML."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -53,15 +53,22 @@ class RoleChoice(Struct, frozen=True):
     name: str
 
 
+def _read_argv(node: DocumentNode) -> tuple[str, ...]:
+    argv = node.texts()
+    if isinstance(node.value, str) or not argv:
+        raise node.wrong("must be a list: the program and its arguments", "For a shell: [bash, -c, '...']")
+    return argv
+
+
 class Setup(Struct, frozen=True):
     """Installs dependencies in a fresh checkout with the file `lock`: `argv`, run in `cwd`, leaves the folder `makes`.
 
     `lock` and `makes` are relative to the checkout.
     """
 
-    lock: str
-    argv: tuple[str, ...]
-    makes: str
+    lock: Annotated[str, DocumentNode.inside]
+    argv: Annotated[tuple[str, ...], _read_argv]
+    makes: Annotated[str, DocumentNode.inside]
     cwd: str = "."
 
 
@@ -102,22 +109,10 @@ def read_ecosystem(name: str, node: DocumentNode) -> Ecosystem:
     return Ecosystem(name=name, file=node.file, **{**values, "roles": read_roles(values["roles"], variables)})
 
 
-def _read_setup(node: DocumentNode) -> Setup:
-    readers = {"lock": DocumentNode.inside, "argv": _read_argv, "makes": DocumentNode.inside}
-    return Setup(**node.read(readers, required=readers))
-
-
 def _read_variable(node: DocumentNode) -> tuple[tuple[Condition, str], ...]:
     readers = {"if": parse_condition, "value": DocumentNode.text}
     values = (item.read(readers, required=readers) for item in node.items())
     return tuple((value["if"], value["value"]) for value in values)
-
-
-def _read_argv(node: DocumentNode) -> tuple[str, ...]:
-    argv = node.texts()
-    if isinstance(node.value, str) or not argv:
-        raise node.wrong("must be a list: the program and its arguments", "For a shell: [bash, -c, '...']")
-    return argv
 
 
 _ECOSYSTEM: Mapping[str, Callable[[DocumentNode], Any]] = {
@@ -129,7 +124,7 @@ _ECOSYSTEM: Mapping[str, Callable[[DocumentNode], Any]] = {
     "workspace": parse_condition,
     "variables": lambda node: {name: _read_variable(child) for name, child in node.pairs().items()},
     "protect": protection.read_rules,
-    "setup": lambda node: tuple(map(_read_setup, node.items())),
+    "setup": lambda node: tuple(item.build(Setup, cwd=".") for item in node.items()),
     "caches": lambda node: {name: child.inside() for name, child in node.pairs().items()},
     "outputs": DocumentNode.texts,
     "roles": lambda node: node,

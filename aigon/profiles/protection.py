@@ -1,8 +1,9 @@
 """Rules on what an agent may change and what follows a change: data in profiles and configuration."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from typing import Annotated
 
 from msgspec import Struct, to_builtins
 from msgspec.structs import replace
@@ -11,7 +12,6 @@ from aigon.model.changes import ConcernLevel, FilePart
 from aigon.text.documents import DocumentNode
 from aigon.text.globs import compile_globs, is_covered, is_match
 
-LEVELS: tuple[ConcernLevel, ...] = ("restore", "review", "note")
 PARTS: tuple[FilePart, ...] = ("tests", "config", "other")
 PROSE = ("*.{md,rst,txt,adoc,json,toml,cfg,ini,lock,svg,png,csv,yaml,yml}", "LICENSE*", "docs/**")
 """What is no code, so that rules on code leave it alone."""
@@ -29,6 +29,10 @@ _RUNNER_MODULES = frozenset(
 )
 
 
+def _read_part(node: DocumentNode) -> FilePart:
+    return node.choice(PARTS)
+
+
 class Rule(Struct, frozen=True):
     """Files by glob; with `keys` only those keys of them (dotted; sections in an INI file) are meant.
 
@@ -37,8 +41,8 @@ class Rule(Struct, frozen=True):
     """
 
     paths: tuple[str, ...]
-    level: ConcernLevel
-    part: FilePart = "other"
+    level: ConcernLevel = "review"
+    part: Annotated[FilePart, _read_part] = "other"
     keys: tuple[str, ...] = ()
     source: str = ""
 
@@ -163,17 +167,7 @@ def is_shadowing(path: str) -> bool:
 
 def read_rules(node: DocumentNode) -> tuple[Rule, ...]:
     """Return the rules in a list of a YAML document. Raises AigonError (usage) that names file and key."""
-    return tuple(
-        Rule(**{"level": "review", **item.read(_RULE, required=("paths",))}, source=item.file) for item in node.items()
-    )
-
-
-_RULE: Mapping[str, Callable[[DocumentNode], object]] = {
-    "paths": DocumentNode.texts,
-    "level": lambda node: node.choice(LEVELS),
-    "part": lambda node: node.choice(PARTS),
-    "keys": DocumentNode.texts,
-}
+    return tuple(item.build(Rule, source=item.file) for item in node.items())
 
 
 def describe_rules(rules: Sequence[Rule]) -> list[dict[str, object]]:

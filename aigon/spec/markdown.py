@@ -12,8 +12,8 @@ from msgspec import Struct
 from aigon.errors import AigonError, usage
 from aigon.model.criteria import SpecWarning
 from aigon.text.amounts import join_words
-from aigon.text.documents import AbsurdDocument, load_yaml
 from aigon.text.patterns import compile_re
+from aigon.text.yaml_loading import AbsurdDocument, load_yaml
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -1,20 +1,23 @@
-"""Strict reading of YAML, TOML, JSON and INI documents.
+"""Strict reading of YAML and JSON documents.
 
-Every key is known, every value has its type, and every error names its place. YAML is composed into nodes first, so
-that absurd documents (nested without end, aliases of aliases) are refused before they fill the stack or the memory.
+Every key is known, every value has its type, and every error names its place.
 """
 
+import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from types import UnionType
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NoReturn, TypeVar, get_args, get_origin
 
 from msgspec import Struct
+from msgspec.structs import FieldInfo, fields
 
 from aigon.errors import AigonError, usage
 from aigon.text import amounts
 from aigon.text.amounts import MIB, size_error
+from aigon.text.yaml_loading import AbsurdDocument, load_yaml
 
 T = TypeVar("T")
 Word = TypeVar("Word", bound=str)
@@ -137,14 +140,15 @@ class DocumentNode(Struct, frozen=True):
     def build(self, kind: type[T], **given: object) -> T:
         """A mapping as a struct: its fields are the keys, its types say what each may be, `given` are no keys."""
         shape: Any = kind  # of a struct, which no type variable can be bound to
-        types = {name: hint for name, hint in _read_types(shape).items() if name not in given}
-        optional = shape.__struct_fields__[len(shape.__struct_fields__) - len(shape.__struct_defaults__) :]
-        nodes = self.fields(types, [name for name in types if name not in optional])
-        return kind(**given, **{name: node._convert(types[name]) for name, node in nodes.items()})
+        known = {each.encode_name: each for each in _list_fields(shape) if each.name not in given}
+        nodes = self.fields(known, [key for key, each in known.items() if each.required])
+        return kind(**given, **{known[key].name: node._convert(known[key].type) for key, node in nodes.items()})
 
     def _convert(self, wanted: Any) -> Any:
-        """The value as a field of this type."""
+        """The value as a field of this type, or as what an annotation of the type makes of it."""
         origin, arguments = get_origin(wanted), get_args(wanted)
+        if origin is Annotated:
+            return wanted.__metadata__[0](self)
         if wanted in _PLAIN_TYPES:
             return _PLAIN_TYPES[wanted](self)
         if origin is Literal:
@@ -170,8 +174,30 @@ _PLAIN_TYPES: Mapping[Any, Callable[[DocumentNode], object]] = {
 
 
 @cache
-def _read_types(kind: Any) -> dict[str, Any]:
-    return get_type_hints(kind)
+def _list_fields(kind: Any) -> tuple[FieldInfo, ...]:
+    return fields(kind)
+
+
+def load_strict_json(text: str | bytes) -> Any:
+    """Return a JSON document that can be read in one way only.
+
+    Raises ValueError, of which JSONDecodeError is one, for a key that occurs twice and for NaN, and RecursionError.
+    """
+    return json.loads(text, object_pairs_hook=_refuse_duplicate_keys, parse_constant=refuse_constant)
+
+
+def _refuse_duplicate_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Raise ValueError for a duplicate key: JSON would silently take the last one."""
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"the key {key[:80]!r} occurs twice in one object")
+    return document
+
+
+def refuse_constant(name: str) -> NoReturn:
+    """Raise ValueError for NaN and the infinities, which Python reads and JSON does not know."""
+    raise ValueError(f"{name} is no number of JSON")
 
 
 FIX = "Fix that line or the one above it: check brackets, quotes and indentation"
@@ -233,123 +259,3 @@ def _no_key_twice(node: Any, file: str, seen: set[int]) -> None:
                 where = f"{file}:{child[0].start_mark.line + 1}"
                 raise usage(f"The key {key!r} occurs twice", where=where, hint="Keep one of the two")
             keys.add(key)
-
-
-DEEPEST = 50
-"""Levels of lists and mappings; the deepest document that ships has 8."""
-MOST = 100_000
-"""Values that a document may stand for, each alias counted as what it names; the largest that ships has 1,500."""
-LONGEST_NUMBER = 100
-"""Characters of a number: beyond 4,300 digits Python itself refuses to read or to show one."""
-_HARMLESS = 1500
-"""Brackets of a document, and columns of a line, up to which no nesting can do harm."""
-
-
-class AbsurdDocument(ValueError):
-    """A document that nobody means; `line` is where, from 1, or 0 if unknown."""
-
-    def __init__(self, what: str, line: int = 0) -> None:
-        super().__init__(what)
-        self.line = line
-
-
-def load_yaml(
-    document: bytes | str, loader: Any, look: Callable[[Any], None] = lambda _root: None, most: int = MOST
-) -> Any:
-    """Return the value of a document as `loader` makes it, None for nothing. Raises yaml's errors, and AbsurdDocument.
-
-    `look` sees the root node first (yaml's constructors change it), `most` is how many values it may stand for.
-    """
-    _refuse_deep(document, loader)
-    reader = loader(document)
-    try:
-        root = reader.get_single_node()
-        if root is None:
-            return None
-        _size(root, {}, 0, most)
-        look(root)
-        try:
-            return reader.construct_document(root)
-        except (ValueError, KeyError, IndexError, AttributeError, TypeError, OverflowError) as error:
-            # The 31st of February, `!!int x`, `!!bool maybe`: yaml's constructors let Python's own errors through.
-            raise AbsurdDocument(f"a value is not of its type ({str(error)[:80] or type(error).__name__})") from None
-    finally:
-        reader.dispose()
-
-
-def _refuse_deep(document: bytes | str, loader: Any) -> None:
-    """Count levels by events, which need no stack, if the document could be nested at all."""
-    import yaml
-
-    raw = document if isinstance(document, bytes) else document.encode("utf-8", "replace")
-    if raw.count(b"[") + raw.count(b"{") <= _HARMLESS and max(map(len, raw.split(b"\n"))) <= _HARMLESS:
-        return
-    depth = 0
-    for event in yaml.parse(document, Loader=loader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
-            raise _too_deep(event)
-
-
-def _too_deep(at: Any) -> AbsurdDocument:
-    return AbsurdDocument(f"it is nested more than {DEEPEST} levels deep", at.start_mark.line + 1)
-
-
-def _size(node: Any, known: dict[int, int], depth: int, most: int) -> int:
-    """Count the values that a node stands for. A node within itself has 0 in `known` while it is visited."""
-    if depth > DEEPEST:
-        raise _too_deep(node)
-    if isinstance(node.value, str):
-        if node.tag.endswith((":int", ":float")) and len(node.value) > LONGEST_NUMBER:
-            raise AbsurdDocument(f"a number has {len(node.value):,} characters", node.start_mark.line + 1)
-        return 1
-    if id(node) in known:
-        if not known[id(node)]:
-            raise AbsurdDocument("a value holds itself", node.start_mark.line + 1)
-        return known[id(node)]
-    known[id(node)] = 0
-    children = (each for child in node.value for each in (child if isinstance(child, tuple) else (child,)))
-    total = 1
-    for child in children:
-        total += _size(child, known, depth + 1, most)
-        if total > most:
-            raise AbsurdDocument(f"its aliases expand to more than {most:,} values", child.start_mark.line + 1)
-    known[id(node)] = total
-    return total
-
-
-Format = Literal["toml", "json", "ini"]
-
-
-def find_values(kind: Format, raw: bytes, keys: tuple[str, ...]) -> list[object]:
-    """Return every value that `keys` lead to in the document; `*` is any key. Raises ValueError for a broken one."""
-    values = [_parse_cached(kind, raw)]
-    for key in keys:
-        mappings = [value for value in values if isinstance(value, dict)]
-        values = [child for each in mappings for name, child in each.items() if key in ("*", name)]
-    return values
-
-
-@lru_cache(maxsize=16)
-def _parse_cached(kind: Format, raw: bytes) -> object:
-    """Parse the document. Every parser's own error is a ValueError."""
-    text = raw.decode("utf-8-sig")
-    try:
-        if kind == "json":
-            import json
-
-            return json.loads(text)
-        if kind == "toml":
-            import tomllib
-
-            return tomllib.loads(text)
-        from configparser import Error, RawConfigParser
-
-        parser = RawConfigParser(strict=False, allow_no_value=True)
-        try:
-            parser.read_string(text)
-        except Error as error:
-            raise ValueError(str(error)) from None
-        return {section: dict(parser.items(section)) for section in parser.sections()}
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None

@@ -20,9 +20,10 @@ from aigon.errors import AigonError
 from aigon.files.resources import read_profiles
 from aigon.model import agent_types
 from aigon.profiles import profile
+from aigon.profiles.conditions import Format, find_values
 from aigon.profiles.resolution import apply_overrides
 from aigon.proof import protected_keys
-from aigon.text import command_marks, documents
+from aigon.text import command_marks
 from tests.fuzz.of_specs import ROOT
 from tests.fuzz.target import Target
 
@@ -153,10 +154,10 @@ def mcp(data: bytes) -> None:
 
 def project_files(data: bytes) -> None:
     """Values in configuration files of tools."""
-    forms: tuple[documents.Format, ...] = ("toml", "json", "ini")
+    forms: tuple[Format, ...] = ("toml", "json", "ini")
     for form in forms:
         try:
-            documents.find_values(form, data, ("tool", "*"))
+            find_values(form, data, ("tool", "*"))
         except ValueError as error:
             assert str(error) or form
     text = data.decode("utf-8", "replace")

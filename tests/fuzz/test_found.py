@@ -15,8 +15,8 @@ from aigon.files.home import ensure_home, find_home
 from aigon.job.results import BaselineResults
 from aigon.journal.records import Records
 from aigon.journal.state_document import parse_state
+from aigon.profiles.conditions import find_values
 from aigon.spec.markdown import parse_frontmatter as frontmatter
-from aigon.text import documents
 from aigon.text.amounts import parse_duration
 from aigon.text.documents import DocumentNode, parse_yaml
 from tests.fuzz.of_documents import BOMB
@@ -97,7 +97,7 @@ def test_a_time_beyond_any_float_is_no_time() -> None:
 
 def test_configuration_of_tools_that_is_nested_without_end_is_broken_as_any_other() -> None:
     with pytest.raises(ValueError, match="nested too deeply"):
-        documents.find_values("json", DEEP, ("a",))
+        find_values("json", DEEP, ("a",))
 
 
 def test_no_escape_sequence_of_a_file_reaches_the_terminal() -> None:

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NoReturn
 
 from msgspec import UNSET, Struct
 
@@ -18,6 +17,7 @@ from aigon.config.endpoint_references import (
     resolve_path,
 )
 from aigon.config.endpoints import Expect
+from aigon.text.documents import refuse_constant
 from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
 
@@ -66,7 +66,7 @@ class HttpAnswer(Struct, frozen=True):
         if not self.body.strip():
             raise ValueError("the body is empty, which is no JSON")
         try:
-            return json.loads(self.body, parse_constant=_refuse_constant)
+            return json.loads(self.body, parse_constant=refuse_constant)
         except RecursionError:
             raise ValueError("the body is JSON that is nested too deeply") from None
         except json.JSONDecodeError as error:
@@ -84,10 +84,6 @@ class HttpAnswer(Struct, frozen=True):
             text = _TAG.sub(" ", text)
         text = " ".join(strip_escapes(text).split())
         return (text if len(text) <= _SHOWN_BODY else f"{text[:_SHOWN_BODY]}…") or "an empty body"
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
 
 
 def find_flaws(expect: Expect, answer: HttpAnswer, values: SavedValues, check_schema: SchemaCheck | None) -> list[str]:

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
-from aigon.text.documents import AbsurdDocument, load_yaml
+from aigon.text.yaml_loading import AbsurdDocument, load_yaml
 
 _HOME = "aigon://documents/"
 """Where documents lie, so that one can name another by its relative path; nothing is ever fetched from there."""

@@ -83,7 +83,7 @@ def test_what_is_no_sum_of_money_is_an_unknown_cost(cost: str, tmp_path: Path) -
         ('```json\n{"verdicts": []}\n```', "it is not JSON"),
         ('{"verdicts": [', "it is not JSON"),
         ("[]", "it is no JSON object"),
-        ('{"verdicts": [], "verdicts": []}', "a key occurs twice"),
+        ('{"verdicts": [], "verdicts": []}', "the key 'verdicts' occurs twice"),
         ('{"verdicts": [{"criterion": NaN}]}', "NaN is no number"),
         (b'{"verdicts": "\xff"}', "it is not UTF-8"),
         ("[" * 200_000, "it is nested too deeply"),
