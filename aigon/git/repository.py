@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from aigon.errors import environment
 from aigon.git.listings import parse_batch
-from aigon.process.output import capture_output
 from aigon.text.patterns import compile_re
 
 _BARE = compile_re(r"^\s*bare\s*=\s*true\s*$", re.M | re.I)
@@ -145,6 +144,7 @@ def read_branch_files(root: Path, files: Sequence[BranchPath]) -> dict[BranchPat
 
 def _read_branch_objects(root: Path, names: Iterable[BranchPath]) -> Iterable[tuple[bytes, bytes, bytes]]:
     """Return name, kind and content of each object; the kind is empty if it is missing."""
+    from aigon.process.output import capture_output  # a board without feature branches does without
 
     stdin = b"".join(os.fsencode(f"refs/heads/{branch}:{path}\n") for branch, path in names)
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
