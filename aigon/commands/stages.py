@@ -188,9 +188,9 @@ def _render_done(done: "DoneResult", request: "DoneRequest") -> str:
     lines += [f"Adopted {each}" for each in done.adopted]
     lines += [_render_kept(each) for each in done.losers]
     if done.winner and (done.winner.gone or not done.winner.removed):
-        lines.append("Its worktree is removed" if done.winner.removed else _render_stays(done.winner))
+        lines.append("The merged worktree is removed" if done.winner.removed else _render_stays(done.winner))
     delete = "-D" if done.how == "squash" else "-d"
-    return "\n".join([*lines, f"Its branch is still there: git branch {delete} {done.branch}"])
+    return "\n".join([*lines, f"The merged branch is still there: git branch {delete} {done.branch}"])
 
 
 def _render_kept(left: "Retirement") -> str:

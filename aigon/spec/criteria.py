@@ -203,7 +203,7 @@ def explain_missing_criteria(page: MarkdownPage, warnings: Sequence[SpecWarning]
         what = "The spec is still the template: it has no acceptance criteria yet"
         line = named[0].line if named else 1
         hint = (
-            f"Replace line {page.line_at(template.start())} by one `- [ ] ...` for each thing that has to be true, "
+            f"Replace line {page.line_at(template.start())} with one `- [ ] ...` for each thing that has to be true, "
             f"such as\n\n{BOXES}"
         )
     elif items:

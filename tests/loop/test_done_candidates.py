@@ -135,7 +135,7 @@ def test_killed_in_a_worktree_it_goes_on_from_there(arena: Lab) -> None:
 def test_what_people_read_names_the_ref_of_the_one_that_was_not_merged(arena: Lab) -> None:
     text = arena.aigon("feature-done", "42").out
     assert "two: kept as refs/aigon/arena/42/two; worktree and branch removed" in text
-    assert f"git branch -d {ONE}" in text and "Its worktree is removed" in text
+    assert f"git branch -d {ONE}" in text and "The merged worktree is removed" in text
 
 
 def test_what_was_removed_before_the_merge_is_not_said_to_be_removed_by_it(arena: Lab) -> None:
