@@ -169,7 +169,7 @@ class ProofBench(Struct, frozen=True):
             if trouble := find_trouble(self.job, check, results[check.name]):
                 failed[check.name] = trouble
             elif whole and (lost := self.find_lost(check, results[check.name])):
-                failed[check.name] = describe_lost(check, lost)
+                failed[check.name] = describe_lost(check, lost, results[check.name])
         return failed
 
 

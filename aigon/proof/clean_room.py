@@ -82,8 +82,10 @@ def run_proof(
     if touched and not against and not world.stop.now:
         bench, of_base, failed = _prove_with_base(bench, touched, of_base)
         # Tests of the base that the tree itself has lost: passed or not as they were, nobody will run them again.
-        lost = ((check, bench.find_lost(check, results[check.name], touched.files)) for check in checks)
-        with_base = {check.name: describe_lost(check, problems) for check, problems in lost if problems} | failed
+        for check in checks:
+            if lost := bench.find_lost(check, result := results[check.name], touched.files):
+                with_base[check.name] = describe_lost(check, lost, result)
+        with_base |= failed
     weighed, concerns, control = 0, tuple[Concern, ...](), None
     if not against and not world.stop.now:
         weighed, concerns, control = _examine_tests(bench, tree, rows, results, touched, of_base)
@@ -214,7 +216,7 @@ def _judge_base_tests(bench: ProofBench, touched: BaseVersions, results: Mapping
     for check in checks:
         result = results[check.name]
         if lost := bench.find_lost(check, result):
-            failed[check.name] = describe_lost(check, lost)
+            failed[check.name] = describe_lost(check, lost, result)
         elif _only_missed_threshold(check, result) or _lacks_tests_as_before(bench, check, result):
             continue
         elif trouble := find_trouble(bench.job, check, result):
@@ -254,7 +256,7 @@ def _judge_alone(bench: ProofBench, command: Check, result: Result) -> Trouble |
     """Return what speaks against a criterion's command where a new conftest.py is not there: the base's tests in it,
     or, if it names no tests, its exit."""
     if lost := bench.find_lost(command, result):
-        return describe_lost(command, lost)
+        return describe_lost(command, lost, result)
     return None if result.reported else find_trouble(bench.job, command, result)
 
 

@@ -9,6 +9,7 @@ from aigon.job.assessment import Assessment
 from aigon.job.job import Job
 from aigon.job.results import Result
 from aigon.model.checks import Check, Problem
+from aigon.model.failures import describe_problem
 from aigon.proof import criteria
 from aigon.proof.base_tests import find_lost_tests
 
@@ -67,11 +68,12 @@ def name_for_people(check: Check) -> str:
     return f"criterion {check.name.rpartition('-')[2]}" if check.source == CRITERION else check.title
 
 
-def describe_lost(check: Check, problems: tuple[Problem, ...]) -> Trouble:
-    first = problems[0]
-    more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
-    lost = f"{first.test}: {first.message}{more}" if first.test else f"{first.message}{more}"
-    return Trouble(f"{name_for_people(check)}: {lost}", problems)
+def describe_lost(check: Check, problems: tuple[Problem, ...], result: Result) -> Trouble:
+    """Return the base's tests that did not pass; what their run reported first, such as a failed import, says why."""
+    reported = [problem for problem in result.finding.problems if problem.severity == "error"]
+    first = describe_problem((reported or problems)[0])
+    more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
+    return Trouble(f"{name_for_people(check)}: {first}{more}", problems)
 
 
 def list_problems(result: Result) -> tuple[Problem, ...]:

@@ -3,8 +3,10 @@
 import pytest
 
 from aigon.checks.pytest_arguments import read_pytest_request
-from aigon.model.checks import Problem, TestResult
+from aigon.job.results import Result
+from aigon.model.checks import Check, Finding, Problem, TestResult
 from aigon.proof.base_tests import MOST, find_lost_tests, leave_out_files
+from aigon.proof.troubles import describe_lost
 
 Tests = dict[str, TestResult]
 
@@ -133,3 +135,14 @@ def test_tests_of_files_that_may_change_can_be_left_out() -> None:
     kept = leave_out_files(base, ["tests/test_cli.py", "web/sum.test.js"])
     assert set(kept) == {"tests.test_cli2::c", "other::f"}
     assert set(leave_out_files({"tests.test_a::x": "passed"}, ["backend/tests/test_a.py"])) == set()
+
+
+def test_what_kept_the_tests_of_the_base_from_running_comes_first() -> None:
+    check = Check("tests", "tests", "Tests", ("pytest",))
+    lost = find_lost_tests({"a::one": "passed", "b::one": "passed"}, {}, True, True)
+    broken = Problem("ImportError: cannot import name 'total'", test="b")
+    failed = Result(Finding("tests", "tests", "Tests", "fail", "1 error", problems=(broken,)))
+    said = describe_lost(check, lost, failed).summary
+    assert said == "Tests: b: ImportError: cannot import name 'total', and 1 more"
+    passed = Result(Finding("tests", "tests", "Tests", "pass", "3/3 passed"))
+    assert describe_lost(check, lost[:1], passed).summary == "Tests: a::one: it was in the base and is gone"
