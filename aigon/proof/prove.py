@@ -167,11 +167,10 @@ def _judge_base_tests(job: Job, proof: ProofResult) -> tuple[Concern, ...]:
     if proof.with_base:
         said = "; ".join(each.summary for each in proof.with_base.values())
         listed = ", ".join(paths[:2]) + (", ..." if len(paths) > 2 else "")
+        state, reason = "does not pass", "the feature is to change what it asks for"
         if proof.base_passes:
-            found, if_so = f"{listed} lost tests that pass as they were", "other tests ask for the same"
-        else:
-            found, if_so = f"with the base's {listed}", "the feature is to change what it asks for"
-        what = f"{found}: {said}. A person can approve it if {if_so}"
+            state, reason = "passes", "other tests ask for the same"
+        what = f"{said}. The base's version of {listed} {state}: a person can approve it if {reason}"
         mendable = not job.protection.asks_for(paths)
         return (Concern(BASE_TESTS, "review", what, paths, key, mendable),)
     config = (*proof.touched.configuration, *proof.touched.inputs)
