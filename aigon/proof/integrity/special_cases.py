@@ -163,11 +163,11 @@ def _list_runs(question: AskedTable, atoms: Sequence[tuple[int, str]]) -> Iterat
             yield run
             run = AnswerRun(atoms[at][0])
         words = tuple(atom for _, atom in atoms[at : at + lengths[0]])
-        taken = next((length for length in lengths if words[:length] in rows), 0)
+        taken = next((row for length in lengths if (row := words[:length]) in rows), ())
         if taken:
-            run.hits.add(rows[words[:taken]])
+            run.hits.add(rows[taken])
         else:
             run.others.append(words[0])
-        at += taken or 1
+        at += len(taken) or 1
         last = atoms[at - 1][0]
     yield run

@@ -163,3 +163,10 @@ def test_the_concern_names_the_function_and_the_place() -> None:
 
 def test_a_product_that_python_refuses_is_read_like_any_other() -> None:
     assert levels(RULE, new("calc.py", "def half():\n    return 'ab' * 2.5\n\nD = [1] * 2j\n")) == set()
+
+
+def test_a_table_of_few_arguments_may_end_a_file_where_others_have_more() -> None:
+    single = "".join(f"    assert f({n}) == {n * 3}\n" for n in (11, 13, 17, 19))
+    tests = {"tests/test_f.py": f"def test_f():\n{single}    assert f(2, 3, 4) == 29\n"}
+    (concern,) = seen(RULE, new("f.py", "T = {11: 33, 13: 39, 17: 51, 19: 57}\n"), tests=tests)
+    assert "what the tests ask of f" in concern.what
