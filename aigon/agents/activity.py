@@ -10,7 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Self, get_args
 
-from aigon.agents.adapters._records import parse_line, read_activity_rules
+from aigon.agents.adapters._activities import read_activity_rules
+from aigon.agents.adapters._records import parse_line
 from aigon.model.activity import Activity, ActivityKind, Spent, Step
 from aigon.process.capture import open_log
 from aigon.secrets.redaction import Redact

@@ -10,13 +10,14 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from aigon.agents.adapters import _launch
+from aigon.agents.adapters._activities import BLOCK_MARKS, read_blocks
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._records import (
     Record,
     RecordList,
+    list_uses,
     objects_at,
     parse_records,
-    read_blocks,
     sum_usage,
     text_at,
     value_at,
@@ -25,16 +26,14 @@ from aigon.model.agent_types import AgentType
 from aigon.model.turns import Agent, Launch, ProgramExit, TurnReport, TurnRequest
 
 read_activity = read_blocks
-ACTIVITY_MARKS = (b'"assistant"', b'"is_error":true', b'"is_error": true')
+ACTIVITY_MARKS = BLOCK_MARKS
 
 
 def read_output(exited: ProgramExit) -> TurnReport:
     """Return the turn by its records."""
     records = parse_records(exited.stdout)
     result = records.last("result")
-    spoken = records.of("assistant")
-    replies = RecordList(one for one in spoken if not one.get("parent_tool_use_id"))
-    uses = RecordList(use for one in spoken for use in objects_at(one, "message", "content").of("tool_use"))
+    replies = RecordList(one for one in records.of("assistant") if not one.get("parent_tool_use_id"))
     # The replies so far add up to what a session used that did not come to its end.
     counts = [value_at(result, "usage")] if result else [value_at(reply, "message", "usage") for reply in replies]
     return replace(
@@ -44,7 +43,7 @@ def read_output(exited: ProgramExit) -> TurnReport:
         session=records.last_text("session_id"),
         usage=sum_usage(counts, "input_tokens", "output_tokens", "cache_read_input_tokens"),
         denied=objects_at(result, "permission_denials").describe_uses("tool_name", "tool_input"),
-        tools=uses.describe_uses("name", "input"),
+        tools=list_uses(records).describe_uses("name", "input"),
     )
 
 
