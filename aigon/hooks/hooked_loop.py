@@ -4,6 +4,7 @@ A loop yields events and takes states. The hooked loop looks at the events as th
 and adds an event for each. Nothing else runs between two events.
 """
 
+import json
 from collections.abc import Generator, Iterator, Sequence
 from itertools import groupby
 from time import monotonic
@@ -22,12 +23,12 @@ from aigon.hooks.hook import (
     explain_block,
     list_changed_files,
     list_hooks,
+    make_command_hook,
     make_hook_context,
     render_event,
     run_hook,
 )
 from aigon.hooks.notifications import describe_notify_problems
-from aigon.hooks.tasks import TASKS_POINT, list_changes, make_teller, tell_changes
 from aigon.job.job import Job
 from aigon.job.world import World
 from aigon.journal.events import (
@@ -41,12 +42,17 @@ from aigon.journal.events import (
     TurnEnded,
 )
 from aigon.journal.state import State
-from aigon.journal.tasks import Tasks
+from aigon.journal.tasks import Task, Tasks, build_task_document
 from aigon.loop.loop import Loop
 from aigon.model.outcomes import Refused
+from aigon.text.amounts import format_count
+from aigon.text.quoting import fold
 
 FINAL_POINTS = ("needs_human", "after_loop")
 """Points at any end of a run, even one that was asked for at once."""
+TASKS_POINT = "tasks"
+Change = tuple[str, Task]
+"""`TaskCreate` or `TaskUpdate`, and the task as it is now."""
 Steps = Generator[Event, State, State]
 
 
@@ -76,7 +82,7 @@ def add_hooks(loop: Loop, config: Config, job: Job, world: World, state: State, 
     hooks = list_hooks(config.hooks, context.root, context.kept, world.agent_env)
     problems = describe_hook_problems(config.hooks, hooks, context.kept)
     warnings = (*problems, *describe_notify_problems(config.notify, context))
-    teller = make_teller(config, context)
+    teller = _make_teller(config, context)
     return wrap_loop(loop, (*hooks, *teller), context, state, warnings, past.tasks)
 
 
@@ -170,9 +176,9 @@ def _run_after(run: HookedRun, event: Event, state: State) -> Steps:
 
 def _tell(run: HookedRun, tasks: Tasks, state: State) -> Steps:
     """Tell `tasks.command` of what changed, if there is one; its failure is a notice."""
-    changes, run.told = list_changes(run.told, tasks), tasks
+    changes, run.told = _list_changes(run.told, tasks), tasks
     for hook in run.hooks if changes else ():
-        if hook.point == TASKS_POINT and (problem := tell_changes(hook, run.context, changes, run.number)):
+        if hook.point == TASKS_POINT and (problem := _tell_changes(hook, run.context, changes, run.number)):
             state = yield Notice(World.now(), problem, "warning")
     return state
 
@@ -213,3 +219,37 @@ def _run_one(run: HookedRun, hook: Hook, text: bytes) -> Iterator[HookRan | Noti
     yield replace(result, veto=vetoed)
     if blocked := explain_block(hook, context, result):
         yield Notice(World.now(), blocked, "warning")
+
+
+def _make_teller(config: Config, context: HookContext) -> tuple[Hook, ...]:
+    """Return the program of `tasks.command` as a hook, if there is one."""
+    own = config.tasks
+    if not own.command:
+        return ()
+    passed = tuple(own.pass_)
+    hook = make_command_hook(
+        TASKS_POINT, "tasks.command", own.command, context.root, context.env, float(own.timeout), passed=passed
+    )
+    return (hook,)
+
+
+def _list_changes(before: Tasks, after: Tasks) -> tuple[Change, ...]:
+    """Return the tasks that are new or other than before."""
+    if before is after:
+        return ()
+    known = {task.id: build_task_document(task) for task in before.all}
+    changed = (task for task in after.all if known.get(task.id) != build_task_document(task))
+    return tuple(("TaskUpdate" if task.id in known else "TaskCreate", task) for task in changed)
+
+
+def _tell_changes(hook: Hook, context: HookContext, changes: Sequence[Change], number: int) -> str:
+    """Run the program once for each change, until it fails. Return what a person should know then, or ""."""
+    for index, (tool, task) in enumerate(changes):
+        document = {"tool": tool, "task": build_task_document(task)}
+        text = context.redact(json.dumps(document, ensure_ascii=False).encode("utf-8", "replace"))
+        result = run_hook(hook, context, text + b"\n", number, HURRIED_SECONDS if context.stop.look() else None)
+        if result.status != "ok":
+            left = f"; {format_count(len(changes) - index, 'change')} of tasks not told" if len(changes) > 1 else ""
+            blocked = explain_block(hook, context, result)
+            return f"tasks.command failed ({fold(result.output, 200)}){left}{f'. {blocked}' if blocked else ''}"
+    return ""
