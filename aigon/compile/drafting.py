@@ -25,7 +25,8 @@ from aigon.job.options import Options
 from aigon.job.seat import hold_checkout, open_main_checkout
 from aigon.job.spec_locations import SpecLocation, find_feature_here
 from aigon.judge.backends import ask_redacted
-from aigon.judge.reply import StrictModel, build_schema
+from aigon.judge.question import make_question
+from aigon.judge.reply import StrictModel
 from aigon.judge.settings import choose_judge
 from aigon.model.checks import Check
 from aigon.model.criteria import CriterionKind
@@ -119,7 +120,7 @@ def write_draft(checkout: Checkout, draft: SpecDraft, how: Committing) -> None:
 def _ask(checkout: Checkout, title: str, spec: str, agent: str, say: Say) -> tuple[ImportedSpec, JudgeAnswer]:
     settings, around = _find_drafter(checkout, agent, title)
     say(f"Asking {settings.backend} ({settings.model}) for a draft ...")
-    answer = ask_redacted(_make_question(checkout, title, spec, around), settings, os.environ)
+    answer = ask_redacted(_build_question(checkout, title, spec, around), settings, os.environ)
     if answer.failure:
         raise unavailable("There is no draft", where=settings.backend, hint=fold(answer.failure))
     return _read_draft(answer.text, title), answer
@@ -144,23 +145,14 @@ def _find_drafter(checkout: Checkout, agent: str, title: str) -> tuple[JudgeSett
     return settings, look_around(ProjectOnDisk(checkout.root, env), checks, path, [title])
 
 
-def _make_question(checkout: Checkout, title: str, spec: str, around: Surroundings) -> JudgeQuestion:
+def _build_question(checkout: Checkout, title: str, spec: str, around: Surroundings) -> JudgeQuestion:
     readme = next((path for path in around.files if path.casefold() in ("readme.md", "readme.rst", "readme")), "")
     text = (open_work_tree(checkout.root)(readme) or b"") if readme else b""
-    files, checks = (
-        list(around.files[:_MOST_FILES]),
-        [f"{n} ({r}): {around.shown[n]}" for n, r in around.checks.items()],
-    )
+    files = list(around.files[:_MOST_FILES])
+    checks = [f"{name} ({role}): {around.shown[name]}" for name, role in around.checks.items()]
     related = find_related_files(checkout, title)
-    schema, (rules,) = (
-        build_schema(DraftReply),
-        read_prompt("draft", CRITERIA=_MOST_CRITERIA, QUESTIONS=_MOST_QUESTIONS),
-    )
-    document = {
-        "schema_version": 1,
-        "task": "draft",
-        "rules": rules,
-        "reply_schema": schema,
+    (rules,) = read_prompt("draft", CRITERIA=_MOST_CRITERIA, QUESTIONS=_MOST_QUESTIONS)
+    data = {
         "title": title,
         "spec": spec[:_LONGEST_SPEC],
         "readme": text.decode("utf-8", "replace")[:_LONGEST_README],
@@ -170,7 +162,7 @@ def _make_question(checkout: Checkout, title: str, spec: str, around: Surroundin
         "related": related,
     }
     shared = [
-        ("The project's README:", document["readme"] or "none"),
+        ("The project's README:", data["readme"] or "none"),
         ("Its checks:", "\n".join(checks) or "none"),
         ("What starts its programs:", "\n".join(around.entries.values()) or "none"),
         (f"Its files ({len(files)} of {len(around.files)}):", "\n".join(files)),
@@ -180,7 +172,7 @@ def _make_question(checkout: Checkout, title: str, spec: str, around: Surroundin
     if spec:
         task += f"\n\nIts spec so far, which stays: add what is missing.\n\n{code_block(spec[:_LONGEST_SPEC])}"
     listed = "\n\n".join(f"{head}\n\n{code_block(str(body))}" for head, body in shared)
-    return JudgeQuestion(rules, listed, task, schema, document)
+    return make_question("draft", rules, listed, task, DraftReply, data)
 
 
 def _read_draft(text: str, title: str) -> ImportedSpec:

@@ -9,7 +9,8 @@ from aigon.compile.proposals import Confidence, Proposal, Surroundings
 from aigon.compile.safety import LONGEST, find_edit, find_flaw
 from aigon.files.resources import read_prompt
 from aigon.judge.backends import ask_redacted
-from aigon.judge.reply import StrictModel, build_schema
+from aigon.judge.question import make_question
+from aigon.judge.reply import StrictModel
 from aigon.model.criteria import Criterion, CriterionKind, find_bound_checks
 from aigon.model.judging import JudgeAnswer, JudgeQuestion
 from aigon.run.prepare import Prepared
@@ -61,12 +62,12 @@ def ask_model(
         return None
     say(f"Asking {settings.backend} ({settings.model}) for proposals ...")
     spec = prepared.spec.raw.decode("utf-8", "replace")
-    answer = ask_redacted(make_question(spec, criteria, plain, around), settings, prepared.env)
+    answer = ask_redacted(build_question(spec, criteria, plain, around), settings, prepared.env)
     proposals, wrong = ({}, {}) if answer.failure else read_answer(answer.text, criteria, around)
     return ModelProposals(settings.backend, settings.model, answer, proposals, wrong)
 
 
-def make_question(
+def build_question(
     spec: str, criteria: Sequence[Criterion], plain: Mapping[int, Proposal], around: Surroundings
 ) -> JudgeQuestion:
     """Return one question about all of these criteria. `plain` is what the rules propose, to be bettered."""
@@ -82,19 +83,15 @@ def make_question(
     )
     ruled = {number: f"{p.kind}: {p.command}" if p.command else p.kind for number, p in plain.items()}
     listed = [f"{c.number}. {fold(c.text, 1000)}\n   plain rules: {ruled[c.number]}" for c in criteria]
-    schema, (rules,) = build_schema(ModelReply), read_prompt("propose", LONGEST=LONGEST)
-    document = {
-        "schema_version": 1,
-        "task": "propose",
-        "rules": rules,
-        "reply_schema": schema,
+    (rules,) = read_prompt("propose", LONGEST=LONGEST)
+    data = {
         "spec": spec[:_LONGEST_SPEC],
         "criteria": [{"number": c.number, "text": c.text, "plain": ruled[c.number]} for c in criteria],
         "checks": dict(around.shown),
         "files": files,
     }
     task = "Propose for each of these criteria, by its number:\n\n" + code_block("\n".join(listed))
-    return JudgeQuestion(rules, "\n\n".join(shared), task, schema, document)
+    return make_question("propose", rules, "\n\n".join(shared), task, ModelReply, data)
 
 
 def read_answer(

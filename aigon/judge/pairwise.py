@@ -17,11 +17,12 @@ from aigon.judge.question import (
     criteria_data,
     list_criteria,
     list_left,
+    make_question,
     render_change,
     wrap_data,
 )
 from aigon.judge.quotes import QuotedEvidence, check_countering, check_supporting
-from aigon.judge.reply import Quote, StrictModel, bound_text, build_schema, describe_malformed, parse_reply, truncate
+from aigon.judge.reply import Quote, StrictModel, bound_text, describe_malformed, parse_reply, truncate
 from aigon.judge.selection import ShownChange, asks_documentation
 from aigon.model.changes import FileDiff, Hunk
 from aigon.model.criteria import Criterion
@@ -101,22 +102,16 @@ class PairwiseResult(Struct, frozen=True):
 def build_pair_question(pair: Pair) -> JudgeQuestion:
     """Return the question of one call."""
     rules, _, task = pair.template.partition(DIVIDER)
-    rules, schema = rules.replace("{{MARK}}", pair.mark), build_schema(PairReply)
-    document: dict[str, object] = {
-        "schema_version": 1,
-        "task": "prefer",
-        "rules": rules,
-        "spec": pair.spec,
-        "criteria": criteria_data(pair.criteria),
-        **{name: change_data(change) for name, change in zip(NAMES, pair.changes, strict=True)},
-        "reply_schema": schema,
-    }
-    data = {"specification": truncate(pair.spec, LONGEST_SPEC) or "(not given)"}
-    for name, change in zip(NAMES, pair.changes, strict=True):
-        data |= {f"{name} change": render_change(change)}
-        data |= {f"files of the {name} change that are not shown": list_left(change)}
+    rules = rules.replace("{{MARK}}", pair.mark)
+    changes = dict(zip(NAMES, pair.changes, strict=True))
+    shared = {"specification": truncate(pair.spec, LONGEST_SPEC) or "(not given)"}
+    for name, change in changes.items():
+        shared[f"{name} change"] = render_change(change)
+        shared[f"files of the {name} change that are not shown"] = list_left(change)
     task = task.replace("{{CRITERIA}}", list_criteria(pair.criteria)).strip()
-    return JudgeQuestion(rules, wrap_data(pair.mark, data), task, schema, document)
+    data: dict[str, object] = {"spec": pair.spec, "criteria": criteria_data(pair.criteria)}
+    data |= {name: change_data(change) for name, change in changes.items()}
+    return make_question("prefer", rules, wrap_data(pair.mark, shared), task, PairReply, data)
 
 
 def read_preference(pair: Pair, text: str) -> PairwiseResult | str:

@@ -74,11 +74,6 @@ class Judgement(Struct, frozen=True):
     rejected: int = 0
 
 
-def build_reply_schema(task: Task) -> dict[str, object]:
-    """Return the JSON Schema of the reply to a task."""
-    return build_schema(Decisions if task == "decide" else Refutations)
-
-
 def build_decide_question(case: Case, view: ShownChange, criteria: Sequence[Criterion]) -> JudgeQuestion:
     """Build the question which of these criteria are met."""
     return _build_question("decide", case, view, criteria, {})
@@ -96,18 +91,14 @@ def build_refute_question(case: Case, view: ShownChange, claims: Sequence[Claim]
 def _build_question(
     task: Task, case: Case, view: ShownChange, criteria: Sequence[Criterion], more: Mapping[str, object]
 ) -> JudgeQuestion:
-    schema, claims = build_reply_schema(task), json.dumps(more.get("claims"), indent=1, ensure_ascii=False)
+    claims = json.dumps(more.get("claims"), indent=1, ensure_ascii=False)
     rules, *texts = read_prompt("judge", MARK=case.mark, CRITERIA=list_criteria(criteria), CLAIMS=claims)
-    document: dict[str, object] = {
-        "schema_version": 1,
-        "task": task,
-        "rules": rules,
+    data: dict[str, object] = {
         "spec": case.spec,
         "findings": [_finding_data(observed) for observed in case.observed],
         **change_data(view),
         "criteria": criteria_data(criteria),
         **more,
-        "reply_schema": schema,
     }
     whole = "whole" if view.whole else "in part: it is too long, so the parts are shown that the criteria speak of"
     shared = {
@@ -116,7 +107,17 @@ def _build_question(
         f"diff from the base, {whole}": render_change(view),
         "files, or parts of files, that changed and are not shown": list_left(view),
     }
-    return JudgeQuestion(rules, wrap_data(case.mark, shared), texts[task == "refute"], schema, document)
+    asked, reply = texts[task == "refute"], Decisions if task == "decide" else Refutations
+    return make_question(task, rules, wrap_data(case.mark, shared), asked, reply, data)
+
+
+def make_question(
+    task: str, rules: str, shared: str, asked: str, reply: type[Struct], data: Mapping[str, object]
+) -> JudgeQuestion:
+    """Return a question as text and, for judges that are programs, as a document with its `data`."""
+    schema = build_schema(reply)
+    document = {"schema_version": 1, "task": task, "rules": rules, **data, "reply_schema": schema}
+    return JudgeQuestion(rules, shared, asked, schema, document)
 
 
 def list_criteria(criteria: Iterable[Criterion]) -> str:

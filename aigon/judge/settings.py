@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from msgspec import field, structs
 from msgspec.structs import replace
@@ -90,8 +91,14 @@ def build_settings(
     if name != "agent":
         return settings  # asked by this very process
     given = structs.asdict(settings)
-    if agent is None:
-        return AgentJudgeSettings(**given)
+    return _build_agent_settings(given, own, root, agent, allowed) if agent else AgentJudgeSettings(**given)
+
+
+def _build_agent_settings(
+    given: dict[str, Any], own: JudgeConfig, root: Path, agent: Agent, allowed: Sequence[str]
+) -> JudgeSettings:
+    """Return what this agent is asked with as a judge; `given` are the settings of any judge."""
+    env, chosen = given["env"], own.model if "model" in own.given else ""
     adapter = adapter_for(agent)
     # The built-in default is Claude's model, so any other agent is asked with its own.
     model = own.model if adapter.kind.reads == "claude" else chosen or agent.model

@@ -2,7 +2,8 @@
 
 import json
 
-from aigon.judge.question import Claim, ObservedCheck, build_decide_question, build_refute_question, build_reply_schema
+from aigon.judge.question import Claim, ObservedCheck, build_decide_question, build_refute_question
+from aigon.judge.reply import Refutations, build_schema
 from aigon.judge.selection import select_shown
 from aigon.model.checks import Finding
 from tests.judge.judging import MARK, added, case, changed, criterion, document, seen
@@ -29,7 +30,7 @@ def test_every_call_of_a_look_begins_with_the_same_bytes() -> None:
     third = build_refute_question(what, view, [Claim(what.criteria[0], "it is there", ("app.py:1: answer = 42",))])
     assert len({(each.rules, each.shared) for each in (first, second, third)}) == 1
     assert "2. two" not in first.task and "1. one" not in second.task
-    assert "it is there" in third.task and third.schema == build_reply_schema("refute") != first.schema
+    assert "it is there" in third.task and third.schema == build_schema(Refutations) != first.schema
 
 
 def test_lines_are_numbered_and_what_is_not_shown_is_named() -> None:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from aigon.judge.backends import anthropic
-from aigon.judge.question import build_reply_schema
+from aigon.judge.reply import Decisions, build_schema
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.model.turns import Usage
 from tests.model_server import ModelServer, Reply, message, refusal
@@ -15,7 +15,7 @@ from tests.scripted_judges import decision, decisions
 
 KEY = "sk-ant-fake-for-loopback"
 MET = decisions(decision(1))
-ASKED = JudgeQuestion("RULES", "SHARED", "TASK", build_reply_schema("decide"), {})
+ASKED = JudgeQuestion("RULES", "SHARED", "TASK", build_schema(Decisions), {})
 Serve = Callable[..., ModelServer]
 
 
