@@ -1,7 +1,8 @@
 """Check a spec before anybody works on it, without a model: what nobody can decide, what holds already."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import yaml
 from msgspec import Struct
@@ -17,11 +18,17 @@ from aigon.proof.vacuity import list_warnings
 from aigon.run.prepare import Prepared, prepare
 from aigon.spec.criteria import is_criteria_heading
 from aigon.spec.markdown import MarkdownPage, line_of, parse_page
-from aigon.spec.wording import WordingRules, build_rules, count_claims, find_vague_words
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span
 from aigon.text.yaml_loading import load_yaml
 
 _RULES = "spec_check.yaml"
+_LEFT_OUT = compile_re(r"`+[^`]*`+|\"[^\"]*\"|“[^”]*”|\[[^\]]*\]\([^)]*\)|https?://\S+|(?<!\w)'[^']*'")
+_LABEL = compile_re(r"\W*(?:[A-Z]{1,5}-?\d[\w.-]*|\d+(?:\.\d+)*)[\])*:.]*\s")
+_BRACKETS = compile_re(r"\([^()]*\)")
+_SENTENCE_END = compile_re(r"[.;!?]\s+")
+_BEGINNING = 8
+"""Words of a clause in which its verb has to be."""
 
 
 class SpecFinding(Struct, frozen=True):
@@ -99,7 +106,7 @@ def _explain_not_run(place: SpecLocation) -> str:
 
 
 def _find_in_criteria(
-    page: MarkdownPage, spec: Spec, rules: WordingRules, passed: dict[int, str]
+    page: MarkdownPage, spec: Spec, rules: "WordingRules", passed: dict[int, str]
 ) -> Iterator[SpecFinding]:
     """Yield what is wrong with each criterion by itself."""
     for criterion in spec.criteria:
@@ -117,7 +124,7 @@ def _find_in_criteria(
             yield at.find("vague-word", word.offset, message, word.instead)
 
 
-def _find_in_spec(page: MarkdownPage, spec: Spec, rules: WordingRules) -> Iterator[SpecFinding]:
+def _find_in_spec(page: MarkdownPage, spec: Spec, rules: "WordingRules") -> Iterator[SpecFinding]:
     """Yield what is wrong with the spec as a whole, at its heading, and what its reader warned of."""
     heading = next((line_of(t) for t in page.tokens if t.type == "inline" and is_criteria_heading(t.content)), 1)
     count = len(spec.criteria)
@@ -162,3 +169,70 @@ def describe_deciders(review: SpecReview) -> str:
             verb = "is" if len(numbers) == 1 else "are"
             parts.append(f"{len(numbers)} of {total} criteria {verb} decided by {who}: {', '.join(map(str, numbers))}")
     return "\n".join(parts) or f"All {total} criteria are decided by running something"
+
+
+class WordingRules(Struct, frozen=True):
+    """The patterns of templates/spec_check.yaml; each of `vague` has the word as its group, and what to write."""
+
+    vague: tuple[tuple[re.Pattern[str], str], ...]
+    explained: re.Pattern[str]
+    demand_boundary: re.Pattern[str]
+    demands: re.Pattern[str]
+    verbs: re.Pattern[str]
+    tests: re.Pattern[str]
+    most_criteria: int
+
+
+class VagueWord(Struct, frozen=True):
+    """A word that nobody can decide, where it is in the text, and what to write instead."""
+
+    offset: int
+    word: str
+    instead: str
+
+
+def build_rules(document: Mapping[str, Any]) -> WordingRules:
+    """Return the rules in a YAML document."""
+
+    def make_pattern(pattern: str) -> re.Pattern[str]:
+        return re.compile(pattern, re.IGNORECASE)
+
+    vague: Sequence[Mapping[str, str]] = document["vague"]
+    demands = document["demands"]
+    return WordingRules(
+        vague=tuple((make_pattern(row["words"]), row["instead"]) for row in vague),
+        explained=make_pattern(document["explained"]),
+        demand_boundary=make_pattern(rf"(?<=\w)[.;]\s+|,?\s+and\s+(?=(?:\w+\s+){{0,4}}{demands})"),
+        demands=make_pattern(demands),
+        verbs=make_pattern(document["verbs"]),
+        tests=make_pattern(document["tests"]),
+        most_criteria=document["most_criteria"],
+    )
+
+
+def find_vague_words(text: str, rules: WordingRules) -> Iterator[VagueWord]:
+    """Yield the first undecidable word of each rule, unless its sentence says what it means."""
+    start = label.end() if (label := _LABEL.match(text)) else 0
+    blanked = " " * start + _blank(text, _LEFT_OUT)[start:]
+    ends = [0, *(match.end() for match in _SENTENCE_END.finditer(blanked)), len(blanked)]
+    for pattern, instead in rules.vague:
+        for match in pattern.finditer(blanked):
+            begin = max(end for end in ends if end <= match.start())
+            sentence = blanked[begin : min(end for end in ends if end > match.start())]
+            if not rules.explained.search(sentence):
+                yield VagueWord(match.start(1), match[1], instead)
+                break
+
+
+def count_claims(text: str, rules: WordingRules) -> int:
+    """Return how many claims a criterion makes: clauses that each demand something, or that a semicolon parts."""
+    plain = _blank(_blank(text, _LEFT_OUT), _BRACKETS)
+    demands = sum(bool(rules.demands.search(clause)) for clause in rules.demand_boundary.split(plain))
+    clauses = re.split(r";\s+", plain)
+    said = sum(bool(rules.verbs.search(" ".join(clause.split()[:_BEGINNING]))) for clause in clauses)
+    return max(1, demands, said if len(clauses) > 1 else 0)
+
+
+def _blank(text: str, pattern: re.Pattern[str]) -> str:
+    """Return `text` with underscores in place of what matches: every offset stays."""
+    return pattern.sub(lambda match: "_" * len(match[0]), text)

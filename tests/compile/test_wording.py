@@ -3,8 +3,8 @@
 import pytest
 import yaml
 
+from aigon.compile.review import build_rules, count_claims, find_vague_words
 from aigon.files.resources import find_resource
-from aigon.spec.wording import build_rules, count_claims, find_vague_words
 
 RULES = build_rules(yaml.safe_load(find_resource("templates", "spec_check.yaml").read_text()))
 
