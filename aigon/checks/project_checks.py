@@ -29,15 +29,6 @@ SCRIPT_TIMEOUT = 1800.0
 """Seconds for a project's own validation script, which stands for all its checks."""
 
 
-class FoundProject(Struct, frozen=True):
-    """A project in `folder`, relative to the repository, under a profile. The checks and folders of `resolution` have
-    the names that they have in the repository."""
-
-    folder: str
-    profile: str
-    resolution: Resolution
-
-
 class ProjectRepository(Struct, frozen=True):
     """A repository in which projects are looked for, with what is known about profiles."""
 
@@ -78,22 +69,23 @@ def resolve_checks(
     """Return the checks of this project: its profile's, or the validation script in their place, and the spec's own."""
     here = _open_repository(root, env)
     parts = _find_projects(here, config, options.profile or config.profile)
+    each = tuple(parts.values())
     resolution = Resolution(
-        parts[0].profile,
-        tuple(check for part in parts for check in part.resolution.checks),
-        tuple(absent for part in parts for absent in part.resolution.absent),
-        tuple(line for part in parts for line in part.resolution.outputs),
+        each[0].profile,
+        tuple(check for part in each for check in part.checks),
+        tuple(absent for part in each for absent in part.absent),
+        tuple(line for part in each for line in part.outputs),
     )
     resolution = _add_endpoint_checks(resolution, here, config)
     if config.checks:
         changes = {name: write_value(check) for name, check in config.checks.items()}
         resolution = apply_overrides(resolution, changes, here.project, CONFIG)
-    script = _find_script(root, config, parts[0].profile, options)
+    script = _find_script(root, config, resolution.profile, options)
     is_replaced = script is not None and config.validation.mode == "replace"
     listed = (*(() if is_replaced else resolution.checks), *([script] if script else []), *_make_spec_checks(spec))
     _require_own_names(listed)
     checks = tuple(_resolve_parser(check, root) for check in listed)
-    turns = [seconds for part in parts if (seconds := here.known[part.profile].turn)]
+    turns = [seconds for part in each if (seconds := here.known[part.profile].turn)]
     # Lines of .gitignore keep such paths out in every folder: `*.egg-info/` for `src/*.egg-info/`.
     written = (
         f"{path.rstrip('/').rpartition('/')[2]}{'/' if path.endswith('/') else ''}"
@@ -102,10 +94,10 @@ def resolve_checks(
         if path != "."
     )
     return ProjectChecks(
-        parts[0].profile,
+        resolution.profile,
         checks,
         () if is_replaced else resolution.absent,
-        {part.folder: part.profile for part in parts} if parts[0].folder != ROOT or parts[1:] else {},
+        {folder: part.profile for folder, part in parts.items()} if [*parts] != [ROOT] else {},
         max(turns, default=None),
         tuple(dict.fromkeys((*resolution.outputs, *written))),
     )
@@ -130,29 +122,30 @@ def _list_nested(here: ProjectRepository) -> tuple[str, ...]:
     return ecosystem.find_project_folders(here.project, here.ecosystems)
 
 
-def _find_projects(here: ProjectRepository, config: Config, wanted: str | None) -> tuple[FoundProject, ...]:
-    """Return the projects that the configuration names, else those that are found. `wanted` is the root's profile.
+def _find_projects(here: ProjectRepository, config: Config, wanted: str | None) -> dict[str, Resolution]:
+    """Return what the projects have that the configuration names, else those that are found, by folder.
 
+    `wanted` is the root's profile. Checks and folders have the names that they have in the repository.
     Raises AigonError (exit 2) if detection is a tie, and for a folder that does not exist.
     """
     named = {_normalize_folder(folder): each.profile for folder, each in config.paths.items()}
     if named:
         here = here.without(tuple(named))
         root = {ROOT: wanted} if wanted and ROOT not in named else {}
-        return tuple(_resolve_folder(here, folder, name) for folder, name in {**root, **named}.items())
+        return {folder: _resolve_folder(here, folder, name) for folder, name in {**root, **named}.items()}
     folders = () if wanted else _list_nested(here)
     if folders:
         # A root that has no tests of its own is no project: what it has beside the projects below is added to theirs.
         rest = _resolve_folder(here.without(folders), ROOT, None)
-        has_tests = any(check.role == "tests" for check in rest.resolution.checks)
+        has_tests = any(check.role == "tests" for check in rest.checks)
         if not (has_tests and ecosystem.has_root_manifest(here.project, here.ecosystems)):
-            parts = (rest, *(_resolve_folder(here, folder, None) for folder in folders))
-            if checked := tuple(part for part in parts if part.resolution.checks):
+            parts = {ROOT: rest, **{folder: _resolve_folder(here, folder, None) for folder in folders}}
+            if checked := {folder: part for folder, part in parts.items() if part.checks}:
                 return checked
-    return (_resolve_folder(here, ROOT, wanted),)
+    return {ROOT: _resolve_folder(here, ROOT, wanted)}
 
 
-def _resolve_folder(here: ProjectRepository, folder: str, wanted: str | None) -> FoundProject:
+def _resolve_folder(here: ProjectRepository, folder: str, wanted: str | None) -> Resolution:
     project = _open_project(here, folder)
     try:
         if wanted:
@@ -181,7 +174,7 @@ def _resolve_folder(here: ProjectRepository, folder: str, wanted: str | None) ->
         )
         absent = tuple(replace(each, ecosystem=folder) for each in resolution.absent)
         resolution = replace(resolution, checks=checks, absent=absent)
-    return FoundProject(folder, chosen.name, resolution)
+    return resolution
 
 
 def _open_project(here: ProjectRepository, folder: str) -> ProjectReader:

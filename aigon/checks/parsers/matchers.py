@@ -11,7 +11,7 @@ from msgspec import Struct, ValidationError, convert, field
 from msgspec.structs import replace
 
 from aigon.checks.parsers.documents import Row, as_line, as_row, as_rows, as_string, find_json, load_json, load_row
-from aigon.checks.parsers.output import decode, is_silent, parse_number, read_text
+from aigon.checks.parsers.output import decode, is_silent, name_groups, parse_number, read_text
 from aigon.checks.parsers.readings import (
     FEW_LINES,
     describe_unknown,
@@ -176,7 +176,7 @@ class Matcher(Struct, frozen=True, forbid_unknown_fields=True):
         for pattern in patterns:
             file = ""
             for match in pattern.regexp.finditer(lines):
-                groups = {name.rstrip("0123456789"): text for name, text in match.groupdict().items() if text}
+                groups = name_groups(match)
                 if "message" in groups or "message" not in pattern.regexp.groupindex:
                     yield from self._describe(pattern, {"file": file, **groups})
                 else:
