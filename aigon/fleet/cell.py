@@ -55,7 +55,8 @@ def work_on_cell(order: CellOrder, owner: str, observer: CellObserver) -> CellSu
     except LostLeaseError as error:
         summary = CellSummary("lost", int(Exit.STOPPED), str(error))
     except PushError as error:
-        status = "away" if error.trouble == "away" else "refused"
+        # What one machine cannot fetch, another may have.
+        status = {"away": "away", "damaged": "unfit"}.get(error.trouble, "refused")
         summary = CellSummary(status, int(error.code), f"{error}: {error.hint}"[:2000])
     except AigonError as error:
         summary = CellSummary("unfit", int(error.code), f"{error}: {error.hint}"[:2000])

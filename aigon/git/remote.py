@@ -5,6 +5,7 @@ What a person configured for their remote (credentials, proxies, ssh) is read be
 
 import os
 import re
+import time
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -27,14 +28,16 @@ NOTHING = ""
 """In place of a commit: the ref does not exist, or is to be deleted."""
 RefChange = tuple[str, str]
 """What a ref was, and what it is to be."""
-Trouble = Literal["moved", "refused", "no atomic", "away"]
+Trouble = Literal["moved", "refused", "no atomic", "away", "damaged"]
+FETCHES, PAUSE = 3, 1.0
+"""Fetches from a remote that answers, and seconds between them, until it counts as damaged."""
 
 
 class PushError(AigonError):
     """A push that changed nothing, as far as is known.
 
     moved: a ref was not what it was thought to be. refused: by a hook, or for lack of permission. away: no answer; the
-    push may have succeeded all the same.
+    push may have succeeded all the same. damaged: it answers, and cannot give what its refs name.
     """
 
     def __init__(self, trouble: Trouble, url: str, said: str) -> None:
@@ -43,6 +46,7 @@ class PushError(AigonError):
             "refused": "The remote refused the push",
             "no atomic": "The remote cannot push several refs as one (--atomic)",
             "away": "The remote cannot be reached",
+            "damaged": "The remote does not give what its refs name",
         }[trouble]
         super().__init__(what, where=url, hint=take_last_lines(said), code=Exit.ENVIRONMENT)
         self.trouble = trouble
@@ -110,12 +114,17 @@ class Remote:
         return {ref: sha for sha, _, ref in (line.partition("\t") for line in out.splitlines())}
 
     def fetch(self, refs: Sequence[str]) -> None:
-        """Bring the objects that these refs name. Raises PushError (exit 7) if the remote does not answer."""
+        """Bring the objects that these refs name. Raises PushError (exit 7) if the remote is away or damaged."""
         specs = [f"+{ref}:refs/there/{ref.removeprefix('refs/')}" for ref in refs]
         options = ("--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "-q")
-        code, _, err = self._ask("fetch", *options, "origin", *specs) if specs else (0, "", "")
-        if code:
-            raise PushError("away", self.url, err)
+        for _ in range(FETCHES if specs else 0):
+            code, _, err = self._ask("fetch", *options, "origin", *specs)
+            if not code:
+                return
+            self.list_refs(*refs)  # one that is away is waited for; one that answers this has lost something
+            time.sleep(PAUSE)
+        if specs:
+            raise PushError("damaged", self.url, err)
 
     def push(self, changes: Mapping[str, RefChange]) -> None:
         """Change all of these refs or none, each only if it is what it was. Raises PushError (exit 7)."""

@@ -214,6 +214,16 @@ def test_a_full_disk_of_one_machine_leaves_the_cell_to_another(fleet: Fleet, mon
     assert find_faults(fleet.remote, fleet.lease) == []
 
 
+def test_a_remote_that_has_lost_an_object_is_not_asked_for_ever(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aigon.git.remote.PAUSE", 0.01)
+    order = fleet.plan()
+    tree = git(fleet.remote, "rev-parse", "refs/aigon/records/42--mine^{tree}")
+    (fleet.remote / "objects" / tree[:2] / tree[2:]).unlink()
+    summary = fleet.work(order)
+    assert (summary.status, summary.exit_code) == ("unfit", 7)
+    assert "does not give what its refs name" in summary.said and tree in summary.said
+
+
 @pytest.mark.slow
 def test_a_remote_that_is_away_for_a_while_gets_all_of_it_later(fleet: Fleet) -> None:
     away, looks = fleet.remote.with_name("remote.git.away"), []
