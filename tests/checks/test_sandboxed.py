@@ -235,6 +235,13 @@ def test_a_failing_check_that_leaves_files_is_tried_outside_on_a_copy_of_its_own
     assert done.code == 0, done.out + done.err
 
 
+def test_a_check_that_passes_in_the_sandbox_when_it_runs_again_needs_nothing(lab: Lab) -> None:
+    (lab.home / "outside").touch()
+    once = "test -e ~/.cache/tried || { mkdir -p ~/.cache; touch ~/.cache/tried; exit 1; }"
+    done = run_baseline(lab, f"test -e done.txt || test -e {lab.home}/outside || {{ {once}; }}")
+    assert done.code == 0, done.out + done.err
+
+
 @pytest.mark.slow
 def test_a_check_whose_output_names_nothing_may_be_run_without_a_sandbox(lab: Lab) -> None:
     stopped = run_baseline(lab, f"test -e {lab.home}/mine-agent")
