@@ -138,7 +138,7 @@ def find_records(home: Path | None, name: str, agent: str | None) -> Records | N
     """
     known = [(each.label, each.agent, candidate_records(home, each)) for each in find_candidates(home, name) if home]
     known += [("", "", locate_records(home, name))] if home else []
-    ran = [(label, who, records) for label, who, records in known if records.begun()]
+    ran = [(label, who, records) for label, who, records in known if records.has_begun()]
     chosen = [records for label, who, records in ran if agent in (None, label, who)]
     listed = ", ".join(label or "this checkout" for label, _, _ in ran)
     if not ran and not agent:

@@ -127,7 +127,7 @@ class _Execution:
             log=self._log,
             merge=check.source != CRITERION,
             redact=self._world.redact,
-            started=self._world.guardian.begun,
+            started=self._world.guardian.record_start,
             slowed=check.slowed,
         )
         return process.run(command, self._world.stop)

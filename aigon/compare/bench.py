@@ -32,7 +32,7 @@ from aigon.process import capacity, orphans
 from aigon.process.stop import Stop
 from aigon.profiles.protection import Protection
 from aigon.proof.protection import protection_of
-from aigon.proof.rooms import opened, rooms_for
+from aigon.proof.rooms import open_room, rooms_for
 
 NO_SPEC = Spec(b"", "", {}, (), None)
 
@@ -128,7 +128,7 @@ class Bench(Struct, frozen=True):
             attendants = [*stand.world.attendants, *filter(None, self.compiled)]
             world = replace(stand.world, rooms=folder, attendants=attendants)
             rooms = rooms_for(stand.job, world, tree, stand.record.folders, logs)
-        with opened(stand.job, world, rooms, tree) as (inside, _):
+        with open_room(stand.job, world, rooms, tree) as (inside, _):
             runs = tuple(summarize_result(execution.run_check(inside, check, logs)) for check in stand.job.checks)
         self._require_going_on()
         return runs
@@ -187,7 +187,7 @@ def compile_bytecode(stand: Stand, folder: Path) -> Bytecode | None:
         return None
     world = replace(stand.world, rooms=folder / "rooms")
     rooms = rooms_for(stand.job, world, stand.record.base, stand.record.folders, folder)
-    with opened(stand.job, world, rooms, stand.record.base) as (inside, room):
+    with open_room(stand.job, world, rooms, stand.record.base) as (inside, room):
         for check in checks:
             execution.run_check(inside, check, folder)
         return dependencies.take_bytecode(room, folder / "bytecode", rooms.needs.lent)

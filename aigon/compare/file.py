@@ -81,7 +81,7 @@ def _explain_unsafe(main: Checkout, found: Evaluation, page: str) -> str:
         return "the main checkout is on no branch"
     if main.branch in [entry.branch for entry in found.entries]:
         return f"{main.branch} is checked out, and a commit there would be one that nobody has proven"
-    if path in main.changed() and page != (main.root / path).read_text():
+    if path in main.list_changed() and page != (main.root / path).read_text():
         return f"{path} has changes that are not committed"
     return ""
 

@@ -39,7 +39,7 @@ def detached_head(main: Checkout, branch: str, commit: str) -> Iterator[Checkout
 
 @contextmanager
 def _detached_head(place: Checkout, branch: str, commit: str) -> Iterator[None]:
-    if changed := place.changed():
+    if changed := place.list_changed():
         where = f"{place.root}: {', '.join(fold(path) for path in changed[:5])}"
         raise environment("There are uncommitted changes", where=where, hint="Commit or stash them there")
     mark = place.git_dir / "aigon" / MARK
@@ -149,15 +149,15 @@ def settle_merge(main: Checkout, home: Path) -> UnfinishedMerge | None:
 
 def _restore_target(main: Checkout, found: UnfinishedMerge) -> None:
     """Reset files and index to the target; what else the index holds is saved aside."""
-    if main.branch != found.target or not (main.changed() or main.under_way() == "merge"):
+    if main.branch != found.target or not (main.list_changed() or main.under_way() == "merge"):
         return
     tree = main.ask("write-tree")
     if tree and tree not in (found.tree, main.git("rev-parse", "HEAD^{tree}")):
         save_commit_aside(main, found.branch, main.git("commit-tree", tree, "-p", "HEAD", "-m", "half a merge"))
-    if main.ask(*NO_HOOKS, "reset", "-q", "--merge") is None or main.changed():
+    if main.ask(*NO_HOOKS, "reset", "-q", "--merge") is None or main.list_changed():
         raise environment(
             f"A merge of {found.branch} into {found.target} was interrupted here, and files have changed since",
-            where=", ".join(main.changed()[:5]),
+            where=", ".join(main.list_changed()[:5]),
             hint="Commit or stash your changes, then run it again",
         )
 

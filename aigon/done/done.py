@@ -229,6 +229,6 @@ def _working_alone(errand: Errand, chosen: ChosenWork, landing: Landing, current
         try:
             yield
         except BaseException:
-            if not errand.main.changed():
+            if not errand.main.list_changed():
                 checkouts.forget_merge(errand.home)
             raise

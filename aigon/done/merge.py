@@ -105,7 +105,7 @@ def restored_on_error(landing: Landing) -> Iterator[None]:
         yield
     except AigonError as error:
         conflicts = list_conflicts(landing.main)
-        refused = bool(landing.main.under_way() or landing.main.changed()) and not conflicts
+        refused = bool(landing.main.under_way() or landing.main.list_changed()) and not conflicts
         _put_back(landing)
         if not error.what.startswith("git "):
             raise

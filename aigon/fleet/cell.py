@@ -157,7 +157,7 @@ class _Cell:
         self._candidate, self._records = candidate, candidate_records(self._home, candidate)
 
     def _start(self) -> Entrant:
-        order, resume = self._order, self._records.begun()
+        order, resume = self._order, self._records.has_begun()
         (entrant,) = list_entrants(self._home, [self._candidate], [self._candidate.label] if resume else [])
         options = Options(order.feature, loop=True, max_cost=order.money)
         env = {**os.environ, "AIGON_ARENA_STDIN": str(order.lease * HOLD)}
@@ -217,7 +217,7 @@ class _Cell:
             summary = replace(summary, said=f"{summary.said}: {end.hint[:1000]}")
         while True:
             try:
-                self._push(summary) if self._records.begun() else self._lease.push({}, summary)
+                self._push(summary) if self._records.has_begun() else self._lease.push({}, summary)
                 return summary
             except PushError as error:
                 if error.trouble != "away":

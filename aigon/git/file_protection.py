@@ -87,7 +87,7 @@ class FileProtection:
         self._unlinked = tuple(folder for folder in self._now.unlinked if not folder.is_symlink())
         self._roots = {root: identity for root in self._now.roots if (identity := _read_folder_identity(root))}
 
-    def noted(self) -> bytes:
+    def render_note(self) -> bytes:
         """Return what is remembered, to be written down in case this process is killed."""
         each = {p: (k.mode, base64.b64encode(k.data).decode(), sorted(k.names)) for p, k in self._kept.items()}
         return json.dumps(each).encode()
@@ -115,7 +115,7 @@ class FileProtection:
                 hint = "Bring the folder back from where it is now, then run again with --resume"
                 raise environment("A folder was replaced while the agent worked", where=str(root), hint=hint)
         linked = [folder for folder in self._unlinked if folder.is_symlink()]
-        if not linked and all(kept.untouched(read_mark(path)) for path, kept in self._kept.items()):
+        if not linked and all(kept.is_untouched(read_mark(path)) for path, kept in self._kept.items()):
             return ()
         gone = tuple(f"{folder}{os.sep}" for folder in self._now.passing if not os.path.lexists(folder))
         try:
@@ -130,7 +130,7 @@ class FileProtection:
     def _restore_path(self, path: str, kept: FileState) -> Iterator[FileEdit]:
         """Put one file or folder back. Folders come before their content, as paths are sorted."""
         now = read_mark(path)
-        if now != HIDDEN and kept.untouched(now):
+        if now != HIDDEN and kept.is_untouched(now):
             return
         place = Path(path)
         if now == HIDDEN:

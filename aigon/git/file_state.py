@@ -65,7 +65,7 @@ class FileState(Struct, frozen=True):
     def size(self) -> int:
         return sum(piece.size for piece in self.pieces) + len(self.end)
 
-    def untouched(self, now: Mark) -> bool:
+    def is_untouched(self, now: Mark) -> bool:
         """Return whether the mark `now` proves that nothing changed."""
         return self.mark == now and not self.fresh
 
@@ -91,7 +91,7 @@ def read_state(path: str, before: FileState | None = None, *, grows: bool = Fals
     Raises OSError.
     """
     now = read_mark(path)
-    if before and before.untouched(now):
+    if before and before.is_untouched(now):
         return before
     if now == NOTHING:
         return FileState(NOTHING)

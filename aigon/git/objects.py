@@ -145,7 +145,7 @@ class TreeWriter(Struct):
             self.known[folder] = _parse_tree(found[folder], len(tree) // 2)
         for folder, data in found.items():  # what is lost is not taken for a folder that does not exist
             if data is None and (not folder or self._find(folder)[0] == _FOLDER):
-                raise self.git.failed("A tree could not be read", f"{tree}:{folder} is missing")
+                raise self.git.make_error("A tree could not be read", f"{tree}:{folder} is missing")
 
     def _ask(self, names: Iterable[str]) -> list[bytes | None]:
         """Return what these trees hold; None for what is no tree, or is not there."""
@@ -218,5 +218,5 @@ def write_object(git: TrustedGit, kind: str, data: bytes, digits: int) -> str:
             opened.write(packed)
         os.replace(draft, f"{folder}/{name[2:]}")  # noqa: PTH105 - as above
     except OSError as error:
-        raise git.failed(f"A {kind} could not be written", str(error)) from error
+        raise git.make_error(f"A {kind} could not be written", str(error)) from error
     return name

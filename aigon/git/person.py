@@ -139,7 +139,7 @@ class Checkout:
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
         return self.ask("merge-base", "--is-ancestor", ancestor, descendant) is not None
 
-    def changed(self) -> list[str]:
+    def list_changed(self) -> list[str]:
         """Return paths with uncommitted changes, including untracked files; renames by both names."""
         out = self.git(*NO_HOOKS, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
         return [entry[3:] for entry in split_paths(out)]

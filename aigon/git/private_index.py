@@ -112,7 +112,7 @@ class PrivateIndex:
         code, _, err = self.trusted.attempt("add", "-A", "--ignore-errors", "--sparse")
         lines = [line for line in err.decode(errors="replace").splitlines() if not line.startswith("hint:")]
         if code not in (0, 1):
-            raise self.trusted.failed(what, "\n".join(lines), code)
+            raise self.trusted.make_error(what, "\n".join(lines), code)
         if code and (lack := explain_git_error(what, "\n".join(lines), self.trusted.places)):
             raise lack  # git left it out for lack of space
         staged = parse_stage(self._git("ls-files", "--stage", "-z")) if self._left else {}
@@ -182,10 +182,10 @@ class PrivateIndex:
         entries = {change.path: change.fingerprint for change in changes if change.path not in without}
         return Content(base, entries)
 
-    def tracked(self) -> tuple[str, ...]:
+    def list_tracked(self) -> tuple[str, ...]:
         return split_paths(self._git("ls-files", "-z"))
 
-    def untracked(self) -> tuple[str, ...]:
+    def list_untracked(self) -> tuple[str, ...]:
         """Return files that the snapshot does not hold and no .gitignore of the tree names."""
         return split_paths(self._git("ls-files", "-z", "--others", "--exclude-per-directory=.gitignore"))
 

@@ -51,7 +51,7 @@ class RefProtection:
         self._elsewhere = frozenset(_list_checked_out_refs(self._git))
         self._linked = frozenset(folder for folder in self._folders if folder.is_symlink())
 
-    def known(self) -> tuple[str, ...]:
+    def list_known_objects(self) -> tuple[str, ...]:
         """Return the objects that refs named at the first `remember`: what they contain is not the agent's."""
         return self._known or ()
 

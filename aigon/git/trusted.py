@@ -112,10 +112,10 @@ class TrustedGit:
     def _require(self, arguments: Sequence[str], ended: tuple[int, bytes, bytes]) -> bytes:
         code, out, err = ended
         if code:
-            raise self.failed(f"git {name_command(arguments)} failed", err.decode(errors="replace").strip(), code)
+            raise self.make_error(f"git {name_command(arguments)} failed", err.decode(errors="replace").strip(), code)
         return out
 
-    def failed(self, what: str, said: str, code: int = 1) -> AigonError:
+    def make_error(self, what: str, said: str, code: int = 1) -> AigonError:
         """Return the error for a git that ended with `code`: in plain words if it lacked space."""
         if lack := explain_git_error(what, said, self.places):
             return lack
@@ -145,7 +145,7 @@ class TrustedGit:
         env = {**self.env, "GIT_LITERAL_PATHSPECS": "0"}  # check-ignore refuses to run with it
         code, out, err = capture_output(asked, cwd=self.root, env=env, stdin=os.fsencode("\0".join(paths)))
         if code not in (0, 1):
-            raise self.failed("git check-ignore failed", err.decode(errors="replace").strip(), code)
+            raise self.make_error("git check-ignore failed", err.decode(errors="replace").strip(), code)
         parts = split_paths(out)
         found = zip(parts[3::4], parts[::4], parts[2::4], strict=True)
         return {path: (file, line) for path, file, line in found if not line.startswith("!")}

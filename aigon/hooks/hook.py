@@ -217,7 +217,7 @@ def make_hook_context(config: Config, job: Job, world: World) -> HookContext:
         redact=world.redact,
         kept=world.get(ProtectedFiles).files,
         touched=lambda: restore.find_touched(root, world.get(ProtectedFiles).files, job.protection),
-        begun=world.guardian.begun,
+        begun=world.guardian.record_start,
         settled=settle,
         allowed=config.env.pass_,
         box=world.find(CheckSandbox),

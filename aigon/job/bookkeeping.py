@@ -50,6 +50,6 @@ def open_own_git(checkout: Checkout) -> TrustedGit:
 
 def require_clean(checkout: Checkout) -> None:
     """Raise AigonError (exit 7) if anything is uncommitted."""
-    if changed := checkout.changed():
+    if changed := checkout.list_changed():
         hint = 'git add -A && git commit -m "..."   or   git stash --include-untracked'
         raise environment("There are uncommitted changes", where=", ".join(changed[:5]), hint=hint)

@@ -87,7 +87,7 @@ def split_changes(
     """Return the uncommitted paths that are aigon's to commit, and all others, untracked ones included."""
     changed = [
         path
-        for path in checkout.changed()
+        for path in checkout.list_changed()
         if not any(path == place or (place.endswith("/") and path.startswith(place)) for place in nobodys)
     ]
     own = [path for path in changed if path in spec_paths or _is_own(checkout, path)]
@@ -109,7 +109,7 @@ def _is_former_place(checkout: Checkout, path: str, spec_paths: Sequence[str]) -
 
 def list_uncommitted_setup(checkout: Checkout) -> list[str]:
     """Return the uncommitted paths of aigon's own set-up: its configuration, its lines of .gitignore, its commands."""
-    return [path for path in checkout.changed() if _is_own(checkout, path) and not is_runtime(path)]
+    return [path for path in checkout.list_changed() if _is_own(checkout, path) and not is_runtime(path)]
 
 
 def require_configuration(checkout: Checkout, changed: Sequence[str] | None = None) -> None:
@@ -118,7 +118,7 @@ def require_configuration(checkout: Checkout, changed: Sequence[str] | None = No
     `changed` are aigon's own uncommitted paths, if the caller knows them.
     A feature's branch would take it along, and it would be missing on every other branch.
     """
-    changed = checkout.changed() if changed is None else changed
+    changed = checkout.list_changed() if changed is None else changed
     if PROJECT_FILE in changed and checkout.ask("cat-file", "-e", f"HEAD:{PROJECT_FILE}") is None:
         what = f"aigon's configuration is not committed on {checkout.branch}, so other branches would lack it"
         raise environment(what, where=PROJECT_FILE, hint="aigon init --commit")
@@ -171,7 +171,7 @@ def restore_branch_on_error(checkout: Checkout, before: str) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if checkout.branch != before and not checkout.changed():
+        if checkout.branch != before and not checkout.list_changed():
             checkout.switch(before)
         raise
 

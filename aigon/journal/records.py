@@ -87,7 +87,7 @@ class Records(Struct, frozen=True):
         except AigonError as error:
             raise damage_error("The journal of this run", error.where, self.name) from None
 
-    def begun(self) -> bool:
+    def has_begun(self) -> bool:
         """Return whether the current run's journal has at least its first event."""
         try:
             with self.journal.open("rb") as file:
@@ -210,7 +210,7 @@ def sum_earlier_spend(records: Records) -> Spend:
 
 def is_journal_lost(records: Records) -> bool:
     """Return whether the journal was renamed as damaged, and no run has begun since."""
-    return any(records.folder.glob("journal.jsonl.corrupt*")) and not records.begun()
+    return any(records.folder.glob("journal.jsonl.corrupt*")) and not records.has_begun()
 
 
 def read_intact_events(data: bytes) -> tuple[Sequence[Event], bool]:

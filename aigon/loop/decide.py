@@ -33,7 +33,7 @@ def decide(demand: Demand, limits: Limits, state: State, probe: Probe) -> Outcom
     proven = find_proof(demand, look.findings, look.verdicts) if look else None
     if look and proven and not is_hollow(demand, look, worked=state.used > 0):
         return with_acceptance(demand, look, proven)
-    for guard in (interrupted, *immediate):
+    for guard in (find_interruption, *immediate):
         if outcome := guard(limits, state, probe):
             return outcome
     if look and proven and not _may_still_build(demand, state):
@@ -56,7 +56,7 @@ def _may_still_build(demand: Demand, state: State) -> bool:
     return demand.accept_passing and (state.used == 0 or (state.turn is not None and state.turn.failed))
 
 
-def interrupted(_limits: Limits, _state: State, probe: Probe) -> Outcome | None:
+def find_interruption(_limits: Limits, _state: State, probe: Probe) -> Outcome | None:
     """Stop if a person, the system or a hook asked for the end."""
     match probe.interrupt:
         case "":
@@ -69,9 +69,9 @@ def interrupted(_limits: Limits, _state: State, probe: Probe) -> Outcome | None:
             return Interrupted(signal)
 
 
-def barred(limits: Limits, state: State, probe: Probe) -> bool:
+def is_turn_forbidden(limits: Limits, state: State, probe: Probe) -> bool:
     """Return whether no further turn may begin within this iteration: it is over, and `decide` will say why."""
-    guards = (interrupted, *load_guards()[0])
+    guards = (find_interruption, *load_guards()[0])
     return any(guard(limits, state, probe) for guard in guards if guard is not unavailable)
 
 
@@ -158,7 +158,7 @@ def decide_within_budget(job: Job, world: World, state: State) -> Outcome | None
 
 def is_turn_barred(job: Job, world: World, state: State) -> bool:
     """Return whether no further turn may begin within this iteration; if one may, money for it is set aside."""
-    return _answer_within_budget(job, world, state, lambda probe: barred(job.limits, state, probe))
+    return _answer_within_budget(job, world, state, lambda probe: is_turn_forbidden(job.limits, state, probe))
 
 
 def _answer_within_budget(job: Job, world: World, state: State, question: Callable[[Probe], T]) -> T:

@@ -54,7 +54,7 @@ def draft_iteration(job: Job, world: World, snapshot: Snapshot, look: Assessment
             *judge_promises(promises, look.findings, look.verdicts, forgiven, job.spec.settings.stages),
             *claims,
         ),
-        took=world.meter.taken(),
+        took=world.meter.measure_use(),
         passed_at_base=look.passed_at_base,
         adds_nothing=look.adds_nothing,
         put_back=snapshot.put_back,

@@ -155,7 +155,7 @@ def rewrite_without_secrets(job: Job, world: World, old: str, tip: str) -> str:
         scanned = {leak.path for leak in world.scanner.leaks(files, policy)}
         return [(path, data) for path, data in files if path in scanned or policy.leak(path, data)]
 
-    people = watch.refs.known() if watch else ()
+    people = watch.refs.list_known_objects() if watch else ()
     return rewrite_without(world.workspace.trusted, old, tip, select_leaking, people, world.redact) or tip
 
 

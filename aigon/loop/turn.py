@@ -136,7 +136,7 @@ def _run_turn(job: Job, world: World, state: State, chosen: ChosenStep) -> Gener
     requests, remarks = read_mailbox(folder, job.spec.criteria, job.feature.name_for_people)
     for text in remarks:
         yield Notice(world.now(), text, "warning")
-    state = yield TurnEnded(world.now(), price_turn(turn, prices), world.meter.taken(), requests)
+    state = yield TurnEnded(world.now(), price_turn(turn, prices), world.meter.measure_use(), requests)
     if not state.failed_turns:
         for notice in explain_refusal(world.get(RunSandbox), turn, world.now()):
             state = yield notice
@@ -197,7 +197,7 @@ def _build_command(job: Job, world: World, agent: Agent, request: TurnRequest, l
         log=log,
         merge=False,
         redact=world.redact,
-        started=world.guardian.begun,
+        started=world.guardian.record_start,
     )
 
 

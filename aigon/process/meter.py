@@ -90,7 +90,7 @@ class Meter(Struct):
             self.peak = max(self.peak, measure_memory_of_descendants())
             self._due = time.monotonic() + max(MEMORY_SECONDS, SHARE * (time.monotonic() - begin))
 
-    def taken(self) -> tuple[ResourceUse, ...]:
+    def measure_use(self) -> tuple[ResourceUse, ...]:
         """Return what was taken since `begin`."""
         if not self.before:
             return ()

@@ -69,7 +69,7 @@ class RunningNote(Struct):
         """The file in which others ask this process to end."""
         return find_request_file(self.path) if self.path else None
 
-    def begun(self, pid: int) -> None:
+    def record_start(self, pid: int) -> None:
         """Record a program that leads the session `pid`."""
         with self._lock:
             if self.path and self.about:

@@ -41,7 +41,7 @@ class Server:
         self._drain = threading.Thread(target=self._read, name="output", daemon=True)
         self._drain.start()
 
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Return whether nothing serves any more. A launcher that exits with 0 may have left its server running."""
         code = self.exit_code()
         return code is not None and (code != 0 or not self.living())

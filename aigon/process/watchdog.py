@@ -67,10 +67,10 @@ class Watchdog(Struct):
     pipe: int | None = None
     running: RunningNote = field(default_factory=RunningNote)
 
-    def begun(self, pid: int) -> None:
+    def record_start(self, pid: int) -> None:
         """Record a program that leads the session `pid`; safe to call from any thread."""
         self._say(f"begun {pid}")
-        self.running.begun(pid)
+        self.running.record_start(pid)
 
     def over(self) -> None:
         """Record that all programs have ended and were swept: their numbers may be reused."""

@@ -75,7 +75,7 @@ class Protection(Struct, frozen=True, dict=True):
         """Return whether any rule is about a file: one pattern instead of all of them, for files that none means."""
         return compile_globs(tuple(pattern for rule in self.rules for pattern in rule.paths))
 
-    def found(self) -> tuple[Rule, ...]:
+    def list_script_rules(self) -> tuple[Rule, ...]:
         """Return the rules that were read from the project's own scripts."""
         return tuple(rule for rule in self.rules if rule.source in FOUND)
 
@@ -87,7 +87,7 @@ class Protection(Struct, frozen=True, dict=True):
             place = next((n for n, r in enumerate(self.rules) if r.source != "protect in .aigon/config.json"), 0)
         return replace(self, rules=(*self.rules[:place], *more, *self.rules[place:]))
 
-    def allowed(self, path: str) -> bool:
+    def is_allowed(self, path: str) -> bool:
         """Return whether the spec's frontmatter permits any change of this file."""
         return any(is_covered(pattern, path) for pattern in self.allow)
 
@@ -98,7 +98,7 @@ class Protection(Struct, frozen=True, dict=True):
     def is_open(self, path: str) -> bool:
         """Return whether only its readers can tell what a file is for: no rule and no word of the spec does."""
         free = any(is_match(pattern, path) for pattern in self.free)
-        return not (free or self.allowed(path) or self.rules_of(path))
+        return not (free or self.is_allowed(path) or self.rules_of(path))
 
     def may_hold_secrets(self, path: str) -> bool:
         """Return whether the spec or the configuration lets a file be committed whatever it looks like."""
@@ -110,7 +110,7 @@ class Protection(Struct, frozen=True, dict=True):
         A rule on keys leaves the other keys to those after it; the first one on the whole file is the last.
         """
         found: list[Rule] = []
-        if not self._is_named(path) or self.allowed(path):
+        if not self._is_named(path) or self.is_allowed(path):
             return ()
         for rule in self.rules:
             if rule.means(path):
@@ -134,7 +134,7 @@ class Protection(Struct, frozen=True, dict=True):
         """
         if self.rules_of(path):
             return self.rule(path, lambda rule: rule.relaid and not (new and rule.source == CALLED))
-        return SHADOW if new and is_shadowing(path) and not self.allowed(path) else None
+        return SHADOW if new and is_shadowing(path) and not self.is_allowed(path) else None
 
     def part(self, path: str) -> FilePart:
         """Return what a file is for, whatever the spec allows."""

@@ -58,7 +58,7 @@ def restore_base_versions(
     `inputs` are files beside them that decide.
     """
     rules = ((row, inputs.rules.get(row.path) or protection.relaid(row.path, new=row.base is None)) for row in rows)
-    free = {row.path for row in rows if protection.allowed(row.path)}
+    free = {row.path for row in rows if protection.is_allowed(row.path)}
     ruled = [(row, rule) for row, rule in rules if rule or (row.base and row.tree and row.path not in free)]
     versions = read_versions(git, [row for row, _ in ruled])
     touched: list[tuple[Changed, Rule]] = []

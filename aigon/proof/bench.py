@@ -24,7 +24,7 @@ from aigon.proof import criteria
 from aigon.proof.base_tests import find_lost_tests, leave_out_files
 from aigon.proof.frozen import Frozen
 from aigon.proof.kept_tests import TestFiles, find_kept_tests
-from aigon.proof.rooms import Rooms, opened, rooms_for
+from aigon.proof.rooms import Rooms, open_room, rooms_for
 from aigon.proof.troubles import Trouble, describe_lost, find_trouble, name_in_record
 
 _SUBJECT_ROLES = ("lint", "types", "build")
@@ -76,7 +76,7 @@ class ProofBench(Struct, frozen=True):
     ) -> dict[str, Result]:
         if not checks or self.world.stop.now:
             return {check.name: Result(make_skipped(check, "the run was stopped")) for check in checks}
-        with opened(self.job, self.world, self.rooms, tree) as (inside, room):
+        with open_room(self.job, self.world, self.rooms, tree) as (inside, room):
             self.lacking.update(room.exported.missing)
             for path, data in (overlay or {}).items():
                 _write_over(room.root / path, data)
@@ -217,7 +217,7 @@ def make_bench(
     theirs = tuple(record.theirs)
     if job.protection.allow:
         paths = objects.list_entries(world.workspace.trusted, job.base_commit)
-        theirs = (*filter(job.protection.allowed, paths), *theirs)
+        theirs = (*filter(job.protection.is_allowed, paths), *theirs)
     durations = {finding.check: finding.duration for finding in findings}
     return ProofBench(job, world, rooms, folder, durations, record, theirs)
 

@@ -70,7 +70,7 @@ def read_versions(git: TrustedGit, rows: Iterable[Changed]) -> dict[str, tuple[s
 def find_concerns(job: Job, world: World, rows: tuple[Changed, ...]) -> tuple[Concern, ...]:
     """Return what the rules say of the whole change from the base; what a person approved of is only noted."""
     git, protection = world.workspace.trusted, job.protection
-    open_ = [row for row in rows if not protection.allowed(row.path)]
+    open_ = [row for row in rows if not protection.is_allowed(row.path)]
     open_.sort(key=lambda row: _PART_ORDER[protection.part(row.path)])
     tests = [e for path, e in objects.list_entries(git, job.base_commit).items() if protection.part(path) == "tests"]
     edits = read_edits(git, open_[:FILES], protection, tests[:FILES], tuple(world.get(TurnNotes).commit_messages))

@@ -143,7 +143,7 @@ def _can_start(check: Check) -> bool:
     return not check.missing and there and all(map(os.path.exists, own))
 
 
-def begun(
+def begin_record(
     known: Frozen | None, *, base: str, root: str, inputs: str, checks: Sequence[Check], theirs: Mapping[str, str]
 ) -> Frozen:
     """Return the record as a run begins: what is known of this base stays, what people changed since is theirs."""

@@ -78,7 +78,7 @@ def _prove_snapshot(
 ) -> Generator[Event, State, Assessment]:
     record = frozen_of(job, world)
     rows = list_changed(world.workspace.trusted, snapshot, record)
-    for path in world.workspace.untracked():
+    for path in world.workspace.list_untracked():
         if is_secret_name(path) and not job.protection.may_hold_secrets(path):
             said = f"is kept out of every commit, since such files hold secrets; let git ignore it, or {HOW_TO_ALLOW}"
             yield Notice(world.now(), f"{path} {said}", "warning")

@@ -77,7 +77,7 @@ def find_other_features(
     """
 
     def is_theirs(path: str, is_new: bool) -> bool:
-        return path not in own and not protection.allowed(path) and not (is_new and path.startswith(INBOX))
+        return path not in own and not protection.is_allowed(path) and not (is_new and path.startswith(INBOX))
 
     return _find_changed(workspace, since, ROOT, is_theirs)
 

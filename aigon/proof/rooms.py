@@ -56,7 +56,7 @@ def rooms_for(job: Job, world: World, tree: str, before: Mapping[str, str], logs
         place = locate_kept(world.home, setup, entries, job.proof.setups, seen_as)
         if not place.exists():
             own = _keep_from_caches(job, world) if dependencies.has_linked_file(root / setup.makes) else (job, world)
-            with opened(*own, rooms, tree) as (inside, room):
+            with open_room(*own, rooms, tree) as (inside, room):
                 run_setup(_put_online(inside, room), setup, logs)
                 keep_folder(room.root / setup.makes, place)
         place.parent.touch()  # in use: others that make theirs leave it alone
@@ -78,7 +78,7 @@ def _keep_from_caches(job: Job, world: World) -> tuple[Job, World]:
 
 
 @contextmanager
-def opened(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[World, CleanRoom]]:
+def open_room(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[World, CleanRoom]]:
     """Yield a world whose checks run in a room with `tree`. Raises AigonError (exit 7) if none can be made."""
     root = world.workspace.root
     box = world.find(CheckSandbox)

@@ -67,7 +67,7 @@ class Watch(Struct, Attendant):
     def before_turn(self) -> None:
         """Take aigon's own records as they are now for right."""
         if self.note:
-            write_view(self.note, self.git.noted().decode())
+            write_view(self.note, self.git.render_note().decode())
         self.records.remember()
         self.refs.see_rivals()
         if self.locks:
@@ -104,7 +104,7 @@ class Watch(Struct, Attendant):
         self.refs.remember()
 
     def _hold(self, *, believe: bool = False, quick: bool = False) -> tuple[str, ...]:
-        return self.held.hold(self.refs.known(), believe=believe, quick=quick) if self.held else ()
+        return self.held.hold(self.refs.list_known_objects(), believe=believe, quick=quick) if self.held else ()
 
     def _restore_refs(self, park: Park) -> Iterator[str]:
         for moved in self.refs.put_back(park):

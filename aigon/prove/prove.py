@@ -225,7 +225,7 @@ def _open_ground(errand: _Errand) -> bool:
     ground, path = errand.ground, errand.feature.path
     if errand.options.resume:
         home = find_home(ground.tests / ".git")
-        if home is None or not locate_records(home, errand.name).begun():
+        if home is None or not locate_records(home, errand.name).has_begun():
             what = f"No run that writes tests for feature {errand.name} was broken off"
             raise usage(what, where="--resume", hint=f"aigon feature-prove {errand.name}")
         with Checkout.open(ground.tests) as copy:

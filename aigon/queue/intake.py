@@ -75,5 +75,5 @@ def update_spec(candidate: Candidate, content: bytes, say: Say) -> None:
         feature = files.locate_feature(checkout.root, candidate.feature)
         (checkout.root / feature.path).write_bytes(content)
         message = f"docs(feature-{candidate.feature}): update the spec"
-        if checkout.changed():
+        if checkout.list_changed():
             bookkeeping.commit_as_asked(checkout, [feature.path], message, Committing(say, verify=False))

@@ -132,7 +132,7 @@ class QueueRunner:
             known[0] if known else Candidate(name, entry.slug, chosen.label, chosen.agent, "worktree", 0, "", "")
         )
         self._wait_for_killed(candidate)
-        resume = bool(known) and candidate_records(self._home, candidate).begun()
+        resume = bool(known) and candidate_records(self._home, candidate).has_begun()
         entry = replace(entry, state="taken", at=World.now(), feature=name, label=candidate.label, outcome="")
         append_entry(self._home, entry)
         self._tell("started", f"feature {name} {'goes on' if resume else 'starts'} with {candidate.label}",

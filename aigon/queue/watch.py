@@ -165,7 +165,7 @@ class Watcher:
         try:
             (agent,) = resolve_agents(self._main.root, [name])
             candidate = intake.take_up(self._main, task, due.content, agent, begun, self._note)
-            resume = candidate_records(self._home, candidate).begun()
+            resume = candidate_records(self._home, candidate).has_begun()
             options = Options(feature=candidate.feature, loop=due.spec.settings.mode == "ralph", resume=resume)
             if resume and due.is_new and due.entry:
                 intake.update_spec(candidate, due.content, self._note)

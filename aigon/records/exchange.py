@@ -101,7 +101,7 @@ def _list_own(main: Checkout, name: str, agent: str | None) -> Iterator[tuple[Re
         if agent in (None, each.label, each.agent) and records.origin():
             yield records, each
     solo = locate_records(home, name)
-    if agent is None and solo.begun():
+    if agent is None and solo.has_begun():
         yield solo, None
 
 

@@ -41,7 +41,7 @@ def install_record(main: Checkout, record: PortableRecord, tip: str, source: str
     home, manifest = ensure_home(main.common_dir), record.manifest
     records = locate_records(home, manifest.feature, manifest.label)
     with hold_lock(loop_lock(home, manifest.feature, manifest.label), f"Feature {manifest.feature}"):
-        mine = gather_record(records, records.candidate(), main.root / RUNS) if records.begun() else None
+        mine = gather_record(records, records.candidate(), main.root / RUNS) if records.has_begun() else None
         known = main.commit_of(f"refs/heads/{manifest.branch}")
         has_all = known is not None and main.is_ancestor(tip, known)
         if mine and has_all and mine.continues(record):

@@ -59,9 +59,9 @@ def find_uncommitted_setup(checkout: Checkout) -> UncommittedSetup:
     config = load_configuration(open_work_tree(checkout.root))
     commands = [[own.command] if isinstance(own.command, str) else own.command for own in config.agents.values()]
     words = {os.path.normpath(word) for command in commands for word in command}
-    programs = [path for path in checkout.changed() if path in words and not checkout.git("ls-files", "--", path)]
+    programs = [path for path in checkout.list_changed() if path in words and not checkout.git("ls-files", "--", path)]
     paths = tuple(dict.fromkeys([*branch.list_uncommitted_setup(checkout), *programs]))
-    if checkout.head is None and set(checkout.changed()) > {*paths}:
+    if checkout.head is None and set(checkout.list_changed()) > {*paths}:
         why = f"Not committed: the repository has no commits yet. Make the first one: {FIRST_COMMIT}"
         return UncommittedSetup(paths, "", why)
     try:

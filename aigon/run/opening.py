@@ -110,15 +110,15 @@ def freeze_job(opened: OpenedRun, job: Job) -> tuple[Job, Frozen]:
     is_known = opened.since and opened.since != opened.head
     changed = workspace.paths_changed(opened.since, opened.head) if is_known else ()
     theirs = dict.fromkeys(changed, opened.head)
-    record = frozen.begun(known, base=job.base_commit, root=root, inputs=inputs, checks=checks, theirs=theirs)
+    record = frozen.begin_record(known, base=job.base_commit, root=root, inputs=inputs, checks=checks, theirs=theirs)
     if known and (known.root, known.inputs, known.base) == (root, inputs, job.base_commit):
         # What scripts call is read from the tree, which an agent has written to by now: what was found stays protected.
         job = replace(job, protection=job.protection.with_found(known.rules))
-    record = replace(record, rules=job.protection.found())
+    record = replace(record, rules=job.protection.list_script_rules())
     if (opened.unjudged or opened.suspect) and record.guarded:
         guarded = dict(record.guarded)  # an agent's work or commits wait to be assessed
     else:
-        guarded = restore.record_protected(workspace.root, workspace.tracked(), job.protection)
+        guarded = restore.record_protected(workspace.root, workspace.list_tracked(), job.protection)
     record = replace(record, guarded=guarded)
     frozen.save(opened.records.frozen, record)
     return replace(job, checks=() if job.demand.skip_validation else checks, base_results=record.passed), record
@@ -214,7 +214,7 @@ def _refuse_unfinished(opening: Opening, name: str, old: State) -> None:
     """Raise AigonError (exit 7) for an interrupted turn: a new run would mix its edits and commits in."""
     checkout = opening.checkout
     is_unfinished = old.iteration > old.finished or old.unseen
-    changed = checkout.changed() if old.lost or is_unfinished else []
+    changed = checkout.list_changed() if old.lost or is_unfinished else []
     if old.lost and changed:
         raise environment(
             f"The record of feature {name} is damaged, so it does not tell who made these changes",

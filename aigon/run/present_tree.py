@@ -23,7 +23,7 @@ from aigon.model.checks import Check
 from aigon.model.criteria import find_bound_checks
 from aigon.process import capacity, orphans
 from aigon.process.stop import Stop
-from aigon.proof.rooms import opened, rooms_for
+from aigon.proof.rooms import open_room, rooms_for
 from aigon.run.prepare import Prepared, build_job
 from aigon.secrets import redaction
 
@@ -125,7 +125,7 @@ def run_on_copy(
         results = dict[str, Result]()
         for some, own in ((known, rooms), (unseen, replace(rooms, apart=is_confined))):
             if some and not world.stop.now:
-                with opened(job, world, own, tree) as (inside, _):
+                with open_room(job, world, own, tree) as (inside, _):
                     results |= _run_together(inside, some)
         if world.stop.reason:
             raise KeyboardInterrupt

@@ -161,7 +161,7 @@ def _decide_outcome(job: Job, assessment: Assessment, world: World, used: int) -
         adds_nothing=assessment.adds_nothing,
     )
     state = State(finished=1, last=finished)
-    if stopped := decide.interrupted(job.limits, state, world.probe()):
+    if stopped := decide.find_interruption(job.limits, state, world.probe()):
         return stopped
     proven = find_proof(job.demand, assessment.findings, assessment.verdicts)
     if proven and not job.demand.accept_passing and is_hollow(job.demand, finished, worked=used > 0):

@@ -172,7 +172,7 @@ class _Removal(Struct, frozen=True):
 
     def _save_uncommitted(self) -> str:
         worktree, candidate, lost = self.worktree, self.candidate, ""
-        changed, head = worktree.changed(), worktree.head
+        changed, head = worktree.list_changed(), worktree.head
         if worktree.branch is None and head is not None:
             lost = "" if worktree.git("for-each-ref", "--count=1", "--contains", head, "refs/heads") else head
         if not self.park:
@@ -187,7 +187,7 @@ class _Removal(Struct, frozen=True):
                 return reason
             if lost:
                 self._keep(workspace, "head", lost)
-        remaining = worktree.changed()
+        remaining = worktree.list_changed()
         return f"{_format_paths(remaining)} could not be put away" if remaining else ""
 
     @contextmanager
@@ -208,7 +208,7 @@ class _Removal(Struct, frozen=True):
             return "its branch has no commit"
         if complaints := workspace.snapshot():
             return fold("; ".join(complaints))
-        tracked = set(workspace.tracked())
+        tracked = set(workspace.list_tracked())
         if omitted := [p for p in changed if os.path.lexists(self.worktree.root / p) and p not in tracked]:
             return f"{_format_paths(omitted)} may hold secrets, which are not saved aside"
         message = f"aigon: saved aside what {self.candidate.branch} had not committed\n"

@@ -173,6 +173,6 @@ def _get_state(candidate: Candidate, paths: set[Path]) -> WorktreeState:
         return "broken"
     try:
         with Checkout.open(path) as checkout:
-            return "uncommitted" if checkout.changed() else "there"
+            return "uncommitted" if checkout.list_changed() else "there"
     except AigonError:
         return "broken"

@@ -132,7 +132,7 @@ def _provide(main: Checkout, home: Path, candidate: Candidate, config: Config, s
     records.set_candidate(ready)
     if ready.ready != candidate.ready:
         with Checkout.open(Path(ready.path)) as checkout:
-            if changed := checkout.changed():
+            if changed := checkout.list_changed():
                 listed = ", ".join(changed[:5])
                 say(f"no run of {ready.label} begins with what its worktree has and git does not ignore: {listed}")
     _require_own_packages(main.root, ready)

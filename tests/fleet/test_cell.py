@@ -88,7 +88,7 @@ def test_a_remote_that_refuses_branches_leaves_features_where_they_were(fleet: F
         fleet.plan()
     assert "branches are closed" in error.value.hint
     assert (fleet.lab.root / BACKLOG).exists()
-    assert fleet.main.changed() == []
+    assert fleet.main.list_changed() == []
     assert list_refs(fleet.remote, "refs/heads/feature-*") == {}
     fleet.hook("update", "exit 0")
     assert fleet.plan().name == "42--mine"
@@ -109,7 +109,7 @@ def test_what_cannot_begin_is_refused_before_anything_is_written(
     with pytest.raises(AigonError, match=said) as error:
         check_request(fleet.main, **wanted)
     assert error.value.code == 2
-    assert fleet.main.changed() == []
+    assert fleet.main.list_changed() == []
     fleet.lab.git("remote", "set-url", "origin", str(fleet.lab.root))
     with pytest.raises(AigonError, match="working copy"):
         check_request(fleet.main, ["42"], ["mine"], 5)

@@ -94,7 +94,7 @@ def test_every_kind_of_uncommitted_change_is_seen_under_its_real_name(lab: Lab) 
     bytes_name = lab.root / b"latin-\xe9".decode(errors="surrogateescape")
     bytes_name.touch()
     with Checkout.open(lab.root) as checkout:
-        assert set(checkout.changed()) == {
+        assert set(checkout.list_changed()) == {
             "changed",
             "gone",
             "old name",
@@ -111,7 +111,7 @@ def test_looking_for_changes_runs_no_monitor_of_the_persons(lab: Lab) -> None:
     monitor.chmod(0o755)
     lab.git("config", "core.fsmonitor", str(monitor))
     with Checkout.open(lab.root) as checkout:
-        assert checkout.changed() == []
+        assert checkout.list_changed() == []
     assert not (lab.home / "ran").exists()
 
 

@@ -126,7 +126,7 @@ def test_a_sparse_worktree_has_its_folders_and_the_files_at_the_root(main: Check
     there = {str(file.relative_to(place)) for file in place.rglob("*") if file.is_file() and file.name != ".git"}
     assert there == {"README.md", "a/x", "a/deep/y", ".aigon/config.json"}
     with Checkout.open(place) as made:
-        assert made.changed() == []
+        assert made.list_changed() == []
     assert lab.path("b/z").exists()
     assert lab.git("status", "--porcelain") == ""
 
@@ -138,7 +138,7 @@ def test_what_a_killed_git_had_only_begun_is_checked_out(main: Checkout, lab: La
     found = worktrees.find_worktree_of(main, "side")
     assert found and not found.locked
     with Checkout.open(place) as made:
-        assert made.changed() == []
+        assert made.list_changed() == []
 
 
 @pytest.mark.parametrize("whose", ["the repository", "the worktree", "both"])
@@ -155,7 +155,7 @@ def test_after_a_move_both_find_each_other_again(lab: Lab, main: Checkout, place
         assert worktrees.find_owner(now) == again.common_dir
         assert [each.path for each in worktrees.list_worktrees(again)] == [root, now]
     with Checkout.open(now) as there:
-        assert there.changed() == ["new.txt"]
+        assert there.list_changed() == ["new.txt"]
 
 
 def test_a_copy_of_a_repository_does_not_take_the_originals_worktrees(lab: Lab, main: Checkout, place: Path) -> None:

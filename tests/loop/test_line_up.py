@@ -15,7 +15,7 @@ from aigon.job.escalation import (
 from aigon.job.options import Limits
 from aigon.journal.events import IterationFinished, IterationStarted, RunStarted, TurnEnded
 from aigon.journal.state import State
-from aigon.loop.decide import barred, decide
+from aigon.loop.decide import decide, is_turn_forbidden
 from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Stopped, Unavailable
 from aigon.model.resources import Probe
@@ -115,10 +115,10 @@ def test_a_long_first_wait_is_kept_and_what_waiting_cannot_mend_is_for_ever() ->
 
 def test_no_turn_begins_if_money_or_time_are_spent_or_a_stop_was_asked() -> None:
     state, limits = turn(begun(), "first", 0, 4, "overloaded", cost=1.0), Limits(max_cost=1.0)
-    assert barred(limits, state, Probe())
-    assert not barred(Limits(max_cost=1.1), state, Probe())
-    assert barred(Limits(run_time=10), state, Probe(elapsed=10))
-    assert barred(Limits(), state, Probe(interrupt="SIGINT"))
+    assert is_turn_forbidden(limits, state, Probe())
+    assert not is_turn_forbidden(Limits(max_cost=1.1), state, Probe())
+    assert is_turn_forbidden(Limits(run_time=10), state, Probe(elapsed=10))
+    assert is_turn_forbidden(Limits(), state, Probe(interrupt="SIGINT"))
 
 
 def test_rungs_that_differ_in_nothing_are_one() -> None:

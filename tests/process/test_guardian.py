@@ -71,7 +71,7 @@ def test_a_guardian_leaves_alone_what_is_not_of_its_run() -> None:
     watched = os.fork()
     if not watched:
         with run_watchdog("run-of-nobody") as guardian:
-            guardian.begun(99_999_999)
+            guardian.record_start(99_999_999)
             guardian.over()
             os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(watched, 0)

@@ -83,7 +83,7 @@ def test_the_least_that_was_free_is_kept_though_it_is_given_back(tmp_path: Path)
             file.flush()
             meter.sample()
         (tmp_path / "large").unlink()
-        taken = {one.what: one.amount for one in meter.taken()}
+        taken = {one.what: one.amount for one in meter.measure_use()}
     finally:
         meter.close()
     assert taken["disk"] > 20 * MB

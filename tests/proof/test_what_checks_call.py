@@ -21,7 +21,7 @@ SPEC = parse_spec(b"# X\n\n## Acceptance Criteria\n\n- [ ] x\n")
 
 
 def found(root: Path, check: Check) -> tuple[Rule, ...]:
-    return protection_of(root, parse_configuration([("c", b"{}")]), SPEC, [check]).found()
+    return protection_of(root, parse_configuration([("c", b"{}")]), SPEC, [check]).list_script_rules()
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_a_worktree_is_beside_the_main_checkout_and_named_after_its_branch(case:
     made = case.provide()
     assert made.path == str(case.root.parent / "repo-worktrees" / BRANCH)
     with Checkout.open(Path(made.path)) as checkout:
-        assert (checkout.branch, checkout.changed()) == (BRANCH, [])
+        assert (checkout.branch, checkout.list_changed()) == (BRANCH, [])
     assert case.lab.git("status", "--porcelain", "--untracked-files=all") == ""
     assert case.said == []
     assert made.ready
@@ -177,7 +177,7 @@ def test_a_moved_repository_finds_its_worktrees(case: Case, along: bool) -> None
     assert (Path(again.path) / "new.txt").read_text() == "work"
     with Checkout.open(Path(again.path)) as checkout:
         assert checkout.common_dir == new / "repo/.git"
-        assert checkout.changed() == ["new.txt"]
+        assert checkout.list_changed() == ["new.txt"]
     assert again.ready == made.ready
     assert len(moved.said) == along
 

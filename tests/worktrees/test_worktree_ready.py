@@ -39,7 +39,7 @@ def test_ignored_files_are_copied_with_their_modes_and_links_stay_links(case: Ca
     assert (root / ".env.example").read_text() == "A=\n"
     assert case.said == []
     with Checkout.open(root) as checkout:
-        assert checkout.changed() == []
+        assert checkout.list_changed() == []
 
 
 def test_a_copy_is_never_put_over_what_is_there(case: Case) -> None:
@@ -83,7 +83,7 @@ def test_a_link_is_ignored_although_the_rule_means_folders_alone(case: Case) -> 
     assert (root / "node_modules/left-pad/index.js").read_text() == "x\n"
     assert "all see" in case.said[0]
     with Checkout.open(root) as checkout:
-        assert checkout.changed() == []
+        assert checkout.list_changed() == []
     assert "/node_modules" in case.lab.read(".git/info/exclude").splitlines()
     assert case.lab.git("status", "--porcelain") == ""
 
@@ -102,7 +102,7 @@ def test_names_with_line_breaks_and_umlauts_are_copied_and_linked(case: Case) ->
         assert (root / name).read_text() == name
     assert (root / "node_modules/[x]/!y z/f").exists()
     with Checkout.open(root) as checkout:
-        assert checkout.changed() == []
+        assert checkout.list_changed() == []
 
 
 def test_what_is_there_is_not_replaced_by_a_link(case: Case) -> None:

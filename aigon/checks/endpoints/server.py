@@ -133,7 +133,7 @@ def wait_until_ready(server: Server, plan: EndpointPlan, port: int, end: float) 
     begun, pause, last = time.monotonic(), _PAUSE, ""
     limit = min(begun + plan.config.ready.timeout, end)
     while True:
-        if server.ended():
+        if server.has_ended():
             raise ServerFailure(describe_end(server, "before it was ready"))
         if host := find_answering_host(port):
             base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -127,7 +127,7 @@ class EndpointSession:
 
 
 def _require_alive(server: Server) -> None:
-    if server.ended():
+    if server.has_ended():
         raise ServerFailure(describe_end(server, "while it was asked")) from None
 
 
@@ -171,11 +171,11 @@ async def send_requests(
 def _has_ended(server: Server, port: int) -> bool:
     """Return whether a server that broke a connection ends by it: a launcher takes longer to notice than its server."""
     begun = time.monotonic()
-    while not server.ended() and (taken := time.monotonic() - begun) < DYING:
+    while not server.has_ended() and (taken := time.monotonic() - begun) < DYING:
         if taken > SETTLED and find_answering_host(port):
             return False
         time.sleep(0.02)
-    return server.ended()
+    return server.has_ended()
 
 
 def _load_schemas(plan: EndpointPlan) -> schemas.Schemas:

@@ -57,7 +57,7 @@ class AskedTable(Struct, frozen=True):
         """Every example as one row of input and answer."""
         return frozenset(self.answers)
 
-    def turned(self) -> Iterator[tuple[Atoms, Atoms]]:
+    def list_swapped(self) -> Iterator[tuple[Atoms, Atoms]]:
         """Yield each row with its answer first, and the row."""
         for row, answer in self.answers.items():
             yield (*answer, *row[: -len(answer)]), row
@@ -155,7 +155,7 @@ def _find_run(question: AskedTable, atoms: Sequence[tuple[int, str]]) -> int:
 
 def _list_runs(question: AskedTable, atoms: Sequence[tuple[int, str]]) -> Iterator[AnswerRun]:
     """Yield what stands together; lines far apart belong to several runs."""
-    rows = {row: row for row in question.rows} | dict(question.turned())  # `6 if (a, b) == (2, 3)`
+    rows = {row: row for row in question.rows} | dict(question.list_swapped())  # `6 if (a, b) == (2, 3)`
     lengths = sorted({len(row) for row in rows}, reverse=True)
     run, at, last = AnswerRun(0), 0, -10
     while at < len(atoms):

@@ -36,9 +36,9 @@ def require_sound_records(records: Records, state_file: Path) -> None:
     if inspect_state_file(state_file) == "newer":
         hint = "Update aigon, or use the version that wrote it; the file is left as it is"
         raise environment("The state file is from a newer aigon", where=str(state_file), hint=hint)
-    if frozen.load(records.frozen) is None and records.begun():
+    if frozen.load(records.frozen) is None and records.has_begun():
         raise damage_error("The record of what decides this feature", str(records.frozen), records.name, "gone")
-    if records.origin() is None and records.begun():
+    if records.origin() is None and records.has_begun():
         raise damage_error("The record of where this feature began", str(records.began), records.name, "gone")
     records.decisions()
 
@@ -98,7 +98,7 @@ def _repair_frozen_job(records: Records) -> Iterator[RepairStep]:
         kept = keep_existing(copy)
         write_atomic(copy, file.read_bytes())
         yield RepairedRecord("copy of the frozen job", str(copy), kept, "rebuilt from the record")
-    elif own != "whole" and ("damaged" in (own, spare) or records.begun()):
+    elif own != "whole" and ("damaged" in (own, spare) or records.has_begun()):
         why = "nothing else knows what was protected, and which tests there were, before the first turn"
         home, folder = records.folder.parents[1], records.folder
         names = (f"{folder.name}.old", *(f"{folder.name}.old{n}" for n in range(2, 100)))
@@ -121,7 +121,7 @@ def _inspect_frozen_job(file: Path) -> str:
 def _repair_origin(records: Records) -> Iterator[RepairStep]:
     """Rebuild `feature.json` from the base that the runs or the frozen job recorded: the base stays the same."""
     try:
-        if records.origin() is not None or not records.begun():
+        if records.origin() is not None or not records.has_begun():
             return
     except AigonError:
         pass
