@@ -13,7 +13,7 @@ from aigon.errors import usage
 from aigon.journal.events import Event, IterationStarted, RunStarted, TurnEnded
 from aigon.journal.replay import tail_events
 from aigon.model.activity import Step
-from aigon.views.terminal.log import LogText
+from aigon.views.terminal.lines import LogText
 
 
 class LogPage(Struct, frozen=True):

@@ -4,7 +4,7 @@ import logging
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +14,6 @@ from aigon.arena.entrant import (
     build_command_line,
     build_environment,
     find_followers,
-    list_entrants,
     listen,
 )
 from aigon.arena.lane import (
@@ -70,9 +69,8 @@ class ArenaObserver(Protocol):
 def run_arena(
     checkout: Checkout,
     options: Options,
-    candidates: Sequence[Candidate],
+    entrants: Sequence[Entrant],
     *,
-    resume: Collection[str],
     parallel: int | None,
     first_proven: bool,
     observer: ArenaObserver,
@@ -81,16 +79,15 @@ def run_arena(
 ) -> ArenaEnd:
     """Run a loop for each candidate, whose worktrees exist, from the main `checkout`, and return how all ended.
 
-    The runs of the labels in `resume` continue. The loops share what they know in `folder`. `command_line` makes what
-    starts a loop.
+    The loops share what they know in `folder`. `command_line` makes what starts a loop.
     """
     stop = Stop([checkout.root / name for name in STOP_FILES])
     arena = _Arena(checkout, options, folder, observer, stop, first_proven, command_line)
     home = ensure_home(checkout.common_dir)
     try:
-        with stop.handling(), keep_note(home, new_run_id(), "", candidates[0].feature, "") as running:
+        with stop.handling(), keep_note(home, new_run_id(), "", entrants[0].lane.candidate.feature, "") as running:
             stop.requests = (running.request,) if running.request else ()
-            return arena.run(candidates, resume, parallel)
+            return arena.run(entrants, parallel)
     finally:
         with suppress(OSError):
             observer.close()
@@ -121,13 +118,11 @@ class _Arena:
         self._ended: dict[str, LaneEnd] = {}
         self._scout, self._followers = "", frozenset[str]()
 
-    def run(self, candidates: Sequence[Candidate], resume: Collection[str], parallel: int | None) -> ArenaEnd:
+    def run(self, entrants: Sequence[Entrant], parallel: int | None) -> ArenaEnd:
         """Run until the last one has ended. Raises AigonError (exit 2) for a malformed configuration."""
-        home = find_home(self._checkout.common_dir)
-        entrants = list_entrants(home, candidates, resume)
         self._waiting.extend(entrants)
-        self._scout, self._followers = find_followers(home, entrants)
-        plan = self._plan(candidates, parallel)
+        self._scout, self._followers = find_followers(find_home(self._checkout.common_dir), entrants)
+        plan = self._plan(entrants[0].lane.candidate, len(entrants), parallel)
         self._deadline = None if plan.max_time is None else time.monotonic() + plan.max_time
         self._tell("began", plan, [each.lane for each in entrants])
         while self._waiting or self._running:
@@ -139,8 +134,8 @@ class _Arena:
         self._tell("finished", result)
         return result
 
-    def _plan(self, candidates: Sequence[Candidate], parallel: int | None) -> ArenaPlan:
-        config, first, count = load_configuration(open_work_tree(self._checkout.root)), candidates[0], len(candidates)
+    def _plan(self, first: Candidate, count: int, parallel: int | None) -> ArenaPlan:
+        config = load_configuration(open_work_tree(self._checkout.root))
         at_a_time = choose_parallelism(
             count, wanted=parallel, configured=config.arena.parallel, cores=count_slots(), memory=measure_free_memory()
         )

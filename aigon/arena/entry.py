@@ -8,6 +8,7 @@ from pathlib import Path
 from aigon.agents.adapters import load_types
 from aigon.agents.configured import user_types_folder
 from aigon.arena.arena import ArenaObserver, run_arena
+from aigon.arena.entrant import list_entrants
 from aigon.arena.lane import ArenaEnd
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.errors import AigonError, usage
@@ -62,8 +63,7 @@ def enter_arena(
             ended = run_arena(
                 main,
                 options,
-                made,
-                resume=resumed,
+                list_entrants(home, made, resumed),
                 parallel=parallel,
                 first_proven=first_proven,
                 observer=observer,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aigon.commands.common import answer, from_environment, here, json_option, judge_option, open_main
+from aigon.commands.common import answer, from_environment, here, json_option, judge_option, open_main, require_consent
 from aigon.commands.completers import complete_agents, complete_open_features
 from aigon.commands.help import Command, Option
 from aigon.commands.implement import implement_feature
@@ -62,10 +62,7 @@ def run(
     with.
     """
     options = Options(agents=agents, loop=True, resume=resume, worktree=True, sources=from_environment(), **given)
-    if options.accept_spec:
-        from aigon.run.authority import require_person
-
-        require_person("--accept-spec", options.yes)
+    require_consent(options)
     names = agents if len(agents) > 1 else _list_known_agents(options)
     return side_by_side(
         options, names, parallel=parallel, first_proven=first_proven, as_json=as_json, loudness=loudness

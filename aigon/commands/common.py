@@ -19,7 +19,7 @@ from aigon.text import amounts
 if TYPE_CHECKING:
     from aigon.git.person import Checkout
     from aigon.job.bookkeeping import Committing
-    from aigon.job.options import Source
+    from aigon.job.options import Options, Source
 
 
 json_option = option("--json", "as_json", is_flag=True, group="Output", help="Print one JSON document.")
@@ -137,6 +137,14 @@ def confirm(question: str) -> bool:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     return click.confirm(question, err=True)
+
+
+def require_consent(options: "Options") -> None:
+    """Raise AigonError (exit 4) if the spec as it is now is accepted and that is not a person's word."""
+    if options.accept_spec:
+        from aigon.run.authority import require_person
+
+        require_person("--accept-spec", options.yes)
 
 
 def open_in_browser(address: str) -> str:

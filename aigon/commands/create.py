@@ -4,7 +4,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -127,16 +127,13 @@ _MOST_SKIPPED = 20
 @json_option
 def create(
     title: tuple[str, ...],
-    slug: str,
     source: str,
-    priority: str | None,
     draft: bool,
     agent: str,
     go: bool,
-    commit: bool,
-    verify: bool,
     yes: bool,
     as_json: bool,
+    **given: Any,
 ) -> int:
     """Write a spec for the feature TITLE (a few words) into the inbox, and commit it.
 
@@ -152,20 +149,22 @@ def create(
         raise click.UsageError("Give the feature a title, or import it with --from SOURCE")
     if draft and source:
         raise click.UsageError("Import first, then draft what is missing: aigon spec-draft ID")
+    commit, name = given["commit"], " ".join(title)
+    slug, priority = given["slug"], given["priority"] or ""
     if go:
         _require_way(agent, is_possible=(draft or bool(source)) and commit and not as_json, yes=yes)
-    how, name = committing(commit=commit, verify=verify, as_json=as_json), " ".join(title)
+    how = committing(commit=commit, verify=given["verify"], as_json=as_json)
     if draft:
         from aigon.compile.drafting import draft_feature
 
         made = draft_and_write(
             "feature-create --draft", how, yes, as_json,
-            lambda checkout, say: draft_feature(checkout, name, slug, priority or "", agent, say),
+            lambda checkout, say: draft_feature(checkout, name, slug, priority, agent, say),
         )  # fmt: skip
     elif source:
-        made = _import(source, name, slug, priority or "", how, as_json, is_one=go)
+        made = _import(source, name, slug, priority, how, as_json, is_one=go)
     else:
-        _write_template(name, slug, priority or "", how, as_json)
+        _write_template(name, slug, priority, how, as_json)
     if go:
         return _go_on(made, agent, yes) if made else Exit.NEEDS_HUMAN
     return 0

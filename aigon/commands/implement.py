@@ -15,6 +15,7 @@ from aigon.commands.common import (
     from_environment,
     here,
     judge_option,
+    require_consent,
     sandbox_option,
     yes_option,
 )
@@ -208,12 +209,13 @@ def implement_feature(
     """
     loop = given.pop("loop") or given["resume"]
     options = Options(**given, **own_part(), loop=loop, sources=from_environment())
-    if options.accept_spec:
-        from aigon.run.authority import require_person
-
-        require_person("--accept-spec", options.yes)
+    require_consent(options)
     if dry_run:
-        return _plan(options, as_json)
+        from aigon.run.dry_run import plan_run
+
+        with here() as checkout:
+            answer(*plan_run(checkout, options), as_json=as_json)
+        return 0
     if not (options.resume or options.arena):
         from aigon.commands import prove
 
@@ -227,7 +229,7 @@ def implement_feature(
             options, agents, parallel=parallel, first_proven=first_proven, as_json=as_json, loudness=loudness
         )
 
-    return _run_as_lines(options, beside) if as_json else _run(options, beside, loudness)
+    return _run(options, beside, loudness, as_json)
 
 
 def own_part() -> dict[str, Any]:
@@ -252,44 +254,27 @@ def of_an_arena(checkout: "Checkout", options: Options) -> tuple[str, ...]:
     return names if len(names) > 1 else ()
 
 
-def _plan(options: Options, as_json: bool) -> int:
-    from aigon.run.dry_run import plan_run
-
-    with here() as checkout:
-        answer(*plan_run(checkout, options), as_json=as_json)
-    return 0
-
-
-def _run(options: Options, beside: "Callable[[tuple[str, ...]], int]", loudness: "Loudness") -> int:
-    from aigon.run.implement import implement
-
-    with here() as checkout:
-        if several := of_an_arena(checkout, options):
-            return beside(several)
-        live = sys.stdout.isatty() and not loudness
-        watching = partial(observers, loudness=loudness)
-        ended = implement(checkout, options, observers=watching, confirm=confirm, announce=not live)
-    print(f"\n{ended.summary.rstrip()}")
-    return ended.exit_code
-
-
-def _run_as_lines(options: Options, beside: "Callable[[tuple[str, ...]], int]") -> int:
-    """As NDJSON, whose last line is the end of the run, of one that was refused too."""
+def _run(options: Options, beside: "Callable[[tuple[str, ...]], int]", loudness: "Loudness", as_json: bool) -> int:
+    """Run the loop; as NDJSON, the last line is the end of the run, of one that was refused too."""
     from aigon.job.world import World
     from aigon.journal.sinks import NdjsonSink
     from aigon.run.implement import implement
 
     sink = NdjsonSink(sys.stdout)
+    live = sys.stdout.isatty() and not (loudness or as_json)
     try:
         with here() as checkout:
             if several := of_an_arena(checkout, options):
                 return beside(several)
-            ended = implement(checkout, options, observers=lambda _session: [sink], confirm=confirm)
+            watching = (lambda _session: [sink]) if as_json else partial(observers, loudness=loudness)
+            ended = implement(checkout, options, observers=watching, confirm=confirm, announce=not live)
     except AigonError as error:
+        if not as_json:
+            raise
         print(f"aigon: {explain_error(error)}", file=sys.stderr)
         sink.refused(error, World.now())
         return int(error.code)
-    print(f"\n{ended.summary}", file=sys.stderr)
+    print(f"\n{ended.summary.rstrip()}", file=sys.stderr if as_json else sys.stdout)
     return ended.exit_code
 
 
@@ -298,19 +283,18 @@ def observers(session: "Session", loudness: "Loudness" = "") -> "list[Observer]"
     done, runs = session.state.last_number, session.world.folder.parent
     if sys.stdout.isatty() and not loudness:
         from aigon.loop.roll_back import RollbackPolicy
+        from aigon.views.terminal.events import IterationCount
         from aigon.views.terminal.live import LiveSink
+        from aigon.views.terminal.scene import Scene, list_waiting_checks
 
-        job = session.job
-        sink = LiveSink(
-            sys.stdout,
-            title=session.title,
-            criteria=job.spec.criteria,
-            checks=job.checks,
+        scene = Scene(
+            session.title,
+            session.job.spec.criteria,
+            checks=list_waiting_checks(session.job.checks),
+            place=IterationCount(finished=done),
             spend=session.state.spend,
-            finished=done,
-            runs=runs,
-            stopping=lambda: session.world.stop.reason == "SIGINT",
         )
+        sink = LiveSink(sys.stdout, scene, runs=runs, stopping=lambda: session.world.stop.reason == "SIGINT")
         session.world.get(RollbackPolicy).confirm = sink.asking(confirm)
         return [sink]
     from aigon.views.terminal.lines import LineSink

@@ -64,7 +64,7 @@ def command(feature: str, follow: bool, agent: str | None, raw: bool, as_json: b
 
 
 def _make_renderer() -> "Render":
-    from aigon.views.terminal.log import LogText
+    from aigon.views.terminal.lines import LogText
 
     return LogText().render
 

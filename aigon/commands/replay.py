@@ -4,7 +4,7 @@ import json
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -60,12 +60,8 @@ def command(
     run_id: str | None,
     agent: str | None,
     speed: float,
-    number: int | None,
-    verify: bool,
-    again: bool,
-    record: Path | None,
-    cast: Path | None,
     as_json: bool,
+    **views: Any,
 ) -> int:
     """Play back a run of feature ID from its record, or look at a point of it.
 
@@ -75,25 +71,27 @@ def command(
     Exit codes: 0, 2 there is no such feature, run or iteration, 7 the record is damaged, --verify found a difference,
     or --again a flaky check.
     """
-    if sum((number is not None, verify, again, record is not None, cast is not None)) > 1:
+    chosen = {name: value for name, value in views.items() if value is not None and value is not False}
+    if len(chosen) > 1:
         raise usage("--to, --verify, --again, --record and --cast exclude each other", hint="Name one of them")
     from aigon.api import open_project
 
     with here() as checkout:
         project = open_project(checkout.root)
-        if verify:
+        if views["verify"]:
             return _verify(project, checkout, feature, agent, run_id, as_json)
         run = project.choose_run(feature, agent, run_id)
-        if again:
-            return _try_again(checkout, feature, run, as_json)
-        if record is not None:
-            return _record(checkout, run, record, as_json)
-        if number is not None:
-            past = project.past_state(run, number)
-            tree = checkout.ask("diff", "--stat", past.base, past.commit) if past.commit else None
-            answer(_build_past(past, tree), "\n".join(_render_past(past, tree)), as_json)
-            return 0
-        return _play(project, run, speed, cast, as_json)
+        match chosen:
+            case {"again": True}:
+                return _try_again(checkout, feature, run, as_json)
+            case {"record": folder}:
+                return _record(checkout, run, folder, as_json)
+            case {"number": number}:
+                past = project.past_state(run, number)
+                tree = checkout.ask("diff", "--stat", past.base, past.commit) if past.commit else None
+                answer(_build_past(past, tree), "\n".join(_render_past(past, tree)), as_json)
+                return 0
+        return _play(project, run, speed, views["cast"], as_json)
 
 
 def _play(project: "Project", run: "RunInfo", speed: float, cast: Path | None, as_json: bool) -> int:
@@ -117,7 +115,7 @@ def _play(project: "Project", run: "RunInfo", speed: float, cast: Path | None, a
 def _print_lines(items: "Iterable[Event | Step]", as_json: bool) -> None:
     from aigon.commands.logs import render_json
     from aigon.files.pipe import write_line
-    from aigon.views.terminal.log import LogText
+    from aigon.views.terminal.lines import LogText
 
     text = LogText()
     for item in items:
@@ -138,13 +136,13 @@ def _show_live(
 
     from aigon.views.terminal.cast import CastScreen
     from aigon.views.terminal.live import LiveSink
+    from aigon.views.terminal.scene import Scene
 
     spec = project.spec_of(run)
     screen = partial(CastScreen, now=clock.now, speed=speed) if cast else None
     sink = LiveSink(
         cast or sys.stdout,
-        title=f"Replay: feature {run.feature}: {spec.title if spec else run.branch}",
-        criteria=spec.criteria if spec else (),
+        Scene(f"Replay: feature {run.feature}: {spec.title if spec else run.branch}", spec.criteria if spec else ()),
         screen=screen,
         clock=clock.now,
         wall=clock.now,

@@ -48,13 +48,9 @@ def command(
     feature: str,
     numbers: tuple[int, ...],
     accept: bool,
-    only: tuple[int, ...],
-    profile: str | None,
-    judge: str | None,
-    timeout: float,
-    run_all: bool,
     yes: bool,
     as_json: bool,
+    **given: Any,
 ) -> int:
     """Propose a command that decides each open criterion of feature ID.
 
@@ -75,6 +71,12 @@ def command(
     """
     if accept or numbers:
         return _accept(feature, numbers, accept, yes, as_json)
+    return _propose(feature, yes=yes, as_json=as_json, **given)
+
+
+def _propose(
+    feature: str, *, only: tuple[int, ...], timeout: float, run_all: bool, yes: bool, as_json: bool, **given: Any
+) -> int:
     from aigon.compile.compilation import encode_compilation, render_compilation
     from aigon.compile.compile import compile_spec, write_annotations
     from aigon.run.authority import require_person
@@ -82,7 +84,7 @@ def command(
     asks = not (as_json or yes) and sys.stdin.isatty() and sys.stderr.isatty()
     if yes:
         require_person("spec-compile", yes)
-    options = Options(feature, profile=profile, judge=judge)
+    options = Options(feature, **given)
     with here() as checkout:
         found = compile_spec(
             checkout,

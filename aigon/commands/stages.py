@@ -1,7 +1,7 @@
 """Verbs that move a feature from one stage to the next."""
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec import to_builtins
@@ -19,7 +19,7 @@ from aigon.errors import usage
 
 if TYPE_CHECKING:
     from aigon.done.cancellation import StageChange
-    from aigon.done.request import DoneRequest, DoneResult, MergeMethod, Retirement
+    from aigon.done.request import DoneRequest, DoneResult, Retirement
     from aigon.git.person import Checkout
     from aigon.job.bookkeeping import Committing
 
@@ -123,18 +123,7 @@ def _set_up_worktrees(feature: str, agents: tuple[str, ...], how: "Committing", 
 @option("--force", is_flag=True, group="Safety", help="Merge even if it is not proven.")
 @verify_option
 @json_option
-def finish(
-    feature: str,
-    agent: str,
-    into: str,
-    how: "MergeMethod",
-    adopt: tuple[str, ...],
-    pr: bool,
-    keep_worktrees: bool,
-    force: bool,
-    verify: bool,
-    as_json: bool,
-) -> int:
+def finish(feature: str, as_json: bool, **given: Any) -> int:
     """Merge the proven feature ID with your own git (your hooks and signing apply), and move its spec to done.
 
     If several agents worked on the feature, AGENT says whose work to merge. You can leave AGENT out in that agent's
@@ -146,9 +135,7 @@ def finish(
     from aigon.done.request import DoneRequest
     from aigon.views.terminal.lines import LineSink
 
-    request = DoneRequest(
-        feature, agent, into, how, adopt, pr=pr, keep_worktrees=keep_worktrees, force=force, verify=verify
-    )
+    request = DoneRequest(feature, **given)
     with here() as checkout:
         done = finish_feature(checkout, request, [LineSink(sys.stderr)], report=_render_report)
     answer(_encode_done(done), _render_done(done, request), as_json)

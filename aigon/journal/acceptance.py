@@ -81,6 +81,13 @@ class Acceptance(Struct, frozen=True):
         """The words of an outcome about these tests."""
         return f"tests written by {self.agent}, accepted by {self.accepted_by}"
 
+    def list_caveats(self, *, seen: bool) -> tuple[str, ...]:
+        """Return what the outcome of a run says of these tests; `seen`: hidden ones were not kept out of sight."""
+        said = [self.caveat] if self.accepted_by == NOBODY else []
+        if seen and self.hidden and self.accepted_by:
+            said.append("its hidden tests were within the agent's reach (--allow-visible)")
+        return tuple(said)
+
 
 NOBODY = "nobody"
 

@@ -26,7 +26,6 @@ from aigon.journal.decisions import find_decision
 from aigon.journal.events import Notice, RunFinished, RunStarted
 from aigon.journal.sinks import (
     BackgroundObservers,
-    FailPoint,
     FailPoints,
     JournalSink,
     Observer,
@@ -98,7 +97,6 @@ def run_in_seat(
     task: Task = BUILDING,
 ) -> RunFinished:
     """Run the loop in a seat to its end. Raises AigonError before or instead of a run."""
-    points = parse_fail_points(os.environ)
     again = task.again or format_run_command(options.feature, seat.label)
     stop = Stop(
         [seat.main / name for name in branch.STOP_FILES],
@@ -120,13 +118,8 @@ def run_in_seat(
             from aigon.proof.held_out import require_out_of_sight
 
             require_out_of_sight(job, world)
-        context = SinkContext(*whose, world.run_id, world.workspace.root, world.folder, session.past, config.views.toon)
-        watching = [
-            *observers(session),
-            *make_notifiers(config, job, world, state, in_arena=bool(options.arena)),
-            BackgroundObservers(open_sinks(context)),
-        ]
-        recorder = Recorder(_open_records(session, points), watching, world.redact)
+        watching = [*observers(session), *_list_own_observers(session, in_arena=bool(options.arena))]
+        recorder = Recorder(_open_records(session), watching, world.redact)
         loop: Loop | None = None
         try:
             state = recorder.deliver_all([*session.opening, *_list_notices(session)], state)
@@ -146,10 +139,20 @@ def run_in_seat(
     return ended
 
 
-def _open_records(session: Session, points: Sequence[FailPoint]) -> tuple[Durable, ...]:
+def _list_own_observers(session: Session, *, in_arena: bool) -> Iterator[Observer]:
+    """Yield what tells services of the run, and what writes files for people beside it."""
+    job, world, config = session.job, session.world, session.prepared.config
+    yield from make_notifiers(config, job, world, session.state, in_arena=in_arena)
+    whose = (job.feature.name_for_people, job.label, world.run_id)
+    context = SinkContext(*whose, world.workspace.root, world.folder, session.past, config.views.toon)
+    yield BackgroundObservers(open_sinks(context))
+
+
+def _open_records(session: Session) -> tuple[Durable, ...]:
     """Return the journal, then what is made of it, with fail points around them if a test asks for some."""
     journal, snapshot = JournalSink(session.records.journal), SnapshotSink(session.records.journal)
     state_file = StateFileSink(session.state_file, session.past.iterations)
+    points = parse_fail_points(os.environ)
     if not points:
         return (journal, snapshot, state_file)
     before, between, after = (

@@ -33,7 +33,7 @@ from aigon.job.options import (
 )
 from aigon.job.settings import TaskKind, apply_settings, describe_settings, find_kind
 from aigon.job.spec_locations import find_feature_here, find_feature_to_begin, list_spec_locations
-from aigon.journal.acceptance import NOBODY, Acceptance, load_acceptance
+from aigon.journal.acceptance import Acceptance, load_acceptance
 from aigon.model.criteria import HIDDEN, Criterion, Spec, list_promises, parse_promises
 from aigon.model.judging import JudgeSettings
 from aigon.model.turns import Agent
@@ -113,45 +113,47 @@ def prepare(
     options = apply_settings(options, spec.settings, kind)
     _require_loop(config, options)
     env = {**_forbid_bytecode(checkout), **rebase_search_paths(os.environ, main, root)}
-    check_env = {
-        **redaction.drop_credentials(env, config.env.pass_),
-        "PATH": build_tool_path(root, env.get("PATH", "")),
-    }
-    agent: Agent | None = None
-    fallback: tuple[Agent, ...] = ()
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    if with_agent:
-        agent, choice = actors.choose_agent(main, config, options, env, read)
-        fallback, warnings = actors.list_fallback_agents(main, config, options, env, read, agent)
-        withheld = actors.describe_withheld_secrets((agent, *fallback), env, config, main)
-        again = build_loop_command(main, feature.name_for_people, options.agents)
-        settled = describe_settings(options, kind, spec)
-        one_turn = "" if options.loop else f"this is one turn; to continue until everything is proven: {again}"
-        notes = tuple(filter(None, (choice, withheld, *settled, one_turn)))
-        warnings += tuple(_list_waiting(checkout, feature, spec))
+    tools = {"PATH": build_tool_path(root, env.get("PATH", ""))}
+    notes = tuple(describe_settings(options, kind, spec))
     checks = resolve_checks(root, config, spec, options, env)
     acceptance = load_acceptance(find_home(checkout.common_dir), feature.name_for_people)
     spec = _bind_criteria(spec, checks, acceptance)
     require_named(spec, feature.path, checks.checks)
-    return Prepared(
+    prepared = Prepared(
         config=config,
         options=options,
         feature=feature,
         spec=spec,
         checks=checks,
-        agent=agent,
+        agent=None,
         judge=actors.choose_judge_for(config, options, spec, env, main),
         env=env,
-        check_env=check_env,
+        check_env={**redaction.drop_credentials(env, config.env.pass_), **tools},
         protection=protection.protection_of(root, config, spec, checks.checks),
         proof=protection.proof_of(root, config),
-        fallback=fallback,
-        prices=price_tables.load_prices(read) if agent else NO_PRICES,
         kind=kind,
-        notes=notes,
-        warnings=warnings,
         acceptance=acceptance,
+    )
+    return _add_agents(prepared, checkout, main, read, notes) if with_agent else prepared
+
+
+def _add_agents(
+    prepared: Prepared, checkout: Checkout, main: Path, read: ReadFile, settled: tuple[str, ...]
+) -> Prepared:
+    """Return the same with who works, and what a person should know of that besides what the spec `settled`."""
+    config, options, feature, env = prepared.config, prepared.options, prepared.feature, prepared.env
+    agent, choice = actors.choose_agent(main, config, options, env, read)
+    fallback, warnings = actors.list_fallback_agents(main, config, options, env, read, agent)
+    withheld = actors.describe_withheld_secrets((agent, *fallback), env, config, main)
+    again = build_loop_command(main, feature.name_for_people, options.agents)
+    one_turn = "" if options.loop else f"this is one turn; to continue until everything is proven: {again}"
+    return replace(
+        prepared,
+        agent=agent,
+        fallback=fallback,
+        prices=price_tables.load_prices(read),
+        notes=tuple(filter(None, (choice, withheld, *settled, one_turn))),
+        warnings=(*warnings, *_list_waiting(checkout, feature, prepared.spec)),
     )
 
 
@@ -256,6 +258,7 @@ def build_job(
     """Return the job, once it is known which commit it starts from."""
     config, feature, options = prepared.config, prepared.feature, prepared.options
     steps = actors.list_escalation_steps(prepared.agent or Agent("none", "command"), config, options)
+    stated = prepared.acceptance.list_caveats(seen=options.allow_visible) if prepared.acceptance else ()
     return Job(
         feature=feature,
         label=label,
@@ -265,7 +268,7 @@ def build_job(
         log_path=feature.log(label),
         base_commit=base_commit,
         checks=() if options.skip_validation else prepared.checks.checks,
-        demand=replace(resolve_demand(config, prepared.spec, options), stated=_list_caveats(prepared, options)),
+        demand=replace(resolve_demand(config, prepared.spec, options), stated=stated),
         limits=resolve_limits(config, options, steps),
         steps=steps,
         judge=prepared.judge,
@@ -286,16 +289,6 @@ def build_job(
         idle_timeout=get_limit(config, options, "idle_timeout"),
         prices=prepared.prices,
     )
-
-
-def _list_caveats(prepared: Prepared, options: Options) -> tuple[str, ...]:
-    """Return what the outcome says of tests that were written before the work."""
-    acceptance = prepared.acceptance
-    if acceptance is None or not acceptance.accepted_by:
-        return ()
-    seen = acceptance.hidden and options.allow_visible
-    said = [acceptance.caveat] if acceptance.accepted_by == NOBODY else []
-    return (*said, *(["its hidden tests were within the agent's reach (--allow-visible)"] if seen else []))
 
 
 def follow_spec(prepared: Prepared, root: Path, feature: Feature) -> Prepared:

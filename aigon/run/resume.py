@@ -51,17 +51,9 @@ def resume_run(opening: Opening, records: Records, past: RunPast) -> OpenedRun:
         events += finish_going_back(workspace, state, started.feature_id)
     tip = str(workspace.tip())
     if tip != state.checkpoint:
-        events.append(
-            Notice(World.now(), f"commits since the last iteration commit are kept; continuing from {tip[:12]}")
-        )
-    feature = specs.feature_for_path(started.spec_path)
-    if workspace.file_at(tip, feature.path, workspace.root) is None:  # a person moved it
-        feature = specs.locate_feature(workspace.root, options.feature)
-    spec = read_spec(workspace, feature.path, state, tip)
-    edited = hash_spec(spec) != started.spec_sha
-    if edited:
-        before = (opening.checkout.ask("show", f"{state.checkpoint}:{started.spec_path}") or "").encode()
-        _accept_spec(before, spec, feature.path, opening)
+        text = f"commits since the last iteration commit are kept; continuing from {tip[:12]}"
+        events.append(Notice(World.now(), text))
+    feature, spec, edited = _take_up_spec(opening, workspace, state, tip)
     keep = state.half_turn and _keeps_half_turn(opening, state.iteration)
     if state.half_turn:
         events += undo_half_turn(workspace, feature, state, tip, World.now(), keep=keep)
@@ -164,6 +156,24 @@ def _undo_to(
         past.turns.take(event)
     journal.close()
     return replace(past, state=state)
+
+
+def _take_up_spec(opening: Opening, workspace: Workspace, state: State, tip: str) -> tuple[Feature, Spec, bool]:
+    """Return the feature by where its spec is now, the spec, and whether a person edited it since.
+
+    Raises AigonError (exit 4) unless an edited one is accepted.
+    """
+    started = state.started
+    assert started is not None, "a journal begins with its run_started"
+    feature = specs.feature_for_path(started.spec_path)
+    if workspace.file_at(tip, feature.path, workspace.root) is None:  # a person moved it
+        feature = specs.locate_feature(workspace.root, opening.options.feature)
+    spec = read_spec(workspace, feature.path, state, tip)
+    edited = hash_spec(spec) != started.spec_sha
+    if edited:
+        before = (opening.checkout.ask("show", f"{state.checkpoint}:{started.spec_path}") or "").encode()
+        _accept_spec(before, spec, feature.path, opening)
+    return feature, spec, edited
 
 
 def read_spec(workspace: Workspace, path: str, state: State, tip: str) -> Spec:

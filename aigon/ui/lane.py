@@ -33,7 +33,7 @@ from aigon.model.outcomes import get_status
 from aigon.model.turns import CostStatus
 from aigon.records.portable import format_name
 from aigon.text.quoting import clip, fold
-from aigon.views.terminal.lines import IterationCount, criterion_number
+from aigon.views.terminal.events import IterationCount, criterion_number
 from aigon.views.terminal.scene import Scene
 from aigon.views.terminal.turn_steps import TurnProgress
 

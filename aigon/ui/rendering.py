@@ -21,7 +21,7 @@ from aigon.views import stats
 from aigon.views.board_cards import TITLES
 from aigon.views.markup import make_environment
 from aigon.views.report import words
-from aigon.views.terminal.lines import describe_spent
+from aigon.views.terminal.events import describe_spent
 
 LINES = 400
 """Lines of one file's diff that are shown."""

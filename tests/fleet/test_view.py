@@ -14,7 +14,7 @@ from aigon.journal.records import Origin, locate_records
 from aigon.journal.spending import Spend
 from aigon.model.candidates import Candidate
 from aigon.views.terminal.fleet import FleetLines, FleetLive
-from aigon.views.terminal.frame import Page
+from aigon.views.terminal.page import Page
 from tests.lab import Lab
 from tests.ui.desk import Desk, take_environment
 

@@ -27,7 +27,7 @@ from aigon.journal.events import HookRan, IterationFinished, Notice, RunFinished
 from aigon.journal.state import State
 from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Met, Stopped
-from aigon.views.terminal.lines import IterationCount, describe_event
+from aigon.views.terminal.events import IterationCount, describe_event
 from aigon.views.terminal.scene import Scene
 from tests.views.story import run_started, story
 

@@ -131,6 +131,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _arena(folder: Path, behaviours: dict[str, str]) -> int:
     from aigon.arena.arena import run_arena
+    from aigon.arena.entrant import list_entrants
+    from aigon.files.home import find_home
     from aigon.git.person import Checkout
     from aigon.views.terminal.arena import ArenaNdjson
 
@@ -138,8 +140,7 @@ def _arena(folder: Path, behaviours: dict[str, str]) -> int:
         return run_arena(
             checkout,
             Options("42", loop=True),
-            [candidate(label) for label in behaviours],
-            resume=(),
+            list_entrants(find_home(checkout.common_dir), [candidate(label) for label in behaviours], ()),
             parallel=9,
             first_proven=False,
             observer=ArenaNdjson(sys.stdout, sys.stderr),

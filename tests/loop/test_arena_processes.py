@@ -14,8 +14,9 @@ import pytest
 
 from aigon.arena import entrant
 from aigon.arena.arena import run_arena
+from aigon.arena.entrant import list_entrants
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
-from aigon.files.home import ensure_home
+from aigon.files.home import ensure_home, find_home
 from aigon.git.person import Checkout
 from aigon.job.options import Options
 from aigon.journal import records
@@ -81,8 +82,7 @@ class Ring:
             return run_arena(
                 checkout,
                 options or Options("42", loop=True),
-                [candidate(label) for label in behaviours],
-                resume=resume,
+                list_entrants(find_home(checkout.common_dir), [candidate(label) for label in behaviours], resume),
                 parallel=parallel,
                 first_proven=first_proven,
                 observer=self.watcher,

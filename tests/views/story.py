@@ -136,6 +136,7 @@ def story(count: int = len(TEXTS)) -> list[Event]:
 def main() -> None:
     """Play the story on standard output."""
     from aigon.views.terminal.live import LiveSink
+    from aigon.views.terminal.scene import Scene
 
     parser = argparse.ArgumentParser()
     parser.add_argument("--pace", type=float, default=0.0)
@@ -144,7 +145,7 @@ def main() -> None:
     parser.add_argument("--hold", type=float, default=0.0, help="seconds to wait before the view closes")
     parser.add_argument("--fail", action="store_true", help="end with an exception")
     options = parser.parse_args()
-    sink = LiveSink(sys.stdout, title=TITLE, criteria=criteria(options.criteria))
+    sink = LiveSink(sys.stdout, Scene(TITLE, criteria(options.criteria)))
     try:
         for event in story(options.criteria)[: options.until]:
             sink(event)

@@ -31,9 +31,10 @@ from aigon.model.activity import Spent, Step
 from aigon.model.checks import Check
 from aigon.model.outcomes import Stopped
 from aigon.model.turns import Turn
-from aigon.views.terminal.frame import Page, draw_arena, draw_run, draw_run_end, format_clock
-from aigon.views.terminal.lines import IterationCount
+from aigon.views.terminal.events import IterationCount
+from aigon.views.terminal.frame import draw_arena, draw_run, draw_run_end, format_clock
 from aigon.views.terminal.live import STOPPING, LiveSink
+from aigon.views.terminal.page import Page
 from aigon.views.terminal.scene import NOTICES, ArenaScene, CheckProgress, Scene, list_waiting_checks
 from aigon.views.terminal.turn_steps import TurnProgress
 from tests.views.story import TITLE, criteria, finding, run_started, story
@@ -144,8 +145,9 @@ def test_an_exception_leaves_the_terminal_usable_and_says_the_run_did_not_finish
 
 def test_a_view_that_cannot_be_drawn_any_more_still_gives_the_cursor_back() -> None:
     program = (
-        "import sys; from aigon.views.terminal.live import LiveSink; from tests.views.story import run_started\n"
-        "sink = LiveSink(sys.stdout, title='t', criteria=())\n"
+        "import sys; from aigon.views.terminal.live import LiveSink; from aigon.views.terminal.scene import Scene\n"
+        "from tests.views.story import run_started\n"
+        "sink = LiveSink(sys.stdout, Scene('t'))\n"
         "sink(run_started()); sink._scene = None\n"
         "try: sink.close()\nexcept AttributeError: sys.exit(9)"
     )
@@ -156,7 +158,7 @@ def test_a_view_that_cannot_be_drawn_any_more_still_gives_the_cursor_back() -> N
 def test_a_terminal_that_went_away_does_not_break_the_end() -> None:
     master, slave = pty.openpty()
     with os.fdopen(slave, "w", encoding="utf-8") as stream:
-        sink = LiveSink(stream, title=TITLE, criteria=criteria())
+        sink = LiveSink(stream, Scene(TITLE, criteria()))
         sink(run_started())
         os.close(master)
         sink.close()
@@ -173,7 +175,7 @@ def test_a_terminal_without_unicode_gets_ascii() -> None:
 def test_a_closed_view_stays_closed() -> None:
     master, slave = pty.openpty()
     with os.fdopen(slave, "w", encoding="utf-8") as stream:
-        sink = LiveSink(stream, title=TITLE, criteria=())
+        sink = LiveSink(stream, Scene(TITLE))
         sink.close()
         sink.close()
         for event in story():
@@ -345,7 +347,7 @@ def test_the_live_view_reads_what_the_agent_of_this_turn_does(tmp_path: Path) ->
     folder.mkdir(parents=True)
     (folder / "activity.ndjson").write_text(json.dumps({"at": at - 1, "kind": "says", "text": "turned away"}) + "\n")
     with Path(os.devnull).open("w") as stream:
-        sink = LiveSink(stream, title=TITLE, criteria=criteria(2), runs=tmp_path)
+        sink = LiveSink(stream, Scene(TITLE, criteria(2)), runs=tmp_path)
         for event in (run_started(), begun):
             sink(event)
         before = sink._draw(Page(80, 24), False)

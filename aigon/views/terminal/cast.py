@@ -8,8 +8,8 @@ from typing import TextIO
 from rich.console import Console
 
 from aigon.files.pipe import write_line
-from aigon.views.terminal.frame import Page
 from aigon.views.terminal.live import DrawPage, Screen
+from aigon.views.terminal.page import Page
 
 LONGEST_PAUSE = 2.0
 """Seconds for which players show a frame that does not change."""

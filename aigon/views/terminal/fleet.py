@@ -17,12 +17,13 @@ from aigon.text.amounts import format_count, format_dollars
 from aigon.text.quoting import fold
 from aigon.text.tables import align_columns
 from aigon.views.terminal.arena import build_end_cells
-from aigon.views.terminal.lines import IterationCount, stamp_line
+from aigon.views.terminal.events import IterationCount
+from aigon.views.terminal.lines import stamp_line
 
 if TYPE_CHECKING:
     from rich.console import Group
 
-    from aigon.views.terminal.frame import Page
+    from aigon.views.terminal.page import Page
 
 AGAIN_HINT = "Ctrl+C: each cell finishes its iteration. The same command again goes on."
 HEAD = ("cell", "outcome", "criteria", "iterations", "cost", "time", "worker")

@@ -4,10 +4,9 @@ A run of its own has the whole frame, with its checks and criteria. The runs of 
 them what their agents do.
 """
 
-from collections.abc import Sequence
-from textwrap import wrap
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
-from msgspec import Struct
 from rich.console import Group
 from rich.text import Text
 
@@ -18,9 +17,11 @@ from aigon.model.outcomes import describe_outcome, describe_status
 from aigon.text.amounts import format_count
 from aigon.text.quoting import fold
 from aigon.text.tables import align_columns
-from aigon.views.terminal.lines import describe_result, describe_spent, format_check_time
+from aigon.views.terminal.events import describe_result, describe_spent, format_check_time
+from aigon.views.terminal.page import Page
 from aigon.views.terminal.scene import ArenaScene, CheckProgress, Scene
 
+T = TypeVar("T")
 SPARE = 2
 """Lines of the terminal left free: a frame as high as the terminal would scroll it."""
 _ENOUGH = 14
@@ -39,16 +40,6 @@ _NARROW = 76
 _CHECK_MARKS = {"pass": ("✓", "green"), "fail": ("✗", "red"), "error": ("✗", "red"), "skipped": ("-", "yellow")}
 _LANE_MARKS = {"met": ("✓", "green"), "broken_off": ("✗", "red"), "not_started": ("·", "dim")}
 _BOXES = {"met": ("[x]", "green"), "unmet": ("[ ]", ""), "unclear": ("[?]", "yellow")}
-_ASCII = str.maketrans({"✓": "+", "✗": "x", "▸": ">", "·": "-", "…": "."})
-"""Replacements for the view's signs if the terminal's encoding lacks them."""
-
-
-class Page(Struct, frozen=True):
-    """The page to draw on: columns, lines and the terminal's encoding."""
-
-    width: int
-    height: int
-    encoding: str = "utf-8"
 
 
 def draw_run(scene: Scene, page: Page, now: float) -> Group:
@@ -58,21 +49,21 @@ def draw_run(scene: Scene, page: Page, now: float) -> Group:
     else:
         left = format_clock(scene.phase_ends - now)
         phase = f"{fold(scene.phase)}, {left} left (Ctrl+C stops, --resume continues)"
-    head = [*_draw_run_header(scene, now), *_wrap(phase, "cyan", page)]
+    head = [*_draw_run_header(scene, now), *page.wrap(phase, "cyan")]
     texts = [(fold(notice.text), notice.level) for notice in scene.notices]
     if page.height >= _ENOUGH:
         head += _draw_turn(scene, page, now)
     room = page.height - SPARE - len(head)
     if page.height < _ENOUGH:
         counts = describe_checks([row.finding for row in scene.checks.values() if row.finding])
-        lines = [*head, Text(f"{_count_passed(scene)} · {counts}"), *_draw_notices(texts, page, room - 1)]
-        return _fit(lines[: max(1, page.height - SPARE)], page)
+        lines = [*head, Text(f"{_count_passed(scene)} · {counts}"), *page.wrap_notices(texts, room - 1)]
+        return page.fit(lines[: max(1, page.height - SPARE)])
     # A check or two, a criterion, its heading and the gaps always fit below.
-    notices = _add_gap(_draw_notices(texts, page, min(room // 2, room - 7)))
+    notices = _add_gap(page.wrap_notices(texts, min(room // 2, room - 7)))
     room -= len(notices) + 3
     checks = _draw_checks(scene, max(2, room // 2, room - len(scene.criteria)), now)
     criteria = _draw_criteria(scene, max(1, room - len(checks)), now)
-    return _fit([*head, *_add_gap(checks), *_add_gap(criteria), *notices], page)
+    return page.fit([*head, *_add_gap(checks), *_add_gap(criteria), *notices])
 
 
 def _draw_turn(scene: Scene, page: Page, now: float) -> list[Text]:
@@ -101,22 +92,22 @@ def _describe_quiet(scene: Scene, now: float) -> str:
 def draw_run_end(scene: Scene, page: Page, now: float) -> Group:
     """Draw the few lines that stay. The caller's summary follows them."""
     word = describe_status(scene.end.status) if scene.end else "not finished"
-    return _fit([*_draw_run_header(scene, now), Text(word, "green" if word == "proven" else "yellow")], page)
+    return page.fit([*_draw_run_header(scene, now), Text(word, "green" if word == "proven" else "yellow")])
 
 
 def draw_arena(arena: ArenaScene, page: Page, now: float) -> Group:
     """Draw an arena at the monotonic second `now`, on at most as many lines as the page has."""
-    head = [*_draw_arena_header(arena, now), *_wrap(arena.hint, "dim", page)]
+    head = [*_draw_arena_header(arena, now), *page.wrap(arena.hint, "dim")]
     room = page.height - SPARE
     texts = [
         (f"{f'{fold(label, _LABEL_WIDTH)}: ' if label in arena.lanes else ''}{fold(text)}", "warning")
         for label, text in arena.notices
     ]
-    notices = _add_gap(_draw_notices(texts, page, (room - len(head)) // 2))
+    notices = _add_gap(page.wrap_notices(texts, (room - len(head)) // 2))
     table = _draw_lanes(arena, page, now, max(1, room - len(head) - 1 - len(notices)))
     turns = _draw_turns(arena, page, now, room - len(head) - 1 - len(table) - len(notices))
     lines = [*head, Text(), *table, *turns, *notices]
-    return _fit(lines if len(lines) <= room else [*head[:1], *table][: max(1, room)], page)
+    return page.fit(lines if len(lines) <= room else [*head[:1], *table][: max(1, room)])
 
 
 def _draw_turns(arena: ArenaScene, page: Page, now: float, room: int) -> list[Text]:
@@ -131,7 +122,7 @@ def _draw_turns(arena: ArenaScene, page: Page, now: float, room: int) -> list[Te
 
 def draw_arena_end(arena: ArenaScene, page: Page, now: float) -> Group:
     """Draw the two lines that stay above the summary."""
-    return _fit(_draw_arena_header(arena, now), page)
+    return page.fit(_draw_arena_header(arena, now))
 
 
 def format_clock(seconds: float) -> str:
@@ -153,11 +144,20 @@ def _draw_checks(scene: Scene, room: int, now: float) -> list[Text]:
     """Draw a line per check. If `room` is too small, what runs or failed comes before what waits or passed."""
     rows = list(scene.checks.values())
     width = min(_TITLE_WIDTH, max((len(row.title) for row in rows), default=0))
+    shown = _choose_shown(rows, room, _rank_check)
+    return [*(_draw_check(row, width, now) for row in shown), *_count_hidden(len(rows) - len(shown))]
+
+
+def _choose_shown(rows: Sequence[T], room: int, rank: Callable[[T], int]) -> list[T]:
+    """Return as many rows as there is room for, with a line that counts the others: the first by rank, in order."""
     if len(rows) <= room:
-        return [_draw_check(row, width, now) for row in rows]
-    ranked = sorted(range(len(rows)), key=lambda at: _rank_check(rows[at]))
-    shown = [_draw_check(rows[at], width, now) for at in sorted(ranked[: room - 1])]
-    return [*shown, Text(f"  and {len(rows) - len(shown)} more", style="dim")]
+        return list(rows)
+    ranked = sorted(range(len(rows)), key=lambda at: rank(rows[at]))
+    return [rows[at] for at in sorted(ranked[: max(1, room - 1)])]
+
+
+def _count_hidden(number: int, what: str = "") -> list[Text]:
+    return [Text(f"  and {number} more{what}", style="dim")] if number else []
 
 
 def _rank_check(row: CheckProgress) -> int:
@@ -193,7 +193,7 @@ def _draw_criteria(scene: Scene, room: int, now: float) -> list[Text]:
     unmet = len(hidden) - met
     what = f": {unmet} open, {met} passed" if met and unmet else " passed" if met else " open"
     shown = [_draw_criterion(scene, criterion, now) for criterion in ordered[: room - 1]]
-    return [Text(_count_passed(scene)), *shown, Text(f"  and {len(hidden)} more{what}", style="dim")]
+    return [Text(_count_passed(scene)), *shown, *_count_hidden(len(hidden), what)]
 
 
 def _draw_criterion(scene: Scene, criterion: Criterion, now: float) -> Text:
@@ -225,11 +225,7 @@ def _draw_arena_header(arena: ArenaScene, now: float) -> list[Text]:
 
 def _draw_lanes(arena: ArenaScene, page: Page, now: float, room: int) -> list[Text]:
     """Draw a heading and a line each. If `room` is too small, those that run come before those that do not."""
-    lanes = list(arena.lanes.items())
-    if len(lanes) + 1 > room:
-        ranked = sorted(arena.lanes, key=lambda label: _rank_lane(arena.lanes[label]))
-        kept = set(ranked[: max(1, room - 2)])
-        lanes = [(label, scene) for label, scene in lanes if label in kept]
+    lanes = _choose_shown(list(arena.lanes.items()), room - 1, lambda lane: _rank_lane(lane[1]))
     rows = [_HEAD, *(_build_cells(label, scene, now) for label, scene in lanes)]
     columns = len(_HEAD) if page.width >= _NARROW else len(_HEAD) - 2
     aligned = align_columns([row[:columns] for row in rows])
@@ -241,8 +237,7 @@ def _draw_lanes(arena: ArenaScene, page: Page, now: float, room: int) -> list[Te
         mark, style = _LANE_MARKS.get(end.status, ("-", "yellow")) if end else (mark, style)
         phase = (fold(_describe_phase(scene, now)), "" if mark == "▸" else style)
         lines.append(Text.assemble((mark, style), f" {cells}  ", phase))
-    hidden = len(arena.lanes) - len(lanes)
-    return [*lines, Text(f"  and {hidden} more", style="dim")] if hidden else lines
+    return [*lines, *_count_hidden(len(arena.lanes) - len(lanes))]
 
 
 def _rank_lane(scene: Scene) -> int:
@@ -275,34 +270,5 @@ def _describe_phase(scene: Scene, now: float) -> str:
     return f"{phase}, {format_clock(now - scene.phase_began)}{_describe_quiet(scene, now)}{last}"
 
 
-def _draw_notices(notices: Sequence[tuple[str, str]], page: Page, room: int) -> list[Text]:
-    """Draw notices, each a text and its level, oldest first. If `room` is too small, the oldest give way."""
-    lines: list[Text] = []
-    for text, level in reversed(notices):
-        style, mark = ("yellow", "! ") if level == "warning" else ("dim", "  ")
-        notice = _wrap(text, style, page, mark)
-        if len(lines) + len(notice) > room:
-            return lines or notice[: max(room, 0)]
-        lines = [*notice, *lines]
-    return lines
-
-
-def _wrap(text: str, style: str, page: Page, mark: str = "") -> list[Text]:
-    """Break `text` into lines of the page's width, the first behind `mark`: nobody can follow a hint that is cut."""
-    indent = " " * len(mark)
-    lines = wrap(text, max(page.width, 20), initial_indent=mark, subsequent_indent=indent, break_on_hyphens=False)
-    return [Text(line, style=style) for line in lines]
-
-
 def _add_gap(lines: Sequence[Text]) -> list[Text]:
     return [Text(), *lines] if lines else []
-
-
-def _fit(lines: Sequence[Text], page: Page) -> Group:
-    """Cut each line to the width of the page, in characters that the terminal's encoding has."""
-    for line in lines:
-        line.no_wrap, line.overflow = True, "ellipsis"
-        line.truncate(page.width, overflow="ellipsis")
-        if not page.encoding.lower().startswith("utf"):
-            line.plain = line.plain.translate(_ASCII).encode(page.encoding, "replace").decode(page.encoding)
-    return Group(*lines)

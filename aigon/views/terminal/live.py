@@ -16,14 +16,11 @@ from rich.live import Live
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
 from aigon.files.pipe import discard_output
 from aigon.journal.events import Event, Notice
-from aigon.journal.spending import Spend
 from aigon.model.activity import Step
-from aigon.model.checks import Check
-from aigon.model.criteria import Criterion
 from aigon.views.terminal.arena import write_arena_summary
-from aigon.views.terminal.frame import Page, draw_arena, draw_arena_end, draw_run, draw_run_end
-from aigon.views.terminal.lines import IterationCount
-from aigon.views.terminal.scene import ArenaScene, Scene, build_arena_scene, list_waiting_checks
+from aigon.views.terminal.frame import draw_arena, draw_arena_end, draw_run, draw_run_end
+from aigon.views.terminal.page import Page
+from aigon.views.terminal.scene import ArenaScene, Scene, build_arena_scene
 from aigon.views.terminal.turn_steps import TurnSteps
 
 PER_SECOND = 4
@@ -140,21 +137,16 @@ def _set_control_echo(stream: TextIO, restore: list[Any] | None) -> list[Any] | 
 class LiveSink:
     """Draws one run, from its first event on.
 
-    It takes steps of agents as well, for a run that is shown again; then `clock` and `wall` are those of its record,
-    and `screen` makes what it is drawn on. `checks` are shown as waiting before the first one runs. `spend` and
-    `finished` are what earlier invocations of the run spent, and their last iteration. What agents do is read from the
-    folders of `runs`. `stopping` says whether a person has asked for the end.
+    `scene` is what is known before. It takes steps of agents as well, for a run that is shown again; then `clock` and
+    `wall` are those of its record, and `screen` makes what it is drawn on. What agents do is read from the folders of
+    `runs`. `stopping` says whether a person has asked for the end.
     """
 
     def __init__(
         self,
         console_stream: TextIO,
+        scene: Scene,
         *,
-        title: str,
-        criteria: Sequence[Criterion],
-        checks: Sequence[Check] = (),
-        spend: Spend | None = None,
-        finished: int | None = None,
         runs: Path | None = None,
         stopping: Callable[[], bool] = lambda: False,
         screen: Callable[[TextIO, DrawPage], "Screen"] | None = None,
@@ -162,16 +154,7 @@ class LiveSink:
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._clock, self._wall = clock, wall
-        now = clock()
-        self._scene = Scene(
-            title,
-            tuple(criteria),
-            checks=list_waiting_checks(checks),
-            place=IterationCount(finished=finished),
-            spend=spend or Spend(),
-            began=now,
-            phase_began=now,
-        )
+        self._scene = replace(scene, began=clock(), phase_began=clock())
         self._steps = TurnSteps(runs)
         self._stopping = stopping
         self._screen = (screen or Screen)(console_stream, self._draw)

@@ -28,7 +28,7 @@ from aigon.journal.events import (
 from aigon.journal.spending import Spend
 from aigon.model.checks import Check, Finding
 from aigon.model.criteria import Criterion, Verdict
-from aigon.views.terminal.lines import (
+from aigon.views.terminal.events import (
     IterationCount,
     criterion_number,
     describe_hook,
