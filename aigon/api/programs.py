@@ -42,7 +42,7 @@ class ValidationResult(Struct, frozen=True):
 def run_verb(
     root: Path, verb: str, arguments: Sequence[str], options: Mapping[str, Any], timeout: float | None
 ) -> Mapping[str, Any]:
-    """See `Project.run_verb`."""
+    """Run a command, wait for it, and return the last document that it prints. Raises AigonError as it does."""
     process = start_piped(_command(verb, arguments, options), cwd=root, env=os.environ)
     collected = collect_output(process, timeout)
     if collected is None:
@@ -58,31 +58,19 @@ def run_verb(
     return document
 
 
-def validate(root: Path, feature: str, options: Mapping[str, Any], timeout: float | None) -> ValidationResult:
-    """See `Project.validate`."""
-    document = run_verb(root, "feature-validate", (feature,), options, timeout)
-    if "outcome" not in document:
-        raise _error(document)
-    return ValidationResult(str(document["outcome"]), int(document["exit_code"]), document)
-
-
-def plan(root: Path, feature: str, options: Mapping[str, Any]) -> Mapping[str, Any]:
-    """See `Project.plan`."""
-    return run_verb(root, "feature-implement", (feature,), {**_choose_mode(options), "dry_run": True}, None)
-
-
 def start(root: Path, common_dir: Path, feature: str, options: Mapping[str, Any], wait: float) -> StartedRun:
-    """See `Project.start`."""
+    """Start a run, and return once it is on record. Raises AigonError if it refuses, or nothing is heard for `wait`."""
     output = ensure_home(common_dir) / f"starting-{secrets.token_hex(6)}.ndjson"
     try:
-        argv = _command("feature-implement", (feature,), _choose_mode(options))
+        argv = _command("feature-implement", (feature,), choose_mode(options))
         process = start_in_background(argv, cwd=root, env=os.environ, output=output)
         return _await_start(process, output, feature, time.monotonic() + wait)
     finally:
         output.unlink(missing_ok=True)  # the process goes on writing to it; the journal is what counts
 
 
-def _choose_mode(options: Mapping[str, Any]) -> Mapping[str, Any]:
+def choose_mode(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the options of a run that begins as a loop, unless it continues one."""
     return options if options.get("resume") else {"loop": True, **options}
 
 

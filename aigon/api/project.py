@@ -170,18 +170,19 @@ class Project(Struct, frozen=True):
         `options` are those of the command, as in `skip_validation=True`. `timeout` is in seconds. Raises AigonError
         as the command does, and with exit 7 if `timeout` passes.
         """
-        from aigon.api import programs
+        from aigon.api.programs import ValidationResult
 
-        return programs.validate(self.root, feature, options, timeout)
+        document = self.run_verb("feature-validate", feature, timeout=timeout, **options)
+        return ValidationResult(str(document["outcome"]), int(document["exit_code"]), document)
 
     def plan(self, feature: str, **options: Any) -> Mapping[str, Any]:
         """Return what `start` would do, as `aigon feature-implement --dry-run --json` does: nothing is changed.
 
         Raises AigonError for what would keep the run from starting.
         """
-        from aigon.api import programs
+        from aigon.api.programs import choose_mode
 
-        return programs.plan(self.root, feature, options)
+        return self.run_verb("feature-implement", feature, dry_run=True, **choose_mode(options))
 
     def run_verb(self, verb: str, *arguments: str, timeout: float | None = None, **options: Any) -> "Mapping[str, Any]":
         """Run a command of aigon in a process of its own, wait for it, and return the document that it prints.

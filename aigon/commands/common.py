@@ -5,9 +5,9 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 from click.core import ParameterSource
@@ -125,6 +125,20 @@ def committing(*, commit: bool, verify: bool, as_json: bool) -> "Committing":
     return Committing(lambda text: print(text, file=sys.stderr if as_json else sys.stdout, flush=True), commit, verify)
 
 
+def commits(command: F) -> F:
+    """Add --no-commit, --no-verify and --json to a command that gets `how` it commits, and `as_json`."""
+
+    @commit_option
+    @verify_option
+    @json_option
+    @wraps(command)
+    def call(*arguments: Any, commit: bool, verify: bool, as_json: bool, **given: Any) -> Any:
+        how = committing(commit=commit, verify=verify, as_json=as_json)
+        return command(*arguments, how=how, as_json=as_json, **given)
+
+    return cast("F", call)
+
+
 def ask(question: str) -> bool | None:
     """Ask a person, who says yes by pressing Enter; None without a terminal."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -149,7 +163,6 @@ def require_consent(options: "Options") -> None:
 
 def open_in_browser(address: str) -> str:
     """Show a page to a person who can see it; return what became of that."""
-    import os
     import webbrowser
 
     screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform == "darwin"

@@ -44,10 +44,11 @@ def command(feature: str, follow: bool, agent: str | None, raw: bool, as_json: b
     from aigon.errors import Exit, usage
     from aigon.files.pipe import write_line
     from aigon.journal.events import RunStarted
+    from aigon.views.terminal.lines import LogText
 
     if raw and as_json:
         raise usage("--raw and --json exclude each other", where="--raw", hint="Name one")
-    render = render_json if as_json else _render_raw if raw else _make_renderer()
+    render = render_json if as_json else _render_raw if raw else LogText().render
     with here() as checkout:
         project = open_project(checkout.root)
         run = project.choose_run(feature, agent)
@@ -61,12 +62,6 @@ def command(feature: str, follow: bool, agent: str | None, raw: bool, as_json: b
         except KeyboardInterrupt:
             return Exit.INTERRUPTED
     return 0
-
-
-def _make_renderer() -> "Render":
-    from aigon.views.terminal.lines import LogText
-
-    return LogText().render
 
 
 def _render_raw(item: "Item") -> str | None:

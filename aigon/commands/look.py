@@ -43,7 +43,6 @@ def _show_failures(feature: str | None, as_json: bool) -> int:
     """The failure log, from the journals of every run of the feature and every agent."""
     from aigon.files.home import find_home
     from aigon.journal import records
-    from aigon.journal.replay import read_events
     from aigon.spec import files
     from aigon.views.failures import build_failures_document, read_failures, render_failures
 
@@ -53,7 +52,7 @@ def _show_failures(feature: str | None, as_json: bool) -> int:
         found = files.locate_feature(checkout.root, feature)
         home = find_home(checkout.common_dir)
     journals = [each for place in records.list_places(home, found.name_for_people) for each in place.journals()]
-    log = read_failures(found, journals, read_events)
+    log = read_failures(found, journals)
     answer(build_failures_document(log), render_failures(log), as_json)
     return 0
 

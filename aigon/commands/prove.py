@@ -26,8 +26,7 @@ from aigon.job.options import Options
 if TYPE_CHECKING:
     from aigon.git.person import Checkout
     from aigon.journal.acceptance import Acceptance
-    from aigon.journal.sinks import Observer
-    from aigon.run.session import Session
+    from aigon.run.implement import Observers
 
 
 @click.command("feature-prove", cls=Command)
@@ -127,7 +126,7 @@ def prove(checkout: "Checkout", options: Options, *, witness: bool, yes: bool, a
     how = committing(commit=True, verify=True, as_json=as_json)
     live = sys.stdout.isatty() and not as_json
     with open_main_checkout(checkout) as (main, _):
-        watching = _watch_nothing if as_json else observers
+        watching: Observers = (lambda _session: []) if as_json else observers
         proving = prove_feature(main, options, how, watching, confirm, has_witness=witness, announce=not live)
         name, acceptance = proving.feature.name_for_people, proving.acceptance
         if acceptance is None:
@@ -135,10 +134,6 @@ def prove(checkout: "Checkout", options: Options, *, witness: bool, yes: bool, a
             answer({"feature": name, "tests": [], "outcome": proving.ended.status}, text, as_json)
             return proving.ended.exit_code
         return decide(main, acceptance, (), yes=yes, as_json=as_json)
-
-
-def _watch_nothing(_session: "Session") -> "list[Observer]":
-    return []
 
 
 def decide(
@@ -155,7 +150,6 @@ def decide(
     `is_person`: a person named them, so that it is one who accepts them with `yes` as well.
     """
     from aigon.agents.configured import build_loop_command
-    from aigon.commands.common import committing
     from aigon.errors import Exit
     from aigon.journal.acceptance import NOBODY
     from aigon.prove.acceptance import accept_tests, choose_tests

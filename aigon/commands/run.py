@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import to_builtins
 
-from aigon.commands.common import answer, commit_option, committing, here, json_option, verify_option, yes_option
+from aigon.commands.common import answer, commits, here, json_option, yes_option
 from aigon.commands.decide import agent_option, decide
 from aigon.commands.help import LazyGroup
 from aigon.errors import AigonError, Exit, usage
 from aigon.text.amounts import format_count
 
 if TYPE_CHECKING:
+    from aigon.job.bookkeeping import Committing
     from aigon.journal.decisions import DecisionKind
     from aigon.model.requests import RequestKind
 
@@ -165,10 +166,8 @@ def enqueue(context: click.Context, title: tuple[str, ...], priority: str | None
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--title", metavar="TEXT", default="", help="Name the feature.  [default: the project or the file]")
 @click.option("--slug", metavar="NAME", default="", help="Name the feature if its title makes no good name.")
-@commit_option
-@verify_option
-@json_option
-def convert(file: Path, title: str, slug: str, commit: bool, verify: bool, as_json: bool) -> int:
+@commits
+def convert(file: Path, title: str, slug: str, how: "Committing", as_json: bool) -> int:
     """Write a spec into the inbox from the tasks in FILE: prd.toon, JSON, or Markdown with `- [ ] T001: ...`.
 
     Each task becomes a criterion with its ID, after the tasks that it depends on. A finished task becomes a ticked box,
@@ -180,7 +179,6 @@ def convert(file: Path, title: str, slug: str, commit: bool, verify: bool, as_js
     from aigon.job.seat import hold_checkout
     from aigon.queue.convert import convert_table
 
-    how = committing(commit=commit, verify=verify, as_json=as_json)
     with here() as checkout, hold_checkout(checkout):
         made = convert_table(checkout, file, title, slug, how)
     feature = made.feature

@@ -80,8 +80,6 @@ def serve_tasks(folders: tuple[Path, ...], http: str | None, print_config: bool)
 
     host, port = _parse_address(http) if http else ("", 0)
     if print_config:
-        import sys
-
         write_line(sys.stdout, render_entry([*map(str, folders)], http or ""))
         return 0
     require_extra("mcp", "mcp", purpose="aigon mcp")

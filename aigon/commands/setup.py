@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aigon.commands.common import answer, ask, committing, here, json_option, profile_option, verify_option
+from aigon.commands.common import answer, ask, committing, confirm, here, json_option, profile_option, verify_option
 from aigon.commands.completers import complete_agents, complete_features
 from aigon.errors import Exit, usage
 from aigon.job.options import Options
 
 if TYPE_CHECKING:
-    from aigon.journal.events import RunFinished
     from aigon.journal.sinks import Observer
     from aigon.run.session import Session
 
@@ -174,7 +173,6 @@ def show_demo(folder: str | None, agent: str | None, as_json: bool) -> int:
 
     Git, pytest, ruff, the commits and the assessments are real; only the agent is a recording, unless you name one.
     """
-    from aigon.commands.common import answer, confirm
     from aigon.git.person import Checkout, forget_inherited_repository
     from aigon.run.demo import RECORDED, create_demo, describe_demo, suggest_next
     from aigon.run.implement import implement
@@ -188,7 +186,9 @@ def show_demo(folder: str | None, agent: str | None, as_json: bool) -> int:
         ended = implement(
             checkout, options, observers=lambda s: _watch_demo(s, as_json), confirm=confirm, announce=not live
         )
-        answer(_encode_demo(str(root), ended), f"\n{ended.summary}\n{suggest_next(checkout, agent)}", as_json)
+        document = {"dir": str(root), "outcome": ended.status, "exit_code": ended.exit_code, "commit": ended.commit,
+                    "summary": ended.summary}  # fmt: skip
+        answer(document, f"\n{ended.summary}\n{suggest_next(checkout, agent)}", as_json)
     return ended.exit_code
 
 
@@ -198,16 +198,6 @@ def _watch_demo(session: "Session", as_json: bool) -> "list[Observer]":
     from aigon.views.terminal.lines import LineSink
 
     return [LineSink(sys.stderr)] if as_json else observers(session)
-
-
-def _encode_demo(root: str, ended: "RunFinished") -> dict[str, object]:
-    return {
-        "dir": root,
-        "outcome": ended.status,
-        "exit_code": ended.exit_code,
-        "commit": ended.commit,
-        "summary": ended.summary,
-    }
 
 
 @click.command("install-commands")

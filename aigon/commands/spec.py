@@ -63,7 +63,6 @@ def _parse(wanted: str) -> _Shown:
 def _in_project(wanted: str, name: str, spec: Spec, folder: Path, place: "SpecLocation | None" = None) -> _Shown:
     """Return the spec as a run would read it; as it is if there is no sound project around it."""
     from aigon.git.person import Checkout
-    from aigon.job.options import Options
     from aigon.run.prepare import prepare, with_proposals
 
     with suppress(AigonError), Checkout.open(folder) as checkout:

@@ -96,7 +96,8 @@ def _propose(
         )
         if not as_json:
             print(render_compilation(found))
-        taken = tuple(_said_yes(found.rows, only) if asks else _list_taken_by_yes(found.rows, only, yes))
+        listed = (row.criterion.number for row in found.rows if yes and row.taken_by_yes(only))
+        taken = tuple(_said_yes(found.rows, only) if asks else listed)
         if taken:
             require_person("spec-compile", yes)
             write_annotations(checkout, found, taken)
@@ -129,10 +130,6 @@ def _may_run(commands: Sequence[str]) -> bool:
     listed = "\n".join(f"  {line}" for line in commands)
     print(f"These may change something:\n{listed}", file=sys.stderr)
     return confirm("Run them now, to see whether they fail?")
-
-
-def _list_taken_by_yes(rows: "Sequence[CompiledCriterion]", only: Sequence[int], yes: bool) -> "Iterator[int]":
-    return (row.criterion.number for row in rows if yes and row.taken_by_yes(only))
 
 
 def _said_yes(rows: "Sequence[CompiledCriterion]", only: Sequence[int]) -> Iterator[int]:

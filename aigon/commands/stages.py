@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from msgspec import to_builtins
 
-from aigon.commands.common import answer, commit_option, committing, here, json_option, open_main, verify_option
+from aigon.commands.common import answer, commits, here, json_option, open_main, verify_option
 from aigon.commands.completers import (
     complete_agents,
     complete_branches,
@@ -26,16 +26,13 @@ if TYPE_CHECKING:
 
 @click.command("feature-prioritise")
 @click.argument("feature", metavar="NAME", shell_complete=complete_inbox)
-@commit_option
-@verify_option
-@json_option
-def prioritise(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
+@commits
+def prioritise(feature: str, how: "Committing", as_json: bool) -> int:
     """Give the feature NAME of the inbox the next free ID, move its spec to the backlog, and commit both."""
     from aigon.agents.configured import build_loop_command
     from aigon.job.seat import hold_checkout
     from aigon.run.feature_stages import prioritise_feature
 
-    how = committing(commit=commit, verify=verify, as_json=as_json)
     with here() as checkout, hold_checkout(checkout):
         moved = prioritise_feature(checkout, feature, how)
         text = f"Feature {moved.id} is {moved.path}\nNext: {build_loop_command(checkout.root, moved.id)}"
@@ -46,10 +43,8 @@ def prioritise(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
 @click.command("feature-setup")
 @click.argument("feature", metavar="ID", shell_complete=complete_open_features)
 @click.argument("agents", nargs=-1, metavar="[AGENT...]", shell_complete=complete_agents)
-@commit_option
-@verify_option
-@json_option
-def set_up(feature: str, agents: tuple[str, ...], commit: bool, verify: bool, as_json: bool) -> int:
+@commits
+def set_up(feature: str, agents: tuple[str, ...], how: "Committing", as_json: bool) -> int:
     """Start feature ID: move its spec to in-progress and create a branch or worktrees. It gets an ID if it has none.
 
     \b
@@ -59,8 +54,7 @@ def set_up(feature: str, agents: tuple[str, ...], commit: bool, verify: bool, as
 
     claude:opus names an agent and its model.
     """
-    how = committing(commit=commit, verify=verify, as_json=as_json)
-    if agents and not commit:
+    if agents and not how.commit:
         raise usage("Agents in worktrees begin at a commit", where="--no-commit", hint="Leave --no-commit out")
     return _set_up_worktrees(feature, agents, how, as_json) if agents else _set_up_branch(feature, how, as_json)
 
@@ -193,10 +187,8 @@ def _render_stays(left: "Retirement") -> str:
 
 @click.command("cancel")
 @click.argument("feature", metavar="ID", shell_complete=complete_open_features)
-@commit_option
-@verify_option
-@json_option
-def cancel(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
+@commits
+def cancel(feature: str, how: "Committing", as_json: bool) -> int:
     """Cancel feature ID: move its spec to docs/specs/features/07-cancelled, commit that, remove its worktrees.
 
     Uncommitted work in the worktrees is saved aside. Branches and records stay; `aigon reopen ID` undoes the
@@ -209,7 +201,6 @@ def cancel(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
     from aigon.run.authority import require_outside_a_run
 
     require_outside_a_run("cancel")
-    how = committing(commit=commit, verify=verify, as_json=as_json)
     with open_main() as main, hold_checkout(main):
         done = cancel_feature(main, feature, how)
     _answer_put_away(done, "Cancelled", "Its branch {0} stays. To delete it: git branch -D {0}", as_json)
@@ -218,10 +209,8 @@ def cancel(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
 
 @click.command("reopen")
 @click.argument("feature", metavar="ID", shell_complete=complete_closed_features)
-@commit_option
-@verify_option
-@json_option
-def reopen(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
+@commits
+def reopen(feature: str, how: "Committing", as_json: bool) -> int:
     """Reopen feature ID, which is cancelled or done: move its spec to the backlog and commit that.
 
     A cancelled feature continues on its branch. A feature that was done starts again from the current branch: its
@@ -234,7 +223,6 @@ def reopen(feature: str, commit: bool, verify: bool, as_json: bool) -> int:
     from aigon.run.authority import require_outside_a_run
 
     require_outside_a_run("reopen")
-    how = committing(commit=commit, verify=verify, as_json=as_json)
     with open_main() as main, hold_checkout(main):
         done = reopen_feature(main, feature, how)
     start = f"Next: edit its criteria, then aigon feature-implement {done.feature.name_for_people} --loop"

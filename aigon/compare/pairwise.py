@@ -12,10 +12,9 @@ from aigon.config.models import JudgeConfig
 from aigon.errors import AigonError
 from aigon.files.resources import find_resource
 from aigon.git.diff import diff_trees
-from aigon.journal.events import Event
 from aigon.journal.history import build_history
 from aigon.journal.records import Records
-from aigon.journal.replay import read_events
+from aigon.journal.replay import read_journals
 from aigon.judge import selection
 from aigon.judge.backends import ask_in_thread
 from aigon.judge.pairwise import (
@@ -135,19 +134,11 @@ def _list_names(label: str, records: Records) -> Iterator[str]:
     if candidate := records.candidate():
         agent, _, model = candidate.agent.partition(":")
         yield from (candidate.label, candidate.agent, agent, model, candidate.branch)
-    past = build_history(_read_journals(records))
+    past = build_history(read_journals(records.journals())[0])
     for run in past.runs:
         yield from (run.started.agent, run.started.label, run.started.branch)
     for turn in past.turns:
         yield from (turn.agent, turn.model)
-
-
-def _read_journals(records: Records) -> Iterator[Sequence[Event]]:
-    for path in records.journals():
-        try:
-            yield read_events(path)
-        except (AigonError, OSError):
-            continue
 
 
 def _list_authors(bench: Bench, base: str, tip: str) -> Iterator[str]:

@@ -29,6 +29,17 @@ def read_events(path: Path) -> list[Event]:
     return list(iterate_events(path))
 
 
+def read_journals(journals: Iterable[Path]) -> tuple[list[Sequence[Event]], dict[Path, str]]:
+    """Return the events of each journal, and which of them cannot be read and why."""
+    read, unread = list[Sequence[Event]](), dict[Path, str]()
+    for journal in journals:
+        try:
+            read.append(read_events(journal))
+        except (AigonError, OSError) as error:
+            unread[journal] = error.what if isinstance(error, AigonError) else str(error.strerror)
+    return read, unread
+
+
 def iterate_events(path: Path, skip: Sequence[str] = (), only: Sequence[str] = ()) -> Iterator[Event]:
     """Yield the events of a journal of any length one by one, without those named in `skip`, or `only` those.
 

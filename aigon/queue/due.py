@@ -79,7 +79,8 @@ class DueTasks:
             return False
         if entry is None:
             return True
-        if entry.feature in running or not self._needs_look(entry, task):
+        is_open = entry.state == "taken" or entry.sha != task.sha or self._is_decided(entry)
+        if entry.feature in running or not is_open:
             return False
         if entry.feature and is_locked(loop_lock(self._home, entry.feature, entry.label)):
             # The loop of a watcher that was killed has not ended yet, or somebody else runs one.
@@ -102,9 +103,6 @@ class DueTasks:
         if head != self._head:
             self._head, self._committed = head, tuple(list_committed_files(self._git, head, self._folders))
         yield from self._committed
-
-    def _needs_look(self, entry: QueueEntry, task: TaskFile) -> bool:
-        return entry.state == "taken" or entry.sha != task.sha or self._is_decided(entry)
 
     def _is_decided(self, entry: QueueEntry) -> bool:
         """Return whether a person decided something since the run of a task ended. What did not grow is not read."""

@@ -127,6 +127,7 @@ def _list_settings(sources: Sources, config: Config, resolved: ProjectChecks) ->
     if ("judge", "backend") in sources.given and config.judge is None:
         config = config.update(judge=JudgeConfig())
     file = sources.find_profile_file(resolved.profile)
+    has_script = any(check.source == DEFAULT_SCRIPT for check in resolved.checks)
     for leaf in list_values(config):
         key, is_default = format_key(leaf.keys), sources.find_origin(leaf.keys) == DEFAULT
         if leaf.keys[0] == "checks" or (leaf.keys == ("$schema",) and leaf.value is None):
@@ -142,7 +143,7 @@ def _list_settings(sources: Sources, config: Config, resolved: ProjectChecks) ->
             yield Value(key, convert_to_json(resolved.turn), file)
         elif leaf.keys == ("paths",):
             yield from _list_folders(sources, resolved)
-        elif key == "ralph.validationScript" and leaf.value is None and _has_default_script(resolved):
+        elif key == "ralph.validationScript" and leaf.value is None and has_script:
             yield Value(key, DEFAULT_SCRIPT, DEFAULT)
         else:
             yield sources.make_value(leaf)
@@ -156,10 +157,6 @@ def _list_folders(sources: Sources, resolved: ProjectChecks) -> Iterator[Value]:
     for folder, name in below.items():
         origin = f"{DETECTED} ({sources.find_profile_file(name)})"
         yield Value(format_key(("paths", folder, "profile")), name, origin)
-
-
-def _has_default_script(resolved: ProjectChecks) -> bool:
-    return any(check.source == DEFAULT_SCRIPT for check in resolved.checks)
 
 
 def _list_check_settings(sources: Sources, check: Check, by_profile: Check | None) -> Iterator[Value]:

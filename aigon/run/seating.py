@@ -76,8 +76,6 @@ def _find_candidate(main: Checkout, known: Sequence[Candidate], name: str) -> Ca
 
 
 def choose_default_agent(main: Checkout, options: Options) -> str:
-    import os
-
     from aigon.run.actors import choose_agent
 
     read = open_work_tree(main.root)

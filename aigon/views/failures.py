@@ -1,15 +1,14 @@
 """The failure log of a feature, read from its journals. Costs the loop nothing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
-from aigon.errors import AigonError
 from aigon.journal.attempt import Attempt
 from aigon.journal.attempts import FailedAttempt, list_failures
-from aigon.journal.events import Event
 from aigon.journal.memory import describe_changes
+from aigon.journal.replay import read_journals
 from aigon.model.changes import FileChange
 from aigon.model.criteria import VERDICT_WORDS
 from aigon.spec.features import Feature
@@ -34,23 +33,10 @@ class Failures(Struct, frozen=True):
     unread: tuple[str, ...] = ()
 
 
-def read_failures(feature: Feature, journals: Sequence[Path], events: Callable[[Path], Sequence[Event]]) -> Failures:
+def read_failures(feature: Feature, journals: Sequence[Path]) -> Failures:
     """Return the failure log of `journals`, oldest first. A journal that cannot be read is listed in `unread`."""
-    runs, unread = read_journals(journals, events)
+    runs, unread = read_journals(journals)
     return Failures(feature, *list_failures(runs), tuple(f"{journal}: {why}" for journal, why in unread.items()))
-
-
-def read_journals(
-    journals: Sequence[Path], events: Callable[[Path], Sequence[Event]]
-) -> tuple[list[Sequence[Event]], dict[Path, str]]:
-    """Return the events of each journal, and which of them cannot be read and why."""
-    read, unread = list[Sequence[Event]](), dict[Path, str]()
-    for journal in journals:
-        try:
-            read.append(events(journal))
-        except (AigonError, OSError) as error:
-            unread[journal] = error.what if isinstance(error, AigonError) else str(error.strerror)
-    return read, unread
 
 
 def build_failures_document(found: Failures) -> dict[str, object]:

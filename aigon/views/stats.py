@@ -26,12 +26,8 @@ def build_stats_document(stats: Statistics, since: str) -> Mapping[str, object]:
 
 
 def _build_group(group: RunGroup) -> Mapping[str, object]:
-    return {**to_builtins(group), "is_small": group.is_small, "share_proven": find_share(group)}
-
-
-def find_share(group: RunGroup) -> float | None:
-    """Return which part of the runs is proven; None for a group that is too small to say."""
-    return None if group.is_small else group.proven / group.runs
+    share = None if group.is_small else group.proven / group.runs
+    return {**to_builtins(group), "is_small": group.is_small, "share_proven": share}
 
 
 def render_stats_table(stats: Statistics, width: int) -> Iterator[str]:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.errors import AigonError, usage
-from aigon.files.home import ensure_home, find_home
+from aigon.files.home import ensure_home
 from aigon.files.locks import hold_lock
 from aigon.git import worktrees
 from aigon.git.blind_spots import refuse_hidden_changes
@@ -18,9 +18,8 @@ from aigon.git.person import Checkout
 from aigon.git.run_repository import put_back_link
 from aigon.git.workspace import Workspace
 from aigon.job.branch import list_saved_work
-from aigon.job.seat import checkout_lock
+from aigon.job.seat import checkout_lock, list_known_candidates
 from aigon.job.spec_locations import locate_spec
-from aigon.journal import records
 from aigon.model.candidates import Candidate, find_candidate
 from aigon.process.running import loop_lock
 from aigon.secrets.leaks import list_exclude_lines
@@ -62,7 +61,7 @@ def clean_up_feature(
 
 
 def _choose_candidates(main: Checkout, wanted: str, agents: Sequence[str]) -> tuple[Candidate, ...]:
-    known = tuple(each for each in records.list_candidates(find_home(main.common_dir)) if _is_of_feature(each, wanted))
+    known = list_known_candidates(main, wanted)
     if not known:
         feature = locate_spec(main.root, main.common_dir, wanted).feature
         if agents:
@@ -77,11 +76,6 @@ def _choose_candidates(main: Checkout, wanted: str, agents: Sequence[str]) -> tu
             raise usage(what, hint=f"There are: {labels}")
         chosen[candidate] = None
     return tuple(chosen) or known
-
-
-def _is_of_feature(candidate: Candidate, wanted: str) -> bool:
-    both_numbers = wanted.isdecimal() and candidate.feature.isdecimal()
-    return wanted in (candidate.feature, candidate.slug) or (both_numbers and int(wanted) == int(candidate.feature))
 
 
 def remove_safely(main: Checkout, candidate: Candidate, *, park: bool) -> str:

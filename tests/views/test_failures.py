@@ -7,7 +7,6 @@ from typing import Any
 from aigon.files.checksums import JournalFile
 from aigon.journal.codec import dumps
 from aigon.journal.events import Event
-from aigon.journal.replay import read_events
 from aigon.spec.features import Feature
 from aigon.views.failures import Failures, build_failures_document, read_failures, render_failures
 from tests.journal.tried import GREEN, begun, iteration, looked, red, turned
@@ -48,7 +47,7 @@ def found(folder: Path) -> Failures:
     refused = turned(3, "bad_credentials", model="opus", detail="key refused", cost=None, cost_status="unknown")
     second += [begun(3, "opus", rung=1), refused, looked(3, GREEN, met=2)]
     journals = [journal(folder / "journal-1.jsonl", first), journal(folder / "journal.jsonl", second)]
-    return read_failures(FEATURE, journals, read_events)
+    return read_failures(FEATURE, journals)
 
 
 def test_every_failed_attempt_of_every_run_is_listed_with_what_failed_and_how_often(tmp_path: Path) -> None:
@@ -76,16 +75,16 @@ def test_a_journal_that_cannot_be_read_is_named_and_hides_no_other(tmp_path: Pat
     damaged = tmp_path / "journal-0.jsonl"
     damaged.write_bytes(b"00000000 {}\n")
     sound = journal(tmp_path / "journal.jsonl", iteration(1, red("a"), name="a" * 12))
-    log = read_failures(FEATURE, [damaged, sound, tmp_path / "none.jsonl"], read_events)
+    log = read_failures(FEATURE, [damaged, sound, tmp_path / "none.jsonl"])
     assert "1 failure in 1 attempt\n" in render_failures(log)
     assert f"Not read: {damaged}: The journal of this run is damaged" in render_failures(log)
     assert build_failures_document(log)["unread"] == [f"{damaged}: The journal of this run is damaged"]
 
 
 def test_it_says_so_when_there_is_none(tmp_path: Path) -> None:
-    assert render_failures(read_failures(FEATURE, [tmp_path / "none"], read_events)) == "Feature 42: no attempt yet"
+    assert render_failures(read_failures(FEATURE, [tmp_path / "none"])) == "Feature 42: no attempt yet"
     good = journal(tmp_path / "journal.jsonl", iteration(1, GREEN, met=2))
-    log = read_failures(FEATURE, [good], read_events)
+    log = read_failures(FEATURE, [good])
     assert (
         render_failures(log) == "Feature 42: no failure in 1 attempt" and build_failures_document(log)["failures"] == []
     )
@@ -94,5 +93,5 @@ def test_it_says_so_when_there_is_none(tmp_path: Path) -> None:
 def test_text_of_tools_cannot_colour_or_forge_a_line(tmp_path: Path) -> None:
     forged = "\x1b[32mgreen\x1b[0m\nFeature 42: no failure in 9 attempts"
     path = journal(tmp_path / "journal.jsonl", iteration(1, red("a", check=forged), name="a" * 12))
-    shown = render_failures(read_failures(FEATURE, [path], read_events))
+    shown = render_failures(read_failures(FEATURE, [path]))
     assert "\x1b" not in shown and len(shown.splitlines()) == 4

@@ -20,13 +20,14 @@ from aigon.git.listings import parse_raw_and_counts
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository
 from aigon.job import branch
+from aigon.job.seat import list_known_candidates
 from aigon.job.spec_locations import locate_spec
 from aigon.journal import records
 from aigon.journal.acceptance import load_acceptance
 from aigon.journal.account import CriterionItem, FeatureAccount, WorkAccount
 from aigon.journal.history import IterationRecord, build_history
 from aigon.journal.records import Records, locate_records
-from aigon.journal.replay import read_events
+from aigon.journal.replay import read_journals
 from aigon.journal.state_document import command_elsewhere
 from aigon.model.candidates import Candidate
 from aigon.model.changes import FileChange
@@ -37,7 +38,6 @@ from aigon.proof import frozen
 from aigon.spec.document import parse_spec
 from aigon.spec.expectation import find_script
 from aigon.spec.features import ROOT, Feature, parse_feature_path
-from aigon.views.failures import read_journals
 
 OUTPUT_BYTES = 4000
 """Bytes kept of the end of what a command printed."""
@@ -110,7 +110,7 @@ def gather_account(checkout: Checkout, wanted: str) -> FeatureAccount:
     Raises AigonError (exit 2) for a feature that is not known, or that no run has assessed yet.
     """
     home, root = find_home(checkout.common_dir), find_repository(checkout.root).root
-    feature = _find_feature(checkout, root, home, wanted)
+    feature = _find_feature(checkout, root, wanted)
     name = feature.name_for_people
     works: list[WorkAccount] = []
     if home:
@@ -138,14 +138,13 @@ def gather_account(checkout: Checkout, wanted: str) -> FeatureAccount:
     )
 
 
-def _find_feature(checkout: Checkout, root: Path, home: Path | None, wanted: str) -> Feature:
+def _find_feature(checkout: Checkout, root: Path, wanted: str) -> Feature:
     """Find it by its spec, by a worktree that was made for it, or by its branch, which alone may have the spec."""
     try:
         return locate_spec(root, checkout.common_dir, wanted).feature
     except AigonError:
-        for each in records.list_candidates(home):
-            if wanted in (each.feature, each.slug) or wanted.lstrip("0") == each.feature.lstrip("0"):
-                return Feature(each.feature, each.slug, "", "in-progress")
+        for each in list_known_candidates(checkout, wanted):
+            return Feature(each.feature, each.slug, "", "in-progress")
         own = branch.find_branch(checkout, wanted)
         if found := parse_feature_path(f"/{own}.md") if own else None:
             return found
@@ -155,7 +154,7 @@ def _find_feature(checkout: Checkout, root: Path, home: Path | None, wanted: str
 def _gather_work(
     checkout: Checkout, root: Path, home: Path, feature: Feature, files: Records, candidate: Candidate | None
 ) -> WorkAccount:
-    journals, unread = read_journals(files.journals(), read_events)
+    journals, unread = read_journals(files.journals())
     history, label = build_history(journals), candidate.label if candidate else ""
     started = history.started
     name = started.branch if started else candidate.branch if candidate else ""
