@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -19,7 +18,7 @@ from aigon.files.atomic import write_atomic
 from aigon.files.resources import find_resource
 from aigon.model.agent_types import AgentType, CommandFileResult, CommandFiles, CommandFileState
 from aigon.text.command_marks import inspect_command, mark_command
-from aigon.text.documents import parse_yaml
+from aigon.text.documents import parse_yaml, suggest
 from aigon.text.patterns import compile_re
 
 ASIDE = ".new"
@@ -113,22 +112,21 @@ def resolve_types(
     Raises AigonError (exit 2) for one that is not known or reads no commands (MCP servers), and lists those that do.
     """
     known = load_agent_types(root)
-    able = ", ".join(kind.name for kind in known.values() if getattr(kind, what))
+    able = [kind.name for kind in known.values() if getattr(kind, what)]
     aliases = {alias: kind for kind in known.values() for alias in kind.aliases}
     if not names:
-        raise usage("Name the agents to write this for", where="AGENT...", hint=f"Known: {able}")
+        raise usage("Name the agents to write this for", where="AGENT...", hint=f"Known: {', '.join(able)}")
     found = {}
     for name in names:
         own = config.agents.get(name)
         meant = own.adapter if own else name
         kind = known.get(meant) or aliases.get(meant)
         if kind is None:
-            near = get_close_matches(name, (*known, *config.agents), n=1)
-            hint = (f"Did you mean {near[0]}? " if near else "") + f"Known: {able}"
+            hint = suggest(name, able, (*known, *config.agents))
             raise usage(f"There is no agent called {name!r}", where="AGENT", hint=hint)
         if not getattr(kind, what):
             lacks = "has no custom commands" if what == "commands" else "reads no MCP servers that aigon can write"
-            raise usage(f"{kind.title} {lacks}", where=kind.name, hint=f"These do: {able}")
+            raise usage(f"{kind.title} {lacks}", where=kind.name, hint=f"These do: {', '.join(able)}")
         found[kind.name] = kind
     return tuple(found.values())
 

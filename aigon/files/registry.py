@@ -10,7 +10,6 @@ import os
 import pkgutil
 import sys
 from collections.abc import Iterator
-from difflib import get_close_matches
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from aigon.errors import AigonError, Exit, usage
+from aigon.text.documents import suggest
 
 if TYPE_CHECKING:  # slow to import, and only plug-ins need it
     from importlib.metadata import EntryPoint
@@ -77,8 +77,7 @@ class Registry(Struct, frozen=True):
 
     def suggest(self, name: str) -> str:
         """Return a hint for an unknown name: the nearest known one, and all of them."""
-        near = get_close_matches(name, self.names(), n=1)
-        return (f"Did you mean {near[0]}? " if near else "") + f"Known: {', '.join(self.names())}"
+        return suggest(name, self.names())
 
 
 def _load_plugin(plugin: Plugin, registry: Registry) -> Any:

@@ -25,12 +25,12 @@ LONGEST_TIME = 24 * 3600.0
 """Seconds that a time limit may be at most."""
 
 
-def suggest(word: str, known: Iterable[str]) -> str:
-    """Return a hint: `Did you mean 'x'?` if a known word is close, then all known words."""
+def suggest(word: str, known: Iterable[str], unlisted: Iterable[str] = ()) -> str:
+    """Return a hint: `Did you mean 'x'?` if a known or an unlisted word is close, then all known words."""
     from difflib import get_close_matches
 
     words = sorted(known)
-    close = get_close_matches(word, words, n=1)
+    close = get_close_matches(word, [*words, *unlisted], n=1)
     return (f"Did you mean {close[0]!r}? " if close else "") + f"Known: {', '.join(words) or 'none'}"
 
 

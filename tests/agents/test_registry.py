@@ -28,7 +28,7 @@ def test_an_unknown_agent_is_a_usage_error_that_lists_the_known_ones_and_the_nea
         find_adapter("cluade")
     assert caught.value.code is Exit.USAGE
     assert "'cluade'" in caught.value.what
-    assert "Did you mean claude?" in caught.value.hint
+    assert "Did you mean 'claude'?" in caught.value.hint
     assert all(name in caught.value.hint for name in ("claude", "codex", "command", "replay"))
 
 

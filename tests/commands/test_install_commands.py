@@ -38,7 +38,7 @@ def test_commands_are_installed_for_agents_by_name_by_short_name_and_as_configur
     ("arguments", "said"),
     [
         ([], "Known: "),
-        (["cluade"], "Did you mean claude? Known: "),
+        (["cluade"], "Did you mean 'claude'? Known: "),
         (["command"], "These do: "),
     ],
 )

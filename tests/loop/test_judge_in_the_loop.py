@@ -230,4 +230,4 @@ def test_a_judges_word_alone_is_no_proof_where_no_check_ran(lab: Lab) -> None:
 def test_an_unknown_judge_is_refused_though_nothing_waits_for_one(lab: Lab) -> None:
     project(lab, WORKS)
     ran = lab.aigon("feature-implement", "42", "--loop", "--judge", "antropic")
-    assert ran.code == 2 and "Did you mean anthropic" in ran.err
+    assert ran.code == 2 and "Did you mean 'anthropic'" in ran.err

@@ -180,19 +180,21 @@ def test_zero_consecutive_failures_are_refused(ready: Lab) -> None:
 
 
 def test_an_unknown_agent_lists_the_known_ones(ready: Lab) -> None:
-    refused(ready, *LOOP, "--agent", "cluade", code=2, what="'cluade'", where="--agent", do="Did you mean claude?")
+    refused(ready, *LOOP, "--agent", "cluade", code=2, what="'cluade'", where="--agent", do="Did you mean 'claude'?")
 
 
 def test_an_unknown_adapter_in_the_configuration_is_named(ready: Lab) -> None:
     config(ready, agents={"mine": {"adapter": "comand", "command": ["x"]}})
-    refused(ready, *LOOP, code=2, what="'comand'", where=CONFIG, do="Did you mean command?")
+    refused(ready, *LOOP, code=2, what="'comand'", where=CONFIG, do="Did you mean 'command'?")
 
 
 def test_an_unknown_judge_lists_the_known_ones(lab: Lab) -> None:
     lab.spec("it is beautiful")
     lab.agent("true")
     lab.commit("ready")
-    refused(lab, *LOOP, "--judge", "antropic", code=2, what="'antropic'", where="--judge", do="Did you mean anthropic?")
+    refused(
+        lab, *LOOP, "--judge", "antropic", code=2, what="'antropic'", where="--judge", do="Did you mean 'anthropic'?"
+    )
 
 
 def test_a_validation_script_that_is_missing_is_named_with_where_it_was_configured(ready: Lab) -> None:

@@ -7,7 +7,6 @@ one of their name. `aigon.model.turns` lists what an adapter module may have.
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +21,7 @@ from aigon.model import agent_types
 from aigon.model.agent_types import AgentType
 from aigon.model.judging import JudgeAnswer
 from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, Turn, TurnRequest
+from aigon.text.documents import suggest
 
 READERS = Registry("aigon.agents", __name__, "reader of an agent's output")
 
@@ -92,9 +92,7 @@ def find_type(name: str, folders: Iterable[Path] = ()) -> AgentType:
     aliases = {alias: kind for kind in reversed(known.values()) for alias in kind.aliases}
     if name in aliases:
         return aliases[name]
-    near = get_close_matches(name, (*known, *aliases), n=1)
-    meant = f"Did you mean {near[0]}? " if near else ""
-    raise usage(f"There is no agent called {name!r}", hint=f"{meant}Known: {', '.join(known)}")
+    raise usage(f"There is no agent called {name!r}", hint=suggest(name, known, aliases))
 
 
 def find_adapter(name: str) -> Adapter:

@@ -25,7 +25,7 @@ def test_an_unknown_backend_is_a_usage_error_that_names_the_nearest() -> None:
         find_backend("antropic")
     assert caught.value.code is Exit.USAGE
     assert "'antropic'" in caught.value.what
-    assert "Did you mean anthropic?" in caught.value.hint
+    assert "Did you mean 'anthropic'?" in caught.value.hint
 
 
 @pytest.mark.parametrize("name", ["_call", "__init__", "os", ""])
