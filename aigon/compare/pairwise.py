@@ -10,7 +10,6 @@ from aigon.compare.bench import Bench
 from aigon.compare.rules.facts import Preference, Preferred
 from aigon.config.models import JudgeConfig
 from aigon.errors import AigonError
-from aigon.files.resources import find_resource
 from aigon.git.diff import diff_trees
 from aigon.journal.history import build_history
 from aigon.journal.records import Records
@@ -162,8 +161,7 @@ def build_pair(spec: Spec, plain: Anonymizer, first: ShownChange, second: ShownC
     """Return what is compared, in this order, with delimiters that nobody could foresee."""
     text = _drop_frontmatter(spec.raw.decode("utf-8", "replace"))
     criteria = tuple(replace(criterion, text=plain(criterion.text)) for criterion in spec.criteria)
-    template = find_resource("templates", "prompts", "pairwise.md").read_text(encoding="utf-8")
-    return Pair("\n".join(map(plain, text.split("\n"))), criteria, (first, second), secrets.token_hex(8), template)
+    return Pair("\n".join(map(plain, text.split("\n"))), criteria, (first, second), secrets.token_hex(8))
 
 
 def _drop_frontmatter(text: str) -> str:

@@ -10,8 +10,6 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from aigon.text.documents import DocumentNode
-
 WantedMechanism = Literal["auto", "bwrap", "namespaces", "landlock", "none"]
 Mechanism = Literal["bwrap", "namespaces", "landlock", "none"]
 Network = Literal["open", "closed"]
@@ -48,17 +46,10 @@ class SandboxPaths(Struct, frozen=True):
     one.
     """
 
-    write: tuple[str, ...] = ()
-    read: tuple[str, ...] = ()
-    never: tuple[str, ...] = ()
-    sockets: tuple[str, ...] = ()
-
-
-def read_sandbox_paths(document: DocumentNode) -> SandboxPaths:
-    """Return the paths in a document. Raises AigonError (usage) that names file and key if it is malformed."""
-    names = ("write", "read", "never", "sockets")
-    fields = document.fields(names, required=names)
-    return SandboxPaths(*(fields[name].texts() for name in names))
+    write: tuple[str, ...]
+    read: tuple[str, ...]
+    never: tuple[str, ...]
+    sockets: tuple[str, ...]
 
 
 def is_inside(path: str, folder: str) -> bool:

@@ -14,9 +14,8 @@ from msgspec.structs import replace
 
 from aigon.config.prices import MILLION, Price, PriceGroup, PriceTable, find_price, merge_tables
 from aigon.errors import usage
-from aigon.files import atomic
-from aigon.files.resources import read_shipped
-from aigon.text.documents import LARGEST_DOCUMENT, DocumentNode, parse_yaml, suggest
+from aigon.files.resources import read_document, read_shipped
+from aigon.text.documents import DocumentNode, parse_yaml, suggest
 
 if TYPE_CHECKING:
     from aigon.config.loading import ReadFile
@@ -54,11 +53,7 @@ def open_price_files(root: Path) -> "ReadFile":
 
 
 def _read_file(path: Path) -> bytes | None:
-    hint = "Keep the models that the project uses; the others' prices ship with aigon"
-    try:
-        return atomic.read_bounded(path, LARGEST_DOCUMENT, "The file of prices", hint=hint) if path.is_file() else None
-    except OSError as error:
-        raise usage(f"The prices cannot be read: {error.strerror}", where=str(path)) from error
+    return read_document(path) if path.is_file() else None
 
 
 @cache

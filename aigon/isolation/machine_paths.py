@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from aigon.config.grants import Grants, Mechanism, SandboxPaths, is_inside, read_sandbox_paths
+from aigon.config.grants import Grants, Mechanism, SandboxPaths, is_inside
 from aigon.files.resources import read_shipped
 from aigon.git.repository import LENT, LINK, RUN_FOLDER, find_repository
 from aigon.text.documents import parse_yaml
@@ -23,7 +23,7 @@ _XDG = (("XDG_CONFIG_HOME", "~/.config"), ("XDG_CACHE_HOME", "~/.cache"), ("XDG_
 @cache
 def load_sandbox_data() -> SandboxPaths:
     """Return the paths that ship with aigon."""
-    return read_sandbox_paths(parse_yaml(read_shipped("templates", "sandbox.yaml"), "templates/sandbox.yaml"))
+    return parse_yaml(read_shipped("templates", "sandbox.yaml"), "templates/sandbox.yaml").build(SandboxPaths)
 
 
 def find_home(env: Mapping[str, str]) -> str:

@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from aigon.files.resources import read_prompt
 from aigon.judge.question import (
     LONGEST_SPEC,
     change_data,
@@ -33,8 +34,6 @@ SHORTEST = 2
 """Characters of the shortest name that is looked for."""
 MOST_REASONS = 20
 """Reasons of one reply."""
-DIVIDER = "\n---\n"
-"""What divides the template: what holds throughout, and what is asked."""
 PairChoice = Literal["first", "second", "tie"]
 NAMES: tuple[PairChoice, PairChoice] = ("first", "second")
 
@@ -83,13 +82,12 @@ class PairReply(StrictModel, frozen=True):
 
 
 class Pair(Struct, frozen=True):
-    """Two changes to compare, in this order. `mark` is random and goes into delimiters; `template` is the prompt's."""
+    """Two changes to compare, in this order. `mark` is random and goes into delimiters."""
 
     spec: str
     criteria: tuple[Criterion, ...]
     changes: tuple[ShownChange, ShownChange]
     mark: str
-    template: str
 
 
 class PairwiseResult(Struct, frozen=True):
@@ -101,14 +99,12 @@ class PairwiseResult(Struct, frozen=True):
 
 def build_pair_question(pair: Pair) -> JudgeQuestion:
     """Return the question of one call."""
-    rules, _, task = pair.template.partition(DIVIDER)
-    rules = rules.replace("{{MARK}}", pair.mark)
+    rules, task = read_prompt("pairwise", MARK=pair.mark, CRITERIA=list_criteria(pair.criteria))
     changes = dict(zip(NAMES, pair.changes, strict=True))
     shared = {"specification": truncate(pair.spec, LONGEST_SPEC) or "(not given)"}
     for name, change in changes.items():
         shared[f"{name} change"] = render_change(change)
         shared[f"files of the {name} change that are not shown"] = list_left(change)
-    task = task.replace("{{CRITERIA}}", list_criteria(pair.criteria)).strip()
     data: dict[str, object] = {"spec": pair.spec, "criteria": criteria_data(pair.criteria)}
     data |= {name: change_data(change) for name, change in changes.items()}
     return make_question("prefer", rules, wrap_data(pair.mark, shared), task, PairReply, data)

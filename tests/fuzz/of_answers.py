@@ -140,7 +140,7 @@ def judge(data: bytes) -> None:
         reply.parse_decisions(text, asked)
         reply.parse_refutations(text, asked)
     nothing = ShownChange(())
-    pairwise.read_preference(pairwise.Pair("", (), (nothing, nothing), "", ""), text)
+    pairwise.read_preference(pairwise.Pair("", (), (nothing, nothing), ""), text)
     for read in (_program.parse_whole_object, _program.parse_answered_object):
         try:
             read(text)

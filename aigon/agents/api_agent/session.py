@@ -31,7 +31,7 @@ from aigon.agents.api_agent.call import (
 from aigon.agents.api_agent.reply import Ending
 from aigon.agents.api_agent.settings import SessionMeter, Settings
 from aigon.agents.api_agent.tool import SessionLog, SessionTool, Work
-from aigon.files.resources import find_resource
+from aigon.files.resources import read_prompt
 from aigon.isolation import landlock
 from aigon.process import orphans
 from aigon.secrets import redaction
@@ -119,20 +119,13 @@ def open_session(
     def explain(name: str) -> str:
         return endpoints.explain_unknown(name, services) or f"There is no tool {name!r}"
 
-    system = _render_system_prompt(settings, confined=places is not None)
+    (system,) = read_prompt(
+        "agent",
+        WORKSPACE=settings.workspace,
+        SECONDS=f"{settings.command_timeout:g}",
+        CONFINEMENT=_OPEN if places is None else _CONFINED,
+    )
     return SessionContext(client, settings, system, tools, meter, log, explain)
-
-
-def _render_system_prompt(settings: Settings, *, confined: bool) -> str:
-    text = find_resource("templates", "prompts", "agent.md").read_text(encoding="utf-8")
-    values = {
-        "{{WORKSPACE}}": str(settings.workspace),
-        "{{SECONDS}}": f"{settings.command_timeout:g}",
-        "{{CONFINEMENT}}": _CONFINED if confined else _OPEN,
-    }
-    for name, value in values.items():
-        text = text.replace(name, value)
-    return text
 
 
 def run_session(given: SessionContext, prompt: str) -> Ending:
