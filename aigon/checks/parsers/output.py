@@ -56,11 +56,6 @@ def has_gap(lines: str) -> bool:
     return _GAP.search(lines) is not None
 
 
-def count_noun(number: int, noun: str) -> str:
-    """Return `1 problem` or `3 problems`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def join_lines(text: str) -> str:
     """Return the lines of `text` that are not empty as one line."""
     return " ".join(filter(None, (line.strip() for line in text.split("\n"))))

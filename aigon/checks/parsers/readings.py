@@ -9,8 +9,9 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from aigon.checks.parsers.output import READ_MATCHES, clean, count_noun, find_matches, name_groups, parse_number
+from aigon.checks.parsers.output import READ_MATCHES, clean, find_matches, name_groups, parse_number
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
+from aigon.text.amounts import format_count
 from aigon.text.patterns import compile_re
 
 KEPT_PROBLEMS = 200
@@ -140,7 +141,7 @@ def summarize_tests(counts: TestCounts, problems: Iterable[Problem] = ()) -> Par
     ran = counts.passed + counts.failed + counts.errors
     counts = replace(counts, total=ran + counts.skipped)
     summary = f"{counts.passed}/{ran} passed"
-    summary += f", {count_noun(counts.errors, 'error')}" if counts.errors else ""
+    summary += f", {format_count(counts.errors, 'error')}" if counts.errors else ""
     summary += f", {counts.skipped} skipped" if counts.skipped else ""
     return ParsedOutput(summary if counts.total else "no tests collected", counts, keep_distinct(problems))
 
@@ -149,14 +150,14 @@ def summarize_lint(problems: Iterable[Problem], stated: int = 0) -> ParsedOutput
     """Return a linter's reading: `3 problems`. `stated` is the tool's own number, right also if output is missing."""
     kept, numbers = _tally_problems(problems)
     total = max(stated, numbers.total())
-    return ParsedOutput(count_noun(total, "problem") if total else "clean", None, kept)
+    return ParsedOutput(format_count(total, "problem") if total else "clean", None, kept)
 
 
 def summarize_types(problems: Iterable[Problem], stated: int = 0) -> ParsedOutput:
     """Return a type checker's reading: `2 errors, 1 warning`. `stated` is the tool's own number of errors."""
     kept, numbers = _tally_problems(problems)
     parts = ((max(stated, numbers["error"]), "error"), (numbers["warning"], "warning"))
-    return ParsedOutput(", ".join(count_noun(n, noun) for n, noun in parts if n) or "clean", None, kept)
+    return ParsedOutput(", ".join(format_count(n, noun) for n, noun in parts if n) or "clean", None, kept)
 
 
 def _tally_problems(problems: Iterable[Problem]) -> tuple[tuple[Problem, ...], Counter[str]]:

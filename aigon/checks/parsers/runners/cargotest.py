@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from aigon.checks.parsers.linters.cargo import find_errors, find_uncompiled
 from aigon.checks.parsers.output import (
     LARGEST_REPORT,
-    count_noun,
     find_sections,
     has_gap,
     parse_number,
@@ -26,6 +25,7 @@ from aigon.checks.parsers.runners.junit import JunitCase, describe_case
 from aigon.checks.parsers.runners.junit import read_report as read_junit
 from aigon.checks.parsers.runners.libtest import TestBinary, explain_failure, read_binaries
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
+from aigon.text.amounts import format_count
 from aigon.text.patterns import compile_re
 
 _DOC = compile_re(r"^(?P<file>.+?) - (?P<item>.*?) ?\(line (?P<line>\d+)\)$")
@@ -77,7 +77,7 @@ def _read_lines(lines: str) -> ParsedOutput | None:
         return None
     if not binaries:
         reading = summarize_tests(TestCounts(errors=len(uncompiled)), find_errors(lines))
-        errors = f": {count_noun(len(reading.problems), 'error')}" if reading.problems else ""
+        errors = f": {format_count(len(reading.problems), 'error')}" if reading.problems else ""
         return replace(reading, summary=f"does not compile{errors}")
     problems = [problem for title, binary in binaries for problem in _find_problems(title, binary)]
     if has_gap(lines):
@@ -119,7 +119,7 @@ def _find_problems(title: str, binary: TestBinary) -> Iterator[Problem]:
         yield make_problem(message, file, line, test=_identify(title, name))
     if binary.counted is None:
         # It crashed, or a test ended the process: `cargo test` takes an early exit with 0 for a pass.
-        message = f"it ended after {len(binary.results)} of {count_noun(binary.announced, 'test')}"
+        message = f"it ended after {len(binary.results)} of {format_count(binary.announced, 'test')}"
         yield make_problem(f"{message}: {binary.crash}" if binary.crash else message, test=title)
 
 

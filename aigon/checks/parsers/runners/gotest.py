@@ -14,10 +14,11 @@ from msgspec import Struct, field
 
 from aigon.checks.parsers.documents import Row, as_string, load_row
 from aigon.checks.parsers.matchers import load_matcher
-from aigon.checks.parsers.output import count_noun, decode, has_gap, shorten_lines
+from aigon.checks.parsers.output import decode, has_gap, shorten_lines
 from aigon.checks.parsers.readings import ResultTally, describe_unknown, keep_distinct, make_problem, summarize_tests
 from aigon.checks.parsers.stacks import describe_package, explain_go_failure
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
+from aigon.text.amounts import format_count
 from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
 
@@ -225,7 +226,7 @@ def read_go_text(lines: str) -> ParsedOutput | None:
         counts = events.tally().read((), errors=len(events.failed_alone)).counts or TestCounts()
         return summarize_tests(counts, problems)
     failed = sum(result == "FAIL" for result, _ in ran)
-    summary = f"{count_noun(failed, 'package')} failed" if failed else f"{count_noun(len(ran), 'package')} passed"
+    summary = f"{format_count(failed, 'package')} failed" if failed else f"{format_count(len(ran), 'package')} passed"
     return ParsedOutput(summary, None, problems)
 
 
