@@ -115,6 +115,11 @@ def judge_by_command(criteria: Sequence[Criterion], check: Check, result: Result
     return _judge_command(found, result) if found else None
 
 
+def judge_by_own_command(criterion: Criterion, results: Mapping[str, Result]) -> Verdict:
+    """Return the verdict on a criterion by what its command came to."""
+    return _judge_command(criterion, results[name_command(criterion)])
+
+
 def _judge_command(criterion: Criterion, result: Result) -> Verdict:
     """Judge a command by its exit code and, if that is 0, by what the criterion expects of it."""
     finding, command, kind = result.finding, str(criterion.command), criterion.kind

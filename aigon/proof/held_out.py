@@ -30,7 +30,7 @@ from aigon.journal.state import State
 from aigon.model.checks import Finding
 from aigon.model.criteria import HIDDEN, Criterion, Verdict
 from aigon.proof.bench import ProofBench, make_bench
-from aigon.proof.criteria import judge_by_command, list_commands, name_command
+from aigon.proof.criteria import judge_by_own_command, list_commands, name_command
 from aigon.proof.prove import frozen_of
 from aigon.proof.vacuity import absent_files
 from aigon.spec.expectation import find_script
@@ -97,7 +97,7 @@ class _Trial:
         control = [c for c in passed if any(path in altered for path in _list_files(c))]
         results = self._run(control, "control", {**self._overlay, **altered}) if control else {}
         for c in control:
-            if self._decide(c, results).status == "met":
+            if judge_by_own_command(c, results).status == "met":
                 why = "its hidden test passes with another expected value as well: the code did not decide it"
                 verdicts[c.number] = replace(verdicts[c.number], status="unmet", evidence="", reason=why)
         return verdicts
@@ -113,14 +113,8 @@ class _Trial:
     def _run(self, asked: Sequence[Criterion], name: str, overlay: Mapping[str, bytes | None]) -> dict[str, Result]:
         return self._bench.run(self._tree, list_commands(asked), name, overlay=overlay)
 
-    def _decide(self, criterion: Criterion, results: Mapping[str, Result]) -> Verdict:
-        (check,) = list_commands([criterion])
-        verdict = judge_by_command([criterion], check, results[check.name])
-        assert verdict is not None, "a criterion's own command decides it"
-        return verdict
-
     def _judge(self, criterion: Criterion, results: Mapping[str, Result]) -> Verdict:
-        verdict = self._decide(criterion, results)
+        verdict = judge_by_own_command(criterion, results)
         if verdict.status == "met":
             return Verdict(criterion.number, "met", HIDDEN, "its hidden test passes", "")
         said = self._find_message(results[name_command(criterion)], verdict)

@@ -16,17 +16,13 @@ from aigon.spec.expectation import DECISION_RULES, find_script
 from aigon.text.amounts import join_words, list_criteria
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span
-from aigon.text.shell import BRANCHING, ListedCommand, SimpleCommand, parse_script, split_commands
+from aigon.text.shell import BRANCHING, SimpleCommand, parse_script, split_commands
 
 if TYPE_CHECKING:
     from aigon.journal.account import CriterionItem
 
-_Statuses = frozenset[bool]
-"""The results that are possible: True for exit code 0."""
-_NEVER, _PASS, _FAIL, _EITHER = _Statuses(), _Statuses({True}), _Statuses({False}), _Statuses({True, False})
-
-_CONSTANT_STATUS = {":": _PASS, "true": _PASS, "echo": _PASS, "printf": _PASS, "false": _FAIL}
-"""Commands whose result does not depend on anything, whatever their arguments."""
+_STATUS = {":": True, "true": True, "echo": True, "printf": True, "false": False}
+"""Commands whose result does not depend on anything, by whether they pass."""
 _FILTERS = frozenset(("cat", "tee", "sort", "uniq", "head", "tail", "wc", "tr", "cut", "nl", "fold", "column"))
 """Programs that exit with 0 whatever they read. As the last of a pipeline they hide the result of all others."""
 _SHELLS = ("bash", "sh", "dash", "zsh", "ksh")
@@ -34,68 +30,41 @@ _SHELLS = ("bash", "sh", "dash", "zsh", "ksh")
 
 def can_fail(script: str) -> bool:
     """Return whether `script` may exit with another code than 0. True for whatever cannot be read with certainty."""
-    return False in _list_statuses(script)
-
-
-def _list_statuses(script: str) -> _Statuses:
     try:
-        commands = parse_script(script)
+        commands = list(parse_script(script))
     except ValueError:
-        return _EITHER
+        return True
     words = {command.words[0] for command in commands}
     grouped = any("(" in c.before + c.after or ")" in c.after for c in commands)
-    if words & (BRANCHING - {"exit"}) or "set" in words or grouped:
-        return _EITHER
-    result, ended = _PASS, _NEVER
-    for operator, pipeline in _list_pipelines(commands):
-        runs_after = {"&&": _PASS, "||": _FAIL}.get(operator, _EITHER)
-        skipped = result - runs_after
-        if not result & runs_after:
-            continue
-        if pipeline[-1].words[0] == "exit" and len(pipeline) == 1:
-            ended |= _read_exit(pipeline[-1].words)
-            if not skipped:
-                return ended
-            result = skipped
-        else:
-            result = _read_pipeline(pipeline) | skipped
-    return result | ended
+    exits_before = any(c.words[0] == "exit" and c.words[1:] != ("0",) for c in commands[:-1])
+    if words & (BRANCHING - {"exit"}) or "set" in words or grouped or exits_before:
+        return True
+    while commands:
+        last = commands.pop()
+        before, negated = last.before, last.words[0] == "!"
+        while before in ("|", "|&"):
+            earlier = commands.pop()
+            before, negated = earlier.before, earlier.words[0] == "!"
+        passes = last.after == "&" or _find_status(last.words, piped=last.before in ("|", "|&"))
+        if passes is None or passes is negated:
+            return True
+        if before != "&&":
+            return False  # whatever comes before it
+    return False
 
 
-def _list_pipelines(commands: Sequence[ListedCommand]) -> Iterator[tuple[str, list[ListedCommand]]]:
-    """Yield each pipeline with the operator before it: `&&`, `||`, or one that ends what is before it."""
-    pipeline: list[ListedCommand] = []
-    operator = ""
-    for command in commands:
-        if pipeline and pipeline[-1].after not in ("|", "|&"):
-            yield operator, pipeline
-            pipeline, operator = [], pipeline[-1].after
-        pipeline.append(command)
-    if pipeline:
-        yield operator, pipeline
-
-
-def _read_pipeline(pipeline: Sequence[ListedCommand]) -> _Statuses:
-    last, negated = list(pipeline[-1].words), pipeline[0].words[0] == "!"
-    if negated and len(pipeline) == 1:
-        last = last[1:]
-    statuses = _PASS if pipeline[-1].after == "&" else _read_words(last, piped=len(pipeline) > 1)
-    return frozenset(not each for each in statuses) if negated else statuses
-
-
-def _read_words(words: Sequence[str], *, piped: bool) -> _Statuses:
-    rest = [word for word in words if "=" not in word] if words and "=" in words[0] else list(words)
+def _find_status(words: Sequence[str], *, piped: bool) -> bool | None:
+    """Return whether a command passes; None if that depends on something."""
+    rest = list(words[1:] if words[0] == "!" else words)
+    if rest and "=" in rest[0]:
+        rest = [word for word in rest if "=" not in word]
     if not rest or "$(" in words[0] or "`" in words[0]:
-        return _EITHER
+        return None
     if rest[0] in _SHELLS and len(rest) > 2 and rest[1] == "-c":
-        return _list_statuses(rest[2])
+        return None if can_fail(rest[2]) else True
     if piped and rest[0] in _FILTERS and all(word.startswith("-") or word.isdigit() for word in rest[1:]):
-        return _PASS
-    return _CONSTANT_STATUS.get(rest[0], _EITHER)
-
-
-def _read_exit(words: Sequence[str]) -> _Statuses:
-    return _PASS if words[1:] == ("0",) else _FAIL if len(words) == 2 and words[1].isdigit() else _EITHER
+        return True
+    return rest == ["exit", "0"] or None if rest[0] == "exit" else _STATUS.get(rest[0])
 
 
 _PASSING = {"check": "checks", **{kind: rule.verb for kind, rule in DECISION_RULES.items()}}

@@ -19,10 +19,10 @@ from aigon.journal.acceptance import AcceptanceTest
 from aigon.journal.events import CheckFinished, CheckStarted, CriterionJudged, Event, Notice
 from aigon.journal.state import State
 from aigon.loop.take import keep_secrets_out
-from aigon.model.checks import Check, Finding
+from aigon.model.checks import Finding
 from aigon.model.criteria import Criterion, Verdict
 from aigon.proof.bench import ProofBench, make_bench
-from aigon.proof.criteria import judge_by_command, list_commands, name_command
+from aigon.proof.criteria import judge_by_own_command, list_commands, name_command
 from aigon.proof.prove import frozen_of
 from aigon.prove.deciders import LIST, Deciders, read_deciders
 from aigon.prove.mutants import list_mutants
@@ -187,24 +187,13 @@ class _Scale(Struct):
         checks = [replace(check, timeout=seconds) for check in list_commands(asked)]
         return self.bench.run(tree or self.tree, checks, name)
 
-    def _judge(self, criterion: Criterion, results: Mapping[str, Result]) -> Verdict:
-        check = _find_check(criterion)
-        verdict = judge_by_command([criterion], check, results[check.name])
-        assert verdict is not None, "a criterion's own command decides it"
-        return verdict
-
     def _classify(self, criterion: Criterion, results: Mapping[str, Result]) -> Red:
-        return classify_red(results[name_command(criterion)], self._judge(criterion, results), self.words)
+        return classify_red(results[name_command(criterion)], judge_by_own_command(criterion, results), self.words)
 
     def _explain_red(self, criterion: Criterion, results: Mapping[str, Result]) -> str:
         """Return why the command does not pass; "" if it does."""
-        verdict = self._judge(criterion, results)
+        verdict = judge_by_own_command(criterion, results)
         return "" if verdict.status == "met" else fold(verdict.reason, 300) or "it fails"
-
-
-def _find_check(criterion: Criterion) -> Check:
-    (check,) = list_commands([criterion])
-    return check
 
 
 def _make_bench(job: Job, world: World, snapshot: Snapshot, asked: Sequence[Criterion]) -> ProofBench:

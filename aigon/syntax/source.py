@@ -85,10 +85,6 @@ class Source(Struct, frozen=True):
         """Return the line that a node ends on, from 1."""
         return node.line + self.data.count(b"\n", node.start, node.end)
 
-    def comments(self) -> Iterator[Node]:
-        """Yield the comments, in the order of the text."""
-        return (node for node in self.root.walk() if node.kind in ("comment", "line_comment", "block_comment"))
-
 
 def language_of(path: str) -> Language | None:
     """Return what a file is written in by its ending; None if it is nothing that is parsed."""

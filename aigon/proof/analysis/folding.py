@@ -91,13 +91,6 @@ def _fold(node: ast.AST | None, values: Values, depth: int) -> Any:
         case ast.UnaryOp():
             (value,) = _fold_all([node.operand], values, depth)
             return not value if isinstance(node.op, ast.Not) else -value if isinstance(node.op, ast.USub) else +value
-        case ast.BoolOp():
-            # One certain operand can settle it, whatever the others are.
-            settles = isinstance(node.op, ast.Or)
-            operands = [fold(each, values, depth) for each in node.values]
-            if any(value is not UNKNOWN and bool(value) is settles for value in operands):
-                return settles
-            return not settles if UNKNOWN not in operands else UNKNOWN
         case ast.Subscript():
             (value,) = _fold_all([node.value], values, depth)
             if isinstance(node.slice, ast.Slice):

@@ -6,7 +6,7 @@ What is reported then was hidden. What hides nothing is nothing, however many co
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -152,17 +152,15 @@ def _is_allowed(problem: Problem, texts: Mapping[str, str], spec: str) -> bool:
 
 def _report_unseen(tree: Tree, base: str, run: Run, measure: _Measure) -> Iterator[Concern]:
     """Yield a review for code that a checker does not see although it sees the base's code at that place."""
-    entries = objects.list_entries(tree.git, base)
-    beside = {path: _find_beside(path, entries) for path in measure.unseen}
-    wanted = {other for other in beside.values() if other}
-    blobs = objects.read_blobs(tree.git, [entries[path].sha for path in wanted])
-    planted = {path: plant_at_end(blobs[entries[path].sha].decode("utf-8", "replace")) for path in wanted}
+    at_base = Tree(tree.git, base, (), tree.part)
+    beside = _read_beside(at_base, measure.unseen)
+    planted = {other: plant_at_end(text) for other, text in beside.values()}
     if not planted:
         return
-    there = Tree(tree.git, base, (), tree.part).lay_over({path: made.text for path, made in planted.items()})
+    there = at_base.lay_over({path: made.text for path, made in planted.items()})
     problems = run(there, [measure.check], "planted-base")[measure.check.name].finding.problems
     seen = {path for path, made in planted.items() for p in problems if p.file == path and p.line in made.functions}
-    hidden = {path: names for path, names in measure.unseen.items() if beside[path] in seen}
+    hidden = {path: measure.unseen[path] for path, (other, _) in beside.items() if other in seen}
     if hidden:
         functions = {path: ", ".join(dict.fromkeys(names[:SHOWN])) for path, names in [*hidden.items()][:SHOWN]}
         listed = "; ".join(f"{fold(path)} ({names})" for path, names in functions.items())
@@ -186,17 +184,21 @@ def _find_unlinted(tree: Tree, base: str, run: Run, check: Check, texts: Mapping
     if seen and rest:  # or does it stop at the first broken file?
         again = find_seen(tree, rest, "broken-rest")
         rest = {path: text for path, text in rest.items() if again is not None and path not in again}
-    entries = objects.list_entries(tree.git, base) if rest else {}
-    beside = {path: other for path in rest if (other := _find_beside(path, entries))}
-    if not beside:
-        return
-    blobs = objects.read_blobs(tree.git, [entries[other].sha for other in beside.values()])
-    at_base = {other: blobs[entries[other].sha].decode("utf-8", "replace") for other in beside.values()}
-    seen_at_base = find_seen(Tree(tree.git, base, (), tree.part), at_base, "broken-base") or set()
-    if hidden := sorted(path for path, other in beside.items() if other in seen_at_base):
+    at_base = Tree(tree.git, base, (), tree.part)
+    beside = _read_beside(at_base, rest) if rest else {}
+    seen_at_base = (find_seen(at_base, dict(beside.values()), "broken-base") if beside else None) or set()
+    if hidden := sorted(path for path, (other, _) in beside.items() if other in seen_at_base):
         what = f"{check.title} does not look at {', '.join(map(fold, hidden[:SHOWN]))}: it finds no broken syntax there"
         key = hash_change([UNSEEN, check.name, *hidden])
         yield Concern(UNSEEN, "review", f"{what}, and in the base's code it does.", tuple(hidden), key)
+
+
+def _read_beside(at_base: Tree, paths: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return by path the file that it is compared with in the base, and its text."""
+    entries = objects.list_entries(at_base.git, at_base.name)
+    beside = {path: other for path in paths if (other := _find_beside(path, entries))}
+    blobs = objects.read_blobs(at_base.git, [entries[other].sha for other in beside.values()])
+    return {path: (other, blobs[entries[other].sha].decode("utf-8", "replace")) for path, other in beside.items()}
 
 
 def _find_beside(path: str, entries: Mapping[str, object]) -> str:
