@@ -1,7 +1,8 @@
-"""Files with altered tests, and which test ids have to fail because of them."""
+"""The tests of files, altered files, and which test ids have to fail because of them."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct, field
 
@@ -25,6 +26,30 @@ def find_tests(path: str, data: bytes, seed: str) -> tuple[Source | None, tuple[
     """Return a parsed file and its tests; no source, if it is in no language that is read."""
     source = parse(path, data)
     return source, tuple(_FINDERS[source.language](source, seed)) if source and not source.errors else ()
+
+
+class SingleTest(Struct, frozen=True):
+    """One test: its name (classes before it, dotted), its first and last line, and its words without comments."""
+
+    name: str
+    start: int
+    end: int
+    words: str
+
+
+@lru_cache(maxsize=256)
+def list_cases(path: str, text: str) -> tuple[SingleTest, ...]:
+    """Return all tests of a file, in order; none of a language whose grammar is not here."""
+    return tuple(sorted(_list_cases(path, text), key=lambda case: case.start))
+
+
+def _list_cases(path: str, text: str) -> Iterator[SingleTest]:
+    source, tests = find_tests(path, text.encode("utf-8", "surrogateescape"), "")
+    for test in tests:
+        assert source is not None, "only a source has tests"
+        leaves = (leaf for leaf in test.node.walk() if not leaf.children and "comment" not in leaf.kind)
+        words = " ".join(map(source.text, leaves))
+        yield SingleTest(".".join([*test.owners, test.name]), test.node.line, source.last_line(test.node), words)
 
 
 class Alteration(Struct, frozen=True):

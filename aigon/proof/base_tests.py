@@ -69,10 +69,7 @@ def restore_base_versions(
         before, after = versions[row.path]
         if rule and rule.keys and protected_keys.have_equal_keys(before, after, row.path, rule.keys):
             continue  # a file may hold more than what the rule protects
-        if rule is None:
-            text = restore_inline_tests(row.path, before, after)
-        else:
-            text = protected_keys.copy_keys(before, after, row.path, rule.keys) if rule.keys and row.tree else None
+        text = _restore_part(row.path, rule, before, after)
         if rule is None and text is None:
             continue
         touched.append((row, rule or INLINE))
@@ -101,6 +98,13 @@ def restore_base_versions(
         files,
         any(map(_is_conftest, new_tests)),
     )
+
+
+def _restore_part(path: str, rule: Rule | None, before: str | None, after: str | None) -> str | None:
+    """Return the text of the tree with the base's inline tests, or with what it says under the keys of the rule."""
+    if rule is None:
+        return restore_inline_tests(path, before, after)
+    return protected_keys.copy_keys(before, after, path, rule.keys) if rule.keys else None
 
 
 def _write_text(git: TrustedGit, text: str) -> str:

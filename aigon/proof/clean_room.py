@@ -179,17 +179,18 @@ def _weigh_change(
 ) -> tuple[int, tuple[Concern, ...]]:
     """Return how many new tests there are, and what follows if some prove nothing or checkers are kept from seeing."""
     from aigon.proof.worth.hidden import find_hidden  # needed nowhere else
-    from aigon.proof.worth.new_tests import list_counting, make_concerns, remove_tests, weigh_new_tests
+    from aigon.proof.worth.new_tests import RanChecks, make_concerns, remove_tests, weigh_new_tests
     from aigon.proof.worth.tree import Tree
 
     job, tree = bench.job, Tree(bench.world.workspace.trusted, name, rows, bench.job.protection.part)
     options = bench.world.check_env.get(ADDOPTS, "")
-    worth = weigh_new_tests(tree, bench.run, checks, results, bench.record.tested, files, options)
+    ran = RanChecks(checks, results, bench.record.tested)
+    worth = weigh_new_tests(tree, bench.run, ran, files, options)
     if worth.seed:
         write_atomic(bench.folder / "worth.json", json.dumps(to_builtins(worth), indent=1).encode())
     without: dict[str, Trouble] = {}
     if worth.worthless and (left := remove_tests(tree, worth)):
-        counting = list_counting(checks, results, bench.record.tested)
+        counting = ran.list_counting()
         without = bench.find_failed(counting, bench.run(left, counting, "without-tests"), whole=False)
     concerns = [*make_concerns(worth, {check: each.summary for check, each in without.items()})]
     words = job.spec.raw.decode(errors="replace")

@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
+from aigon.control.alteration import list_cases
 from aigon.model.checks import TestResult
 from aigon.proof.analysis.assertions import AssertingTest, read_tests
-from aigon.proof.analysis.cases import list_cases
 from aigon.proof.analysis.languages import is_python
 
 

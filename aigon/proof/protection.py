@@ -93,12 +93,7 @@ def _protect_programs(root: Path, config: Config) -> Iterator[Rule]:
     """Yield rules for programs of the repository that judge, or that a hook or a notification starts."""
     command = config.judge.command if config.judge else []
     words = command.split() if isinstance(command, str) else command
-    judges = (
-        path.relative_to(root).as_posix()
-        for word in words
-        if word and (path := (root / word).absolute()).is_file() and path.is_relative_to(root)
-    )
-    programs = {"judge.command": tuple(judges)}
+    programs = {"judge.command": tuple(filter(None, (path_of(root, word) for word in words)))}
     programs |= {f"hooks.{point}": started(root, each.command) for point, each in config.hooks.items()}
     programs |= {f"notify[{number}]": started(root, each.command) for number, each in enumerate(config.notify)}
     for source, files in programs.items():

@@ -121,8 +121,6 @@ def watch(
     records: tuple[Path, ...],
     journal: Path,
     rivals: Rivals = NOBODY,
-    note: Path | None = None,
-    run: RunRepository | None = None,
 ) -> Watch:
     """A watch over a checkout; `records` are aigon's files that are written whole, `journal` grows.
 
@@ -139,9 +137,7 @@ def watch(
         ),
         FileProtection(lambda: own, displaced),
         RefProtection(git, workspace.branch, displaced, rivals),
-        note=note,
         own=git.directory,
         locks=GitLocks(git.root, git.git_dir, git.common_dir, displaced),
-        run=run,
         held=HeldObjects(git, home / "held"),
     )

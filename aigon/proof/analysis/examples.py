@@ -8,8 +8,8 @@ from itertools import islice, pairwise
 
 from msgspec.structs import replace
 
+from aigon.control.alteration import list_cases
 from aigon.proof.analysis.assertions import read_tests
-from aigon.proof.analysis.cases import list_cases
 from aigon.proof.analysis.languages import is_python, words
 from aigon.proof.analysis.python import can_read, list_statements
 from aigon.proof.analysis.text import without_comments

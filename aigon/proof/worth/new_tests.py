@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from aigon.checks.execution import CRITERION
 from aigon.checks.parsers.readings import as_reported, list_beginnings
 from aigon.checks.reports import EVERY_TEST, add_pytest_options
+from aigon.control.alteration import list_cases
 from aigon.git import objects
 from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check
-from aigon.proof.analysis.cases import list_cases
 from aigon.proof.frozen import Tested, had_no_tests
 from aigon.proof.kept_tests import TestFiles, find_kept_tests
 from aigon.proof.troubles import name_in_record
@@ -44,6 +44,25 @@ _COVERAGE = compile_re(r"(?i)cov|\bnyc\b|\bc8\b|istanbul|tarpaulin|jacoco")
 """What tools that measure coverage are called, or print: nothing else tells that a check is about it."""
 _BROKE = compile_re(r"(?:[\w.]*\.)?(?!\w*Assert)\w*(?:Error|Exception|Exit|Interrupt)\b")
 """How a failure is worded that is an exception, and no assertion."""
+
+
+class RanChecks(Struct, frozen=True):
+    """The checks that ran on the tree, with their results, and the tests that they have on the base."""
+
+    checks: Sequence[Check]
+    results: Mapping[str, Result]
+    tested: Mapping[str, Tested]
+
+    def list_counting(self) -> tuple[Check, ...]:
+        """Return the checks that new tests can make pass: commands of criteria, what measures coverage, and what ran no
+        test on the base."""
+        return tuple(
+            check
+            for check in self.checks
+            if check.source == CRITERION
+            or measures_coverage(check, self.results[check.name])
+            or had_no_tests(self.tested.get(name_in_record(check)))
+        )
 
 
 class Worth(Struct, frozen=True):
@@ -125,17 +144,9 @@ def find_new_tests(
     return {test: name for test, name in new.items() if test not in moved}
 
 
-def weigh_new_tests(
-    tree: Tree,
-    run: Run,
-    checks: Sequence[Check],
-    results: Mapping[str, Result],
-    tested: Mapping[str, Tested],
-    files: TestFiles,
-    options: str,
-) -> Worth:
-    """Weigh the new tests. `results` are those of the `checks` on the tree itself, `options` pytest gets anyway."""
-    new = find_new_tests(results, tested, (row.path for row in tree.rows if row.base is None), files)
+def weigh_new_tests(tree: Tree, run: Run, ran: RanChecks, files: TestFiles, options: str) -> Worth:
+    """Weigh the new tests; `options` pytest gets anyway."""
+    new = find_new_tests(ran.results, ran.tested, (row.path for row in tree.rows if row.base is None), files)
     if not new:
         return Worth()
     product: Texts
@@ -147,14 +158,14 @@ def weigh_new_tests(
     product = {path: product[path] for path in alter_all(product, drawn, named)}
     if not product:
         return Worth(tuple(new), (), "aigon cannot alter what the change is written in")
-    chosen = [add_pytest_options(check, options, EVERY_TEST) for check in checks if check.name in new.values()]
-    took = sum(results[check.name].finding.duration for check in chosen)
+    chosen = [add_pytest_options(check, options, EVERY_TEST) for check in ran.checks if check.name in new.values()]
+    took = sum(ran.results[check.name].finding.duration for check in chosen)
     weighing = _Weighing(run, chosen, time.monotonic() + max(_find_least(), SHARE * took), set(new))
     if took > QUICK:
-        tree = replace(tree, name=_leave_out_others(tree, new, tested))
+        tree = replace(tree, name=_leave_out_others(tree, new, ran.tested))
         if not set(new) <= weighing.find_passed(tree.name):
             weighing.unfit = weighing.unfit or "they do not pass without the others, and all of them take too long"
-    counts = list_counting(checks, results, tested)  # else nothing follows but a note
+    counts = ran.list_counting()  # else nothing follows but a note
 
     def copy(inside: bool) -> dict[str, str]:
         return alter_all(product, replace(drawn, way="true"), named, inside=inside) if counts else {}
@@ -171,20 +182,6 @@ def weigh_new_tests(
         return Worth(tuple(new), (), "what aigon altered could not be loaded or built", drawn.seed)
     worthless = tuple(test for test in new if test in weighing.open)
     return Worth(tuple(new), worthless, weighing.unfit if worthless else "", drawn.seed)
-
-
-def list_counting(
-    checks: Sequence[Check], results: Mapping[str, Result], tested: Mapping[str, Tested]
-) -> tuple[Check, ...]:
-    """Return the checks that new tests can make pass: commands of criteria, what measures coverage, and what ran no
-    test on the base."""
-    return tuple(
-        check
-        for check in checks
-        if check.source == CRITERION
-        or measures_coverage(check, results[check.name])
-        or had_no_tests(tested.get(name_in_record(check)))
-    )
 
 
 def measures_coverage(check: Check, result: Result) -> bool:
