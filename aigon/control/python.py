@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from aigon.control.places import ASSERTION, LITERAL, UNSURE, AlterableTest, Draw, Place, Values, words
 from aigon.syntax import Edit, Node, Source
+from aigon.text.patterns import compile_re
 
 _EQUAL = words(
     "assertEqual assertEquals assertListEqual assertDictEqual assertTupleEqual assertSetEqual "
@@ -28,6 +29,7 @@ _NEVER = ("BufferError", "ReferenceError", "StopAsyncIteration", "BlockingIOErro
 """Exceptions that hardly any code raises."""
 _NEVER_WARNED = "BytesWarning"
 _FAILS = "raise AssertionError('control')"
+_WORD = compile_re(r"\w+")
 _WRAP = (
     "(lambda v: not v if isinstance(v, bool)"
     " else (v + {step} if v + {step} != v else -v) if isinstance(v, (int, float, complex))"
@@ -79,8 +81,36 @@ def find_tests(source: Source, seed: str) -> Iterator[AlterableTest]:
                 name, body = source.read_name(child), child.list("body")
                 if name.startswith("test") and body:
                     draw = Draw(seed, source.path, *owners, name)
-                    places = tuple(_find_places(source, child, draw, 0))
+                    places = (*_find_places(source, child, draw, 0), *_find_in_rows(source, child, draw))
                     yield AlterableTest(source.path, name, child, places, (body[0].start, body[-1].end, _FAILS), owners)
+
+
+def _find_in_rows(source: Source, test: Node, draw: Draw) -> Iterator[Place]:
+    """Yield what a table of parameters expects, if nothing else is made of it: who reads the table reads it altered."""
+    names = [source.text(node) for node in test.walk() if node.kind == "Name"]
+    rows = {name: values for mark in test.list("decorator_list") for name, values in _read_rows(source, mark).items()}
+    for statement in (node for node in test.walk() if node.kind == "Assert"):
+        for part in _split_and(statement.children[1]) if rows else ():
+            compared = (part.get("left"), part.get("comparators")) if any(c.kind == "==" for c in part.children) else ()
+            for name in (source.text(side) for side in compared if side and side.kind == "Name"):
+                edits = [next(_VALUES.find_literals(source, value, draw), None) for value in rows.get(name, ())]
+                if edits and all(edits) and names.count(name) == 1:
+                    breaking = (statement.start, statement.end, _FAILS)
+                    yield Place(tuple(filter(None, edits)), breaking, LITERAL, statement.line)
+
+
+def _read_rows(source: Source, mark: Node) -> dict[str, list[Node]]:
+    """Return the values that `@pytest.mark.parametrize` gives by name; none if not all of them are written there."""
+    arguments = mark.list("args")
+    if mark.kind != "Call" or _last_name(source, mark) != "parametrize" or len(arguments) != 2:
+        return {}
+    given, table = arguments
+    names = _WORD.findall(source.text(given))
+    elements = table.list("elts")
+    rows = [row.list("args") if _last_name(source, row) == "param" else row.list("elts") for row in elements]
+    if mark.list("keywords") or len(names) < 2 or any(len(row) != len(names) for row in rows):
+        return {}
+    return {name: [row[number] for row in rows] for number, name in enumerate(names)}
 
 
 def find_in_script(source: Source, seed: str) -> AlterableTest:

@@ -14,7 +14,7 @@ from aigon.control.places import AlterableTest
 from aigon.files.atomic import write_atomic
 from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
-from aigon.model.checks import Check
+from aigon.model.checks import Check, TestResult
 from aigon.proof.bench import ProofBench
 from aigon.proof.control_plan import Controlled, ControlPlan
 from aigon.proof.troubles import name_for_people
@@ -229,7 +229,19 @@ class _Run(Controlled, frozen=True):
             )
             for check in checks
         )
-        return self.bench.run(tree, tuple(hasty), name, overlay=overlay)
+        ran = self.bench.run(tree, tuple(hasty), name, overlay=overlay)
+        return {name: replace(each, tests=_rename(each.tests, self.results[name].tests)) for name, each in ran.items()}
+
+
+def _rename(tests: Mapping[str, TestResult], known: Mapping[str, TestResult]) -> dict[str, TestResult]:
+    """Return the results by the ids that are known: the id of a test with an altered row of parameters says the row."""
+    renamed, new = dict(tests), dict[str, list[str]]()
+    for each in (test for test in tests if test not in known):
+        new.setdefault(each.partition("[")[0], []).append(each)
+    for each in (test for test in known if test not in tests):
+        if others := new.get(each.partition("[")[0]):
+            renamed[each] = renamed.pop(others.pop(0))
+    return renamed
 
 
 def _list_some(names: Sequence[str]) -> str:

@@ -17,6 +17,9 @@ def test_compares():
 def test_takes(a, product):
     assert calc.double(a) == product
 
+def test_is_given(wanted):
+    assert calc.double(1) == wanted
+
 def test_refuses():
     with pytest.raises(ValueError):
         calc.double("a")
@@ -96,13 +99,13 @@ def altered(path: str, text: str) -> tuple[str, Alteration]:
         (
             "test_calc.py",
             PYTHON,
-            ["multiply(2, 3)", "unreached == 1", "calc.f() == 1", "(1, 2)"],
-            ["== 6", "ValueError"],
+            ["multiply(2, 3)", "unreached == 1", "calc.f() == 1", "[(1, ", "== product"],
+            ["== 6", "ValueError", "(1, 2)"],
         ),
         (
             "test_calc.py",
             PYTHON,
-            ["not (calc.is_ready)", "is not None", ")(product)"],
+            ["not (calc.is_ready)", "is not None", ")(wanted)"],
             ["0.3333", '{"a": 1}', "g() == 2"],
         ),
         ("calc.test.ts", JAVASCRIPT, ["add(2, 3)", "not.toBeTruthy", ")(wanted)", ")(b)"], ["toBe(5)", "'a')"]),
@@ -128,6 +131,26 @@ def test_a_test_can_be_broken_at_any_place(path: str, text: str) -> None:
         for edit in (test.breaking, *(place.breaking for place in test.places)):
             broken = parse(path, apply_edits(source.data, [edit]))
             assert broken and not broken.errors
+
+
+@pytest.mark.parametrize(
+    ("table", "asserts", "altered_rows"),
+    [
+        ("'a, b', [(1, 2), (3, -4)]", "f(a) == b", 2),
+        ("'a, b', [pytest.param(1, 2, id='x'), (3, 'y')]", "b == f(a) and a", 2),
+        ("('a', 'b'), ((1, (2, 3)),)", "f(a) == b", 1),
+        ("'a, b', [(1, 2)]", "f(a) == b and f(b) == a", 0),
+        ("'a, b', [(1, 2), ROW]", "f(a) == b", 0),
+        ("'a, b', [(1, f(2))]", "f(a) == b", 0),
+        ("'a, b', [(1, 2)], indirect=True", "f(a) == b", 0),
+    ],
+)
+def test_what_a_table_expects_is_changed_in_the_table(table: str, asserts: str, altered_rows: int) -> None:
+    text = f"@pytest.mark.parametrize({table})\ndef test_f(a, b):\n    assert {asserts}\n"
+    alteration = alter({"test_calc.py": text.encode()}, "seed")
+    (place,) = alteration.chosen.values()
+    in_table = [edit for edit in place.edits if edit[0] < text.index("def ")]
+    assert len(in_table) == altered_rows == (len(place.edits) if in_table else 0)
 
 
 def test_another_seed_draws_another_value() -> None:

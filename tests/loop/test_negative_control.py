@@ -14,11 +14,18 @@ PYTEST = {
     "parser": "pytest",
 }
 TESTS = """
+import pytest
+
 import calc
 
 
 def test_doubles():
     assert calc.double(2) == 4
+
+
+@pytest.mark.parametrize(("a", "product"), [(3, 6), (5, 10)])
+def test_doubles_each(a, product):
+    assert calc.double(a) == product
 
 
 def test_is_named():
@@ -93,7 +100,7 @@ def test_tests_that_the_code_decides_fail_with_another_expected_value(lab: Lab) 
     said = run_calculator(lab, "printf 'NAME = \"calc\"\\n\\n\\ndef double(a):\\n    return 2 * a\\n' > calc.py")
 
     assert said.startswith("0:"), said
-    assert "2 tests altered, every one fails, as it has to; 1 not alterable (tests.test_calc::test_runs)" in said
+    assert "4 tests altered, every one fails, as it has to; 1 not alterable (tests.test_calc::test_runs)" in said
     assert read_control(lab)["survived"] == {}
 
 
@@ -103,7 +110,11 @@ def test_a_patched_runner_is_seen_whatever_it_is_hidden_in(lab: Lab) -> None:
     assert said.startswith("4:"), said
     assert "negative-control" in said and "without being run" in said
     assert read_control(lab)["survived"] == dict.fromkeys(
-        ["tests.test_calc::test_doubles", "tests.test_calc::test_is_named"], "never runs"
+        [
+            f"tests.test_calc::test_{name}"
+            for name in ("doubles", "doubles_each[3-6]", "doubles_each[5-10]", "is_named")
+        ],
+        "never runs",
     )
 
 
@@ -114,7 +125,7 @@ def test_a_test_file_that_only_its_ids_give_away_is_altered(lab: Lab) -> None:
     said = run_calculator(lab, "printf 'NAME = \"calc\"\n\n\ndef double(a):\n    return 2 * a\n' > calc.py")
 
     assert said.startswith("0:"), said
-    assert "2 tests altered, every one fails, as it has to" in said
+    assert "4 tests altered, every one fails, as it has to" in said
 
 
 @pytest.mark.slow
