@@ -77,10 +77,7 @@ def list_facts(group: RunGroup) -> list[tuple[str, str]]:
         ("failures", f"{group.failures}, {group.repeated_failures} of them repeated"),
         ("ticks taken back", str(group.ticks_taken_back)),
         ("promises", f"{group.promises_kept} kept, {group.promises_broken} broken"),
-        (
-            "judge",
-            f"people overruled {group.judge_overruled} of the {group.judge_decisions} verdicts that they decided on",
-        ),
+        ("judge", f"{group.judge_overruled} of {group.judge_decisions} verdicts overruled by people"),
     ]
     return facts
 
