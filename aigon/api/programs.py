@@ -16,7 +16,7 @@ from aigon.errors import AigonError, Exit, environment
 from aigon.files.home import ensure_home
 from aigon.job.options import spell_option
 from aigon.process.children import collect_output, start_in_background, start_piped
-from aigon.process.run import RunningProgram, signal_group
+from aigon.process.start import RunningProgram, signal_group
 
 _POLL = 0.05
 """Seconds between looks at what a program that starts has said."""

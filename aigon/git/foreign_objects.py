@@ -16,7 +16,7 @@ from aigon.files.atomic import sync_folder
 from aigon.git.objects import read_sizes
 from aigon.git.trusted import TrustedGit
 from aigon.process.output import pipe_output
-from aigon.process.run import Program
+from aigon.process.start import Program
 
 Confine = Callable[[Sequence[str]], Program]
 """Returns the program that runs a command line in the agent's sandbox."""

@@ -20,8 +20,8 @@ from aigon.isolation.enclosure import (
 )
 from aigon.isolation.enclosure import Isolation as Isolation
 from aigon.isolation.mounts import Mount
-from aigon.process import run
 from aigon.process.output import capture_output
+from aigon.process.start import Program
 
 Wanted = Literal["auto", "bwrap", "namespaces", "landlock", "none"]
 IN_ORDER: tuple[Isolation, ...] = ("namespaces", "bwrap", "landlock")
@@ -79,7 +79,7 @@ def find_isolation_flaw(workspace: Path, isolation: Isolation, *, closed: bool =
     With `closed` it is run without a network.
     """
 
-    def probe(folder: Path) -> tuple[run.Program, list[bytes]]:
+    def probe(folder: Path) -> tuple[Program, list[bytes]]:
         export, scratch = folder / "export", folder / "scratch"
         for path in (export, scratch):
             path.mkdir()
@@ -87,12 +87,12 @@ def find_isolation_flaw(workspace: Path, isolation: Isolation, *, closed: bool =
         enclosure = Enclosure(isolation, workspace, export, scratch, closed=closed)
         parts = os.path.split(os.path.realpath(workspace))
         argv = enclosure.wrap_command(["sh", "-c", PROBE, "sh", str(enclosure.seen_as), *parts], Path())
-        return run.Program(argv), [b"token"] * (2 if enclosure.mounts else 1)
+        return Program(argv), [b"token"] * (2 if enclosure.mounts else 1)
 
     return find_flaw(isolation, probe, "the workspace stays in reach")
 
 
-def find_flaw(mechanism: str, probe: Callable[[Path], tuple[run.Program, list[bytes]]], leak: str) -> str:
+def find_flaw(mechanism: str, probe: Callable[[Path], tuple[Program, list[bytes]]], leak: str) -> str:
     """Run what `probe` returns and return why the output is not the expected words, `leak` for no reason."""
     if not sys.platform.startswith("linux"):
         return "it is Linux's"
@@ -112,11 +112,11 @@ def find_mount_flaw(make_table: Callable[[Path], Sequence[Mount]]) -> str:
     The program has to be able to make a folder in `seen`, which is in that folder.
     """
 
-    def probe(place: Path) -> tuple[run.Program, list[bytes]]:
+    def probe(place: Path) -> tuple[Program, list[bytes]]:
         (place / "seen").mkdir()
         plan = make_mount_plan(make_table(place), place)
         argv = ["/bin/sh", "-c", "mkdir -p seen/made && ls -d seen/made"]
-        return run.Program([*make_launcher_command(plan), *argv]), [b"seen/made"]
+        return Program([*make_launcher_command(plan), *argv]), [b"seen/made"]
 
     return find_flaw("namespaces", probe, "it shows something else")
 

@@ -27,7 +27,7 @@ from aigon.job.seat import Seat
 from aigon.job.world import Attendant
 from aigon.journal.events import Notice
 from aigon.model.turns import Agent, Launch, Turn, TurnRequest
-from aigon.process.run import Program
+from aigon.process.start import Program
 from aigon.text.patterns import compile_re
 
 HOMES = ("/home", "/root")

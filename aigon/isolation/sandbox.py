@@ -30,6 +30,7 @@ from aigon.isolation.mechanisms import LACKING, find_flaw
 from aigon.isolation.mounts import list_mounts
 from aigon.process import run
 from aigon.process.spawner import Spawner
+from aigon.process.start import Program
 
 IN_ORDER: tuple[Mechanism, ...] = ("namespaces", "bwrap", "landlock")
 """Best first: bubblewrap gives an agent no private copies of caches. Landlock neither gives it its own process numbers
@@ -57,7 +58,7 @@ class Sandbox(Struct, frozen=True):
     spawner: Spawner | None = None
     numbers: bool | None = None
 
-    def command(self, argv: Sequence[str], cwd: Path, more: Grants | None = None) -> run.Program:
+    def command(self, argv: Sequence[str], cwd: Path, more: Grants | None = None) -> Program:
         """Return the program that runs `argv` in `cwd`, with the grants of this turn, else those of the run."""
         grants = more or self.grants
         closed = grants.network == "closed"
@@ -68,15 +69,15 @@ class Sandbox(Struct, frozen=True):
                 "write": _resolve_all((*grants.write, str(self.folder))),
                 "closed": closed,
             }
-            return run.Program([*argv], functools.partial(landlock.enter_sandbox, rules))
+            return Program([*argv], functools.partial(landlock.enter_sandbox, rules))
         if self.mechanism == "bwrap":
             view = make_bubblewrap_command(list_mounts(grants, self.folder), str(cwd), closed=closed)
             inner = make_launcher_command({"enter": "scopes"})
-            return run.Program(["/bin/sh", "-c", _DEAF, "sh", *view, *inner, *argv])
+            return Program(["/bin/sh", "-c", _DEAF, "sh", *view, *inner, *argv])
         mounts = list_mounts(grants, self.folder, self.changes)
         numbers = has_process_numbers() if self.numbers is None else self.numbers
         plan = make_mount_plan(mounts, cwd, closed=closed, numbers=numbers, parent=os.getpid())
-        return run.Program([*make_launcher_command(plan), *argv])
+        return Program([*make_launcher_command(plan), *argv])
 
     def environment(self, env: Mapping[str, str]) -> dict[str, str]:
         """Return `env` with the folder for temporary files, if it is another one than outside."""
@@ -176,7 +177,7 @@ def find_sandbox_flaw(mechanism: Mechanism, network: Network = "open") -> str:
 
 
 def _find_flaw_of(mechanism: Mechanism, network: Network, *, numbers: bool) -> str:
-    def probe(folder: Path) -> tuple[run.Program, list[bytes]]:
+    def probe(folder: Path) -> tuple[Program, list[bytes]]:
         hidden, granted, own = (folder / name for name in ("hidden", "open", "own"))
         for path in (hidden, granted, own):
             path.mkdir()

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from aigon.process.capture import open_log
-from aigon.process.run import CHUNK, RunningProgram, watch_exit
+from aigon.process.run import CHUNK, watch_exit
+from aigon.process.start import RunningProgram
 
 LONGEST = 4 * 1024 * 1024
 """Bytes of a line. The largest event, an assessment with all its problems, takes a few hundred kilobytes; a longer line

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from aigon.process.run import Enter, Program, signal_group, start_program
+from aigon.process.start import Enter, Program, signal_group, start_program
 
 
 def capture_output(

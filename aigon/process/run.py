@@ -1,7 +1,6 @@
 """Run a program to its exit, never to the end of its pipes."""
 
 import contextlib
-import errno
 import os
 import select
 import signal
@@ -11,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from msgspec import Struct, field
 
@@ -21,6 +20,7 @@ from aigon.process.brake import hold_back
 from aigon.process.capture import Capture, open_log
 from aigon.process.meter import IdleClock
 from aigon.process.spawner import SpawnedProgram, Spawner
+from aigon.process.start import Enter, Program, RunningProgram, signal_group, start_program
 from aigon.process.stop import POLL_SECONDS, Stop
 
 EndingSteps = tuple[tuple[signal.Signals, float], ...]
@@ -29,19 +29,8 @@ DEADLINE: EndingSteps = ((signal.SIGINT, 10.0), (signal.SIGTERM, 5.0), (signal.S
 AT_ONCE: EndingSteps = ((signal.SIGTERM, 2.0), (signal.SIGKILL, 5.0))
 """After a second Ctrl+C everything has to end within 10 s."""
 CHUNK = 65536
-RunningProgram = subprocess.Popen[bytes]
-"""A program that was started and is not waited for yet."""
 spawners: list[Spawner] = []
 """The processes that start sandboxed programs; of two that can start one, the last is asked."""
-Enter = Callable[[], None]
-"""Confines the thread that calls it and what this thread starts, for good. Raises OSError."""
-
-
-class Program(Struct, frozen=True):
-    """A command line, and what the thread that starts it has to `enter` before."""
-
-    argv: Sequence[str]
-    enter: Enter | None = None
 
 
 class Command(Struct, frozen=True):
@@ -83,12 +72,6 @@ class _Deadline(Struct):
         (number, seconds), self.steps = self.steps[0], self.steps[1:] or self.steps[-1:]
         signal_group(group, number)
         self.due, self.idle = time.monotonic() + seconds, None
-
-
-def signal_group(group: int, number: signal.Signals) -> None:
-    """Signal a whole process group, if it still exists."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
 
 
 def run(command: Command, stop: Stop | None = None) -> ProgramExit:
@@ -152,24 +135,6 @@ def _spawn(command: Command, stdin: BinaryIO) -> SpawnedProgram | None:
     if spawner is None or command.enter:
         return None
     return spawner.spawn(command.argv, cwd=command.cwd, env=command.env, stdin=stdin, merge=command.merge)
-
-
-def start_program(program: Program, **options: Any) -> RunningProgram:
-    """Start a program in its own session, from a thread of its own if that is confined for it. Raises OSError."""
-    enter = program.enter
-    if enter is None:
-        return subprocess.Popen(program.argv, start_new_session=True, **options)
-    from concurrent.futures import ThreadPoolExecutor
-
-    def start_confined() -> RunningProgram:
-        enter()
-        return subprocess.Popen(program.argv, start_new_session=True, **options)
-
-    with ThreadPoolExecutor(1, thread_name_prefix="confined") as confined:
-        try:
-            return confined.submit(start_confined).result()
-        except RuntimeError as error:  # the system gives no thread
-            raise OSError(errno.EAGAIN, str(error)) from error
 
 
 def _read_exit_code(pid: int) -> int | None:

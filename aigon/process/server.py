@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from aigon.process import orphans
-from aigon.process.run import CHUNK, signal_group
+from aigon.process.run import CHUNK
+from aigon.process.start import signal_group
 
 KEPT = 64 * 1024
 """Bytes of output that are kept for its last words."""

@@ -16,7 +16,7 @@ from aigon.isolation.machine_paths import add_git_grants, expand_existing, is_re
 from aigon.isolation.run_sandbox import HOMES, RunSandbox
 from aigon.isolation.sandbox import Sandbox, choose_mechanism
 from aigon.job.world import World
-from aigon.process.run import Program
+from aigon.process.start import Program
 from aigon.proof.watch import Watch
 from aigon.run.opening import Opening
 

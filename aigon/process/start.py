@@ -1,0 +1,47 @@
+"""Start a program in a session of its own."""
+
+import contextlib
+import errno
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+RunningProgram = subprocess.Popen[bytes]
+"""A program that was started and is not waited for yet."""
+Enter = Callable[[], None]
+"""Confines the thread that calls it and what this thread starts, for good. Raises OSError."""
+
+
+class Program(Struct, frozen=True):
+    """A command line, and what the thread that starts it has to `enter` before."""
+
+    argv: Sequence[str]
+    enter: Enter | None = None
+
+
+def start_program(program: Program, **options: Any) -> RunningProgram:
+    """Start a program in its own session, from a thread of its own if that is confined for it. Raises OSError."""
+    enter = program.enter
+    if enter is None:
+        return subprocess.Popen(program.argv, start_new_session=True, **options)
+    from concurrent.futures import ThreadPoolExecutor
+
+    def start_confined() -> RunningProgram:
+        enter()
+        return subprocess.Popen(program.argv, start_new_session=True, **options)
+
+    with ThreadPoolExecutor(1, thread_name_prefix="confined") as confined:
+        try:
+            return confined.submit(start_confined).result()
+        except RuntimeError as error:  # the system gives no thread
+            raise OSError(errno.EAGAIN, str(error)) from error
+
+
+def signal_group(group: int, number: signal.Signals) -> None:
+    """Signal a whole process group, if it still exists."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
