@@ -14,20 +14,17 @@ from msgspec.structs import replace
 
 from aigon.config.models import Config
 from aigon.errors import AigonError, Exit
-from aigon.hooks.hook import (
+from aigon.hooks.execution import (
     CONTEXT_POINT,
     HURRIED_SECONDS,
-    Hook,
     HookContext,
-    describe_hook_problems,
     explain_block,
     list_changed_files,
-    list_hooks,
-    make_command_hook,
     make_hook_context,
     render_event,
     run_hook,
 )
+from aigon.hooks.hook import Hook, describe_hook_problems, list_hooks, make_command_hook
 from aigon.hooks.notifications import describe_notify_problems
 from aigon.job.job import Job
 from aigon.job.world import World

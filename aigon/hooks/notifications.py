@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from aigon.config.models import Config, NotifyConfig
-from aigon.hooks.hook import HURRIED_SECONDS, Hook, HookContext, make_command_hook, make_hook_context, run_hook
+from aigon.hooks.execution import HURRIED_SECONDS, HookContext, make_hook_context, run_hook
+from aigon.hooks.hook import Hook, make_command_hook
 from aigon.hooks.services import explain_unusable_service, make_teller
 from aigon.job.job import Job
 from aigon.job.world import World

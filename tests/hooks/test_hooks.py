@@ -16,16 +16,8 @@ from aigon.config.models import Config, HookConfig, HookPoint
 from aigon.config.sections import read_section
 from aigon.errors import AigonError, environment
 from aigon.git.person import Checkout
-from aigon.hooks.hook import (
-    HOOK_POINTS,
-    HOOKS_FOLDER,
-    Hook,
-    HookContext,
-    describe_hook_problems,
-    explain_block,
-    list_hooks,
-    run_hook,
-)
+from aigon.hooks.execution import HookContext, explain_block, run_hook
+from aigon.hooks.hook import HOOK_POINTS, HOOKS_FOLDER, Hook, describe_hook_problems, list_hooks
 from aigon.hooks.hooked_loop import wrap_loop
 from aigon.isolation.check_sandbox import choose_check_mechanism, make_check_sandbox
 from aigon.job.job import ProofPlan
