@@ -27,17 +27,17 @@ verify_option = option("--no-verify", "verify", is_flag=True, flag_value=False, 
                        help="Skip git hooks that can reject the commit.")  # fmt: skip
 commit_option = option("--no-commit", "commit", is_flag=True, flag_value=False, default=True, group="Safety",
                        help="Write the files, but do not commit them.")  # fmt: skip
-profile_option = setting(
-    "--profile",
-    metavar="NAME",
-    shell_complete=complete_profiles,
-    help="Use this profile if detection finds none or the wrong one.",
-)
 sandbox_option = setting(
     "--sandbox", type=click.Choice(["auto", "bwrap", "namespaces", "landlock", "none"]), metavar="MODE", group="Safety",
     help="Isolate agents from your other files: auto, bwrap, namespaces, landlock, none.  [default: auto]",
 )  # fmt: skip
 yes_option = option("--yes", "-y", is_flag=True, group="Safety", help="Answer every question with yes.")
+
+
+def profile_option(**attributes: Any) -> Callable[[F], F]:
+    """Return the option that names a profile."""
+    text = "Use this profile if detection finds none or the wrong one."
+    return setting("--profile", metavar="NAME", shell_complete=complete_profiles, help=text, **attributes)
 
 
 def judge_option(text: str, **attributes: Any) -> Callable[[F], F]:

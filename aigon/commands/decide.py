@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from aigon.git.person import Checkout
     from aigon.journal.decisions import DecisionKind
     from aigon.run.approvals import ApprovalCase
+    from aigon.run.decisions import DecisionCase
 
 
 TESTS = "tests"
@@ -87,24 +88,36 @@ def decide(
     """Show the evidence, ask, and record the decision; the exit code."""
     from aigon.run.approvals import update_pages
     from aigon.run.authority import require_outside_a_run, require_terminal
-    from aigon.run.decisions import find_case, record_decisions, render_evidence
+    from aigon.run.decisions import find_case
 
     require_outside_a_run(verb)
     done = {"approve": "approved", "reject": "rejected", "waive": "waived", "reset": "reset"}[verb]
     with here() as checkout:
         case = find_case(checkout, feature, what, agent, verb)
         require_terminal(verb, yes)
-        if not yes:
-            print(render_evidence(checkout, case), file=sys.stderr)
-            if not confirm(f"{verb.capitalize()} {', '.join(dict.fromkeys(item.name for item in case.items))}?"):
-                answer({"feature": feature, done: []}, f"Nothing was {done}.", as_json)
-                return Exit.NEEDS_HUMAN
-        record_decisions(checkout, case, verb, why)
+        what = tuple(dict.fromkeys(item.name for item in case.items))
+        if not _record_if_agreed(checkout, case, verb, ", ".join(what), why, yes):
+            answer({"feature": feature, done: []}, f"Nothing was {done}.", as_json)
+            return Exit.NEEDS_HUMAN
         update_pages(checkout)
     names = [item.number or item.rule for item in case.items]
     lines = [f"{done.capitalize()} {item.name}: {item.text}" for item in case.items]
     answer({"feature": feature, done: names}, "\n".join([*lines, f"Next: {case.again}"]), as_json)
     return Exit.MET
+
+
+def _record_if_agreed(
+    checkout: "Checkout", case: "DecisionCase", kind: "DecisionKind", what: str, why: str, yes: bool
+) -> bool:
+    """Show the evidence, ask about `what` unless `yes` was given, and record; return whether it was decided."""
+    from aigon.run.decisions import record_decisions, render_evidence
+
+    if not yes:
+        print(render_evidence(checkout, case), file=sys.stderr)
+        if not confirm(f"{kind.capitalize()} {what}?"):
+            return False
+    record_decisions(checkout, case, kind, why)
+    return True
 
 
 @click.command("reject")
@@ -188,18 +201,13 @@ def _apply(main: "Checkout", as_json: bool, yes: bool) -> int:
 
 
 def _decide_page(main: "Checkout", case: "ApprovalCase", kind: "DecisionKind", why: str, yes: bool) -> bool:
-    """Show the evidence, ask, and record; return whether it was decided."""
-    from aigon.run.decisions import find_case, record_decisions, render_evidence
+    """Decide on a case as it is now; return whether that was done."""
+    from aigon.run.decisions import find_case
 
     found = find_case(main, case.feature, case.decidable, case.label or None, kind)
     if found.state.checkpoint != case.commit:
         raise AigonError(f"Feature {case.feature} has moved on", hint="aigon approvals", code=Exit.USAGE)
-    if not yes:
-        print(render_evidence(main, found), file=sys.stderr)
-        if not confirm(f"{kind.capitalize()} {', '.join(case.decidable)} of feature {case.feature}?"):
-            return False
-    record_decisions(main, found, kind, why)
-    return True
+    return _record_if_agreed(main, found, kind, f"{', '.join(case.decidable)} of feature {case.feature}", why, yes)
 
 
 def _walk(main: "Checkout") -> int:

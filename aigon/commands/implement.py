@@ -15,6 +15,7 @@ from aigon.commands.common import (
     from_environment,
     here,
     judge_option,
+    profile_option,
     require_consent,
     sandbox_option,
     yes_option,
@@ -23,7 +24,6 @@ from aigon.commands.completers import (
     complete_agents,
     complete_models,
     complete_open_features,
-    complete_profiles,
 )
 from aigon.commands.help import Command, option, rare_option, rare_setting, setting
 from aigon.errors import AigonError, explain_error
@@ -105,13 +105,7 @@ if TYPE_CHECKING:
     help="Wait at most this long for a usage limit or an overloaded server (0: do not wait).  [default: 6h]",
 )
 @judge_option("Choose who decides open criteria: agent, anthropic, command, none.", group="Checks", rare=True)
-@rare_setting(
-    "--profile",
-    metavar="NAME",
-    shell_complete=complete_profiles,
-    group="Checks",
-    help="Use this profile if detection finds none or the wrong one.",
-)
+@profile_option(group="Checks", rare=True)
 @rare_setting(
     "--validation-script", metavar="PATH", group="Checks", help="Run this script instead of the profile's checks."
 )

@@ -185,7 +185,7 @@ def show_report(feature: str, form: str, output: Path | None, opened: bool, comm
 
 @click.command("feature-validate")
 @click.argument("feature", metavar="ID", shell_complete=complete_open_features)
-@profile_option
+@profile_option()
 @setting("--validation-script", metavar="PATH", help="Run this script instead of the profile's checks.")
 @judge_option("Choose who decides open criteria: agent, anthropic, command, none.")
 @click.option("--skip-validation", is_flag=True, help="Run no checks; only the commands of criteria decide.")
@@ -212,43 +212,36 @@ def validate_once(
     options = Options(
         feature, profile=profile, validation_script=validation_script, judge=judge, skip_validation=skip_validation
     )
-    return _validate_as_data(options) if as_json else _validate_for_people(options, explain)
+    return _validate(options, explain, as_json)
 
 
-def _validate_for_people(options: Options, explain: bool) -> int:
-    """Print what happens line by line; with `explain`, also what will run and how it ran."""
+def _validate(options: Options, explain: bool, as_json: bool) -> int:
+    """Print what happens line by line, then the results; with `explain`, also what will run and how it ran.
+
+    As JSON that is one document; if no check can run, one with what is known all the same.
+    """
     from aigon.model.outcomes import get_exit_code
-    from aigon.run.validate import validate
+    from aigon.run.validate import ValidationPlan, validate
     from aigon.views.terminal.lines import LineSink
-    from aigon.views.validation import render_plan, render_report
-
-    width = shutil.get_terminal_size((80, 24)).columns if explain else 0
-    with here() as checkout:
-        report = validate(
-            checkout,
-            options,
-            [LineSink(sys.stdout)],
-            lambda plan: print(f"{render_plan(plan, width)}\n") if explain else None,
-        )
-    print(f"\n{render_report(report, width)}")
-    return int(get_exit_code(report.outcome))
-
-
-def _validate_as_data(options: Options) -> int:
-    """Print one document; if no check can run, one with what is known all the same."""
-    from aigon.model.outcomes import get_exit_code
-    from aigon.run.validate import validate
-    from aigon.views.terminal.lines import LineSink
-    from aigon.views.validation import build_plan_document, build_report_document
+    from aigon.views.validation import build_plan_document, build_report_document, render_plan, render_report
 
     planned: dict[str, object] = {}
+    width = shutil.get_terminal_size((80, 24)).columns if explain and not as_json else 0
+
+    def announce(plan: ValidationPlan) -> None:
+        if as_json:
+            planned.update(build_plan_document(plan))
+        elif explain:
+            print(f"{render_plan(plan, width)}\n")
+
     try:
         with here() as checkout:
-            seen = [LineSink(sys.stderr)]
-            report = validate(checkout, options, seen, lambda plan: planned.update(build_plan_document(plan)))
+            report = validate(checkout, options, [LineSink(sys.stderr if as_json else sys.stdout)], announce)
     except AigonError as error:
+        if not as_json:
+            raise
         print(f"aigon: {explain_error(error)}", file=sys.stderr)
         answer({**planned, "error": as_document(error)}, "", as_json=True)
         return int(error.code)
-    answer(build_report_document(report), "", as_json=True)
+    answer(build_report_document(report) if as_json else {}, f"\n{render_report(report, width)}", as_json)
     return int(get_exit_code(report.outcome))

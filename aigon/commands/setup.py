@@ -36,7 +36,7 @@ class OwnAgent(click.ParamType[tuple[str, list[str]]]):
 
 
 @click.command("init")
-@profile_option
+@profile_option()
 @click.option(
     "--agent",
     "agents",

@@ -104,7 +104,7 @@ def _render_spec(shown: _Shown) -> str:
 
 @click.command("spec-check")
 @click.argument("feature", metavar="ID", shell_complete=complete_open_features)
-@profile_option
+@profile_option()
 @click.option(
     "--no-run", is_flag=True, help="Run no commands of the spec: for editors, and specs that you do not trust."
 )

@@ -38,7 +38,7 @@ class Numbers(click.ParamType[tuple[int, ...]]):
     "--accept", is_flag=True, help="Put annotations from outside into force: all, or those with the numbers N."
 )
 @click.option("--only", type=Numbers(), default=(), metavar="1,3", help="Take only these criteria, by their numbers.")
-@profile_option
+@profile_option()
 @judge_option("Choose whose model proposes (none: rules only, at no cost).")
 @click.option("--timeout", type=Duration(), default="60s", show_default=True, help="Give each command this long.")
 @click.option("--run-all", is_flag=True, help="Run proposed commands even if no sandbox works here.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,6 +38,13 @@ class DueTask(Struct, frozen=True):
     spec: Spec
     entry: QueueEntry | None
     is_new: bool
+
+
+def count_decisions(home: Path, entry: QueueEntry) -> int:
+    """Return how many decisions of people there are on the run of a task."""
+    with suppress(AigonError):
+        return len(locate_records(home, entry.feature, entry.label).decisions())
+    return 0
 
 
 class DueTasks:
@@ -114,16 +122,10 @@ class DueTasks:
             return False
         if self._undecided.get(entry.path) == size:
             return False
-        if self.count_decisions(entry) > entry.decisions:
+        if count_decisions(self._home, entry) > entry.decisions:
             return True
         self._undecided[entry.path] = size
         return False
-
-    def count_decisions(self, entry: QueueEntry) -> int:
-        """Return how many decisions of people there are on the run of a task."""
-        with suppress(AigonError):
-            return len(locate_records(self._home, entry.feature, entry.label).decisions())
-        return 0
 
     def _read_all(self, tasks: Sequence[TaskFile]) -> dict[str, bytes]:
         """Return the contents of committed files by path, in two processes of git however many there are."""

@@ -1,7 +1,7 @@
 """Work through the backlog: what an earlier start left unfinished, then the rest in order, one loop at a time."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -27,13 +27,13 @@ from aigon.model.candidates import Candidate
 from aigon.process.running import loop_lock
 from aigon.process.stop import POLL_SECONDS, Stop
 from aigon.queue.backlog import CLOSED, plan_backlog
+from aigon.queue.due import Tell, count_decisions
 from aigon.queue.loops import LoopGroup, combine_task_codes
 from aigon.run.approvals import write_pages
 from aigon.run.seating import choose_default_agent
 from aigon.spec.document import parse_spec
 from aigon.text.amounts import format_count
 
-Tell = Callable[..., None]
 _UNFINISHED = ("stopped", "interrupted", "unavailable", "broken_off", "refused")
 """How a run ended that the next start resumes."""
 
@@ -93,11 +93,7 @@ class QueueRunner:
     def _is_unfinished(self, entry: QueueEntry) -> bool:
         if entry.state == "taken" or entry.outcome in _UNFINISHED:
             return True
-        return entry.outcome == "needs_human" and self._count_decisions(entry) > entry.decisions
-
-    def _count_decisions(self, entry: QueueEntry) -> int:
-        known = find_candidates(self._home, entry.feature or entry.path)
-        return sum(len(candidate_records(self._home, each).decisions()) for each in known if each.label == entry.label)
+        return entry.outcome == "needs_human" and count_decisions(self._home, entry) > entry.decisions
 
     def _count_iterations(self, candidate: Candidate) -> int:
         return replay(candidate_records(self._home, candidate).each()).done
@@ -181,7 +177,7 @@ class QueueRunner:
         self._tell("ended", f"feature {entry.feature}: {end.summary}", feature=entry.feature, status=end.status,
                    exit_code=end.exit_code)  # fmt: skip
         entry = replace(entry, state="ended", at=World.now(), label=end.label, outcome=end.status, reason=end.summary)
-        append_entry(self._home, replace(entry, decisions=self._count_decisions(entry)))
+        append_entry(self._home, replace(entry, decisions=count_decisions(self._home, entry)))
 
     def _hear(self, feature: str, document: Mapping[str, Any], event: Event | None) -> None:
         if isinstance(event, TurnEnded) and not event.turn.held:

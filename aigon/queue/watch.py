@@ -26,7 +26,7 @@ from aigon.model.outcomes import Stopped
 from aigon.process.capacity import count_slots, measure_free_memory
 from aigon.process.stop import Stop
 from aigon.queue import intake
-from aigon.queue.due import DueTask, DueTasks, Tell
+from aigon.queue.due import DueTask, DueTasks, Tell, count_decisions
 from aigon.queue.loops import LoopGroup, combine_task_codes, hand_over, link_steps
 from aigon.run.approvals import write_pages
 from aigon.run.seating import choose_default_agent
@@ -211,7 +211,7 @@ class Watcher:
         if end.status == "broken_off" or (is_halted and end.status != "met"):
             return
         ended = replace(entry, label=end.label, outcome=end.status, reason=end.summary)
-        ended = replace(ended, decisions=self._due.count_decisions(ended))
+        ended = replace(ended, decisions=count_decisions(self._home, ended))
         if end.status == "met":
             # Should this watcher be killed, only the rest is left to do.
             self._due.record(replace(ended, at=World.now()))

@@ -105,11 +105,12 @@ def _describe_cost(group: RunGroup) -> str:
 
 def render_stats_page(stats: Statistics, since: str) -> str:
     """Return the statistics as one page, which loads nothing."""
-    from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    from aigon.views.markup import make_environment
+
     style = Markup(find_resource("templates", "report", "page.css").read_text(encoding="utf-8"))
-    template = environment.from_string(find_resource("templates", "report", "stats.html").read_text(encoding="utf-8"))
+    source = find_resource("templates", "report", "stats.html").read_text(encoding="utf-8")
     rows = [list_cells(group) for group in stats.groups]
-    return template.render(stats=stats, since=since, style=style, head=HEAD, rows=rows, facts=list_facts(stats.total))
+    values = {"stats": stats, "since": since, "style": style, "head": HEAD, "facts": list_facts(stats.total)}
+    return make_environment().from_string(source).render(rows=rows, **values)
