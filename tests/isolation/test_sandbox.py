@@ -171,7 +171,7 @@ if sys.argv.pop(3) == "spawner":
     process.spawners[0].start()
 program = box.command(sys.argv[3:], folder)
 with run_watchdog("none") as guardian:  # the kernel ends what is in namespaces without one
-    told = guardian.begun if program.enter else print
+    told = guardian.record_start if program.enter else print
     process.run(process.Command(program.argv, folder, os.environ, enter=program.enter, started=told))
 """
 
