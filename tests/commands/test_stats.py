@@ -38,7 +38,7 @@ def test_the_table_says_n_for_small_groups_and_fits(home: Path) -> None:
     assert lines[2].startswith("codex   2     2 of 2 (n=2)    n=2 ")
     assert "turns" in lines[0] and "turns" not in next(iter(render_stats_table(stats, 60)))
     assert any(line.startswith("iterations to proven") and "median 2, p90 9" in line for line in lines)
-    assert "ended: stopped: stall  2" in "\n".join(lines) and "2 of the 3 verdicts" in "\n".join(lines)
+    assert "ended: stopped: stall  2" in "\n".join(lines) and "2 of 3 verdicts" in "\n".join(lines)
 
 
 def test_the_page_shows_an_agents_text_as_text(tmp_path: Path) -> None:
