@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.checks.execution import CRITERION
 from aigon.job.assessment import Assessment
@@ -71,9 +72,10 @@ def name_for_people(check: Check) -> str:
 def describe_lost(check: Check, problems: tuple[Problem, ...], result: Result) -> Trouble:
     """Return the base's tests that did not pass; what their run reported first, such as a failed import, says why."""
     reported = [problem for problem in result.finding.problems if problem.severity == "error"]
-    first = describe_problem((reported or problems)[0])
+    first = (reported or problems)[0]
+    said = describe_problem(replace(first, file="") if first.test else first)  # it may be a file of a library
     more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
-    return Trouble(f"{name_for_people(check)}: {first}{more}", problems)
+    return Trouble(f"{name_for_people(check)}: {said}{more}", problems)
 
 
 def list_problems(result: Result) -> tuple[Problem, ...]:

@@ -140,7 +140,7 @@ def test_tests_of_files_that_may_change_can_be_left_out() -> None:
 def test_what_kept_the_tests_of_the_base_from_running_comes_first() -> None:
     check = Check("tests", "tests", ("pytest",))
     lost = find_lost_tests({"a::one": "passed", "b::one": "passed"}, {}, True, True)
-    broken = Problem("ImportError: cannot import name 'total'", test="b")
+    broken = Problem("ImportError: cannot import name 'total'", "/usr/lib/python3/x.py", 9, test="b")
     failed = Result(Finding("tests", "tests", "Tests", "fail", "1 error", problems=(broken,)))
     said = describe_lost(check, lost, failed).summary
     assert said == "Tests: b: ImportError: cannot import name 'total', and 1 more"
