@@ -22,8 +22,9 @@ OLD = {".gitignore": "*.pyc\nold/\n", "calc/__init__.py": "x = 1\n", "old/a.py":
 def found(root: Path, now: dict[str, str]) -> list[Concern]:
     """What is said of a change from OLD to this; a file that is not named is gone."""
     files(root, OLD)
-    git = ("git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@example.com")
-    subprocess.run([*git, "init", "-q"], check=True)
+    git = ("git", "-C", str(root))
+    for arguments in (("init", "-q"), ("config", "user.name", "a"), ("config", "user.email", "a@example.com")):
+        subprocess.run([*git, *arguments], check=True)
     for number, contents in enumerate((OLD, now)):
         for path in OLD:
             (root / path).unlink(missing_ok=True)

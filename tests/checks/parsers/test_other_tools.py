@@ -34,7 +34,7 @@ def test_checkstyles_severities_and_what_is_no_report_of_it() -> None:
 def test_ten_thousand_entries_are_counted_and_200_kept() -> None:
     many = "".join(f'<error line="{n}" message="m{n}"/>' for n in range(10_000))
     found = read("checkstyle", b"", f"<checkstyle><file name='a'>{many}</file></checkstyle>".encode())
-    assert (found.summary, len(found.problems)) == ("10000 problems", 200)
+    assert (found.summary, len(found.problems)) == ("10,000 problems", 200)
 
 
 def test_a_trx_report_has_every_test_with_its_class_and_each_row_of_data() -> None:
