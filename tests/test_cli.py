@@ -150,3 +150,9 @@ def test_every_line_of_a_run_in_json_is_an_event_and_the_last_one_says_how_it_en
     assert "proven" in ran.err
     plan = lab.aigon("feature-implement", "42", "--dry-run", "--json")
     assert plan.json["schema_version"] == 1
+
+
+def test_the_demo_makes_nothing_for_an_agent_that_does_not_exist(tmp_path: Path) -> None:
+    done = process(tmp_path, "demo", "--agent", "cluade", "--dir", str(tmp_path / "demo"))
+    assert done.returncode == Exit.USAGE and "claude" in done.stderr
+    assert not (tmp_path / "demo").exists()

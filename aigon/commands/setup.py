@@ -173,11 +173,14 @@ def show_demo(folder: str | None, agent: str | None, as_json: bool) -> int:
 
     Git, pytest, ruff, the commits and the assessments are real; only the agent is a recording, unless you name one.
     """
+    from aigon.agents.adapters import find_type
     from aigon.git.person import Checkout, forget_inherited_repository
     from aigon.run.demo import RECORDED, create_demo, describe_demo, suggest_next
     from aigon.run.implement import implement
 
     forget_inherited_repository()
+    if agent:
+        find_type(agent)  # a wrong name is said before anything is made
     root = create_demo(folder)
     click.echo(describe_demo(root, agent), err=as_json)
     options = Options("1", loop=True, agents=(agent or RECORDED,))

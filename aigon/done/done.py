@@ -85,7 +85,11 @@ def finish_feature(
         earlier = checkouts.settle_merge(main, errand.home)
         clear_scratch(errand.home)
         current = branch.require_sound(main)
-        bookkeeping.require_clean(main)
+        try:
+            bookkeeping.require_clean(main)
+        except AigonError:
+            choose_work(main, request, candidate)  # nobody has to tidy up for a feature that does not exist
+            raise
         if earlier and (done := _finish_earlier_merge(main, errand.home, earlier, request)):
             return done
         with branch.restore_branch_on_error(main, current):

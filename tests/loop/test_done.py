@@ -223,6 +223,15 @@ def test_only_a_person_merges(proven: Lab) -> None:
     assert proven.fingerprint() == before
 
 
+def test_a_feature_that_does_not_exist_is_told_before_a_dirty_tree(proven: Lab) -> None:
+    proven.write("shared.txt", "dirty\n")
+    before = proven.fingerprint()
+    missing, dirty = proven.aigon("feature-done", "99"), proven.aigon("feature-done", "42")
+    assert missing.code == 2 and "99" in missing.err and "uncommitted" not in missing.err
+    assert dirty.code == 7 and "uncommitted" in dirty.err
+    assert proven.fingerprint() == before
+
+
 def test_an_agent_cannot_be_named_where_there_are_no_worktrees(proven: Lab) -> None:
     before = proven.fingerprint()
     assert proven.aigon("feature-done", "42", "cc").code == 2
