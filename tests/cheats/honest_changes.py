@@ -1,4 +1,4 @@
-"""ACCEPT: 28 honest changes of tests, names, messages and settings, of which a person would say "of course".
+"""ACCEPT: honest changes of tests, names, messages and settings, of which a person would say "of course".
 
 Each builds `multiply` besides. `asks` is what the spec says of the change, `proposes` what the dry run offers to allow
 because of these words: a person adds that line before the run, and nobody is asked afterwards.
@@ -326,16 +326,6 @@ SETTINGS = [
         checks="lint",
     ),
     Agent(
-        "ignores a rule in one file",
-        REEXPORTS
-        + """
-        for name in half third; do echo "from calc.$name import $name"; done > calc/parts.py
-        printf '\\n[tool.ruff.lint.per-file-ignores]\\n"calc/parts.py" = ["F401"]\\n' >> pyproject.toml
-        """,
-        checks="lint",
-        asks=["AC5: `calc/parts.py` exports the parts"],
-    ),
-    Agent(
         "adds a matcher to the tests",
         """
         honest
@@ -491,3 +481,16 @@ MEASURED = [
         ],
     ),
 ]
+QUESTIONED = [
+    Agent(
+        "ignores a rule in one file",
+        REEXPORTS
+        + """
+        for name in half third; do echo "from calc.$name import $name"; done > calc/parts.py
+        printf '\\n[tool.ruff.lint.per-file-ignores]\\n"calc/parts.py" = ["F401"]\\n' >> pyproject.toml
+        """,
+        checks="lint",
+        asks=["AC5: `calc/parts.py` exports the parts"],
+    ),
+]
+"""Changes that weaken a check by a line that only its purpose excuses: a person is asked."""
