@@ -25,7 +25,7 @@ The flushes are three of the journal and the branch's; the replaced files, which
 branch.
 """
 _GIT = """#!/bin/sh
-printf '%s ' "$@" | tr '\\n' ' ' >> "{folder}/gits"; echo >> "{folder}/gits"
+printf '%s\\n' "$(printf '%s ' "$@" | tr '\\n' ' ')" >> "{folder}/gits"  # in one piece: two gits may run side by side
 GIT_TRACE2_EVENT="{folder}/git-trace" exec "{git}" "$@"
 """
 _PYTHON = """
