@@ -165,8 +165,9 @@ class RunRepository(Struct):
         if made is None or made[0] != modes or _survey(self.folder, len(made[1])) != made[1]:
             return False
         for name, (data, mode) in files.items():
-            if (self.folder / name).read_bytes() != data:
-                _write_new(self.folder / name, data, mode)
+            file = self.folder / name
+            if file.stat().st_size != len(data) or file.read_bytes() != data:  # it may have any size
+                _write_new(file, data, mode)
         self._copy_index()
         return True
 

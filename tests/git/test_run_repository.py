@@ -303,6 +303,7 @@ def test_a_turn_that_was_killed_loses_nothing(run: Turns) -> None:
     [
         ("true", True),
         ('echo "[core] fsmonitor = evil" >> "$run/config"; echo evil > "$run/HEAD"', True),
+        ('truncate -s 9T "$run/packed-refs"', True),
         ('ln -f "$OTHERS" "$run/config"', False),
         ('rm "$run/config"; ln -s "$OTHERS" "$run/config"', False),
         ('echo evil > "$run/hooks/post-checkout"', False),
