@@ -22,23 +22,6 @@ def capture_output(
     """Return exit code, standard output and standard error of a short, trusted program (git): no log.
 
     After so many `seconds`, it is killed with what it started.
-    """
-    return start_capture(
-        argv, cwd=cwd, env=env, stdin=stdin, restore_signals=restore_signals, enter=enter, seconds=seconds
-    )()
-
-
-def start_capture(
-    argv: Sequence[str],
-    *,
-    cwd: Path | None = None,
-    env: Mapping[str, str],
-    stdin: bytes | None = None,
-    restore_signals: bool = False,
-    enter: Enter | None = None,
-    seconds: float | None = None,
-) -> Callable[[], tuple[int, bytes, bytes]]:
-    """Start a short, trusted program; return what waits for it and returns exit code, standard output and error.
 
     It gets its own session, so that Ctrl+C in the terminal does not hit it half-way. It inherits that SIGXFSZ (a file
     may not grow any more) is ignored, unless it may start hooks: git that is killed by this signal leaves its locks.
@@ -52,14 +35,24 @@ def start_capture(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
+    try:
+        out, err = process.communicate(stdin, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        signal_group(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        err += b"It did not answer within %d seconds" % (seconds or 0)
+    return process.returncode, out, err
+
+
+def start_capture(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Callable[[], tuple[int, bytes, bytes]]:
+    """Start a short, trusted program; return what waits for it and returns exit code, standard output and error."""
+    null, pipe = subprocess.DEVNULL, subprocess.PIPE
+    process = start_program(
+        Program(argv), cwd=cwd, env=env, stdin=null, stdout=pipe, stderr=pipe, restore_signals=False
+    )
 
     def finish() -> tuple[int, bytes, bytes]:
-        try:
-            out, err = process.communicate(stdin, timeout=seconds)
-        except subprocess.TimeoutExpired:
-            signal_group(process.pid, signal.SIGKILL)
-            out, err = process.communicate()
-            err += b"It did not answer within %d seconds" % (seconds or 0)
+        out, err = process.communicate()
         return process.returncode, out, err
 
     return finish
