@@ -4,7 +4,6 @@ import os
 import posixpath
 import re
 import shlex
-import tempfile
 from collections.abc import Mapping
 from itertools import dropwhile
 from pathlib import Path
@@ -16,6 +15,7 @@ from aigon.checks.endpoints.plan import BROKEN
 from aigon.checks.evidence import Evidence, has_run, weigh_hidden_reports, weigh_own_report, weigh_placed_reports
 from aigon.checks.measurement import measure_seconds
 from aigon.config.loading import build_tool_path
+from aigon.files.temporary import TemporaryFolder
 from aigon.isolation.enclosure import find_system_shell
 from aigon.job.results import Measurement, Result
 from aigon.job.world import CheckStart, World
@@ -48,8 +48,8 @@ def run_check(world: World, check: Check, folder: Path) -> Result:
     if check.missing:
         return Result(make_error(check, f"{check.missing} is not installed. {check.hint}".strip()))
     log = locate_log(check, folder)
-    with tempfile.TemporaryDirectory(prefix="aigon-check-") as scratch:
-        execution = _Execution(world, check, Path(scratch), log)
+    with TemporaryFolder("check") as scratch:
+        execution = _Execution(world, check, scratch, log)
         exited, evidence, measured = execution.measure() if check.quantity else (*execution.run(), None)
     whole = replace(exited, stdout=exited.stdout + exited.stderr)
     # Redacted once more: reports spell texts in their own way.

@@ -18,6 +18,7 @@ from aigon.checks.dependencies import run_setup
 from aigon.checks.passes import build_cache_key, find_pass, save_pass
 from aigon.errors import AigonError
 from aigon.files.system_errors import ResourceShortage, is_shortage
+from aigon.files.temporary import remove_tree
 from aigon.git.trusted import TrustedGit
 from aigon.isolation import clean_room, mechanisms
 from aigon.isolation.check_sandbox import CheckSandbox
@@ -77,7 +78,7 @@ class CheckCopy(Struct, Attendant):
     def close(self) -> None:
         """Remove it."""
         if self.path:
-            clean_room.remove_room(self.path)
+            remove_tree(self.path)
 
 
 @contextmanager

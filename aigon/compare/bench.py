@@ -22,9 +22,10 @@ from aigon.config.models import Config
 from aigon.errors import AigonError, Exit, environment
 from aigon.files.home import ensure_home
 from aigon.files.locks import hold_lock
+from aigon.files.temporary import remove_tree
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
-from aigon.isolation import clean_room, dependencies
+from aigon.isolation import dependencies
 from aigon.isolation.dependencies import Bytecode
 from aigon.journal.records import Records, new_run_id
 from aigon.model.criteria import Spec
@@ -163,8 +164,8 @@ def _scratch(home: Path) -> Iterator[Path]:
 
 def _clear(place: Path) -> None:
     for room in (*place.glob("rooms/*/*"), *place.glob("*/rooms/*")):
-        clean_room.remove_room(room)
-    clean_room.remove_room(place)
+        remove_tree(room)
+    remove_tree(place)
 
 
 PREFIX = "PYTHONPYCACHEPREFIX"

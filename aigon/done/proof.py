@@ -10,9 +10,9 @@ from aigon.checks import dependencies
 from aigon.checks.project_checks import require_tools
 from aigon.done.choice import Landing
 from aigon.errors import AigonError
+from aigon.files.temporary import remove_tree
 from aigon.git.person import Checkout
 from aigon.git.workspace import Tip, Workspace
-from aigon.isolation import clean_room
 from aigon.job.assessment import Assessment, Snapshot
 from aigon.job.demand import find_proof
 from aigon.job.job import Job
@@ -110,8 +110,8 @@ def _scratch(home: Path) -> Iterator[Path]:
 def clear_scratch(home: Path) -> None:
     """Remove the folder of a proof, with its rooms. Nobody else may use the main checkout. Raises AigonError."""
     for room in (home / SCRATCH / "rooms").glob("*"):
-        clean_room.remove_room(room)
-    clean_room.remove_room(home / SCRATCH)
+        remove_tree(room)
+    remove_tree(home / SCRATCH)
 
 
 def _snapshot_job(place: Checkout, landing: Landing, prepared: Prepared, world: World) -> tuple[Job, Snapshot]:

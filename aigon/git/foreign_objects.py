@@ -6,13 +6,13 @@ another history, and a pipe in it would never end.
 
 import hashlib
 import os
-import shutil
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from aigon.files.atomic import sync_folder
+from aigon.files.temporary import discard_tree
 from aigon.git.objects import read_sizes
 from aigon.git.trusted import TrustedGit
 from aigon.process.output import pipe_output
@@ -58,7 +58,7 @@ def _take_pack(git: TrustedGit, store: Path, revisions: Iterable[str], confine: 
     }
     pack = (git.program, "pack-objects", "--revs", "--stdout", "--delta-base-offset", "-q")
     index = (git.program, "index-pack", "--stdin", "--strict", "--fsck-objects", f"--max-input-size={LARGEST_PACK}")
-    remove_tree(incoming)
+    discard_tree(incoming)
     (incoming / "pack").mkdir(parents=True)
     try:
         stdin, source = _join_lines(revisions), confine(pack)
@@ -69,7 +69,7 @@ def _take_pack(git: TrustedGit, store: Path, revisions: Iterable[str], confine: 
             file.rename(objects / "pack" / file.name)  # the index last: without it git sees no pack
         sync_folder(objects / "pack")
     finally:
-        remove_tree(incoming)
+        discard_tree(incoming)
     return ""
 
 
@@ -116,16 +116,3 @@ def _copy_checked(source: Path, place: Path, largest: int) -> int:
             finally:
                 draft.unlink(missing_ok=True)
     return 0
-
-
-def remove_tree(folder: Path) -> None:
-    """Remove a folder, whatever an agent made of the rights in it; links are not followed."""
-    for place, names, _ in os.walk(folder):
-        with suppress(OSError):
-            os.chmod(place, 0o700)  # noqa: PTH101 - many of them
-        for name in names:
-            with suppress(OSError):
-                path = f"{place}/{name}"
-                if not os.path.islink(path):  # noqa: PTH114 - as above
-                    os.chmod(path, 0o700)  # noqa: PTH101 - as above
-    shutil.rmtree(folder, ignore_errors=True)

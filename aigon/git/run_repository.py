@@ -20,8 +20,9 @@ from threading import Thread
 from msgspec import Struct, field
 
 from aigon.files.atomic import move_aside, write_view, write_whole
+from aigon.files.temporary import discard_tree
 from aigon.git.branch_ref import replace_ref
-from aigon.git.foreign_objects import Confine, remove_tree, take_large_files, take_objects
+from aigon.git.foreign_objects import Confine, take_large_files, take_objects
 from aigon.git.locks import copy_index
 from aigon.git.refs import HELD, LONGEST, RefFiles, is_hash
 from aigon.git.repository import LENT, LINK, RUN_FOLDER, find_lender, is_named
@@ -127,7 +128,7 @@ class RunRepository(Struct):
     def _remove_old(self) -> None:
         if self._removal:
             self._removal.join()
-        remove_tree(self.workspace.own / "run.old")
+        discard_tree(self.workspace.own / "run.old")
 
     def _read_persons(self) -> dict[str, str]:
         self._files = self._files or RefFiles(self.workspace.trusted.common_dir, ("refs",))
@@ -191,7 +192,7 @@ class RunRepository(Struct):
         for name in sorted(set(_list_names(old)) - _MADE):
             if not name.endswith(".lock"):
                 (old / name).rename(self.folder / name)
-        self._removal = Thread(target=remove_tree, args=(old,))
+        self._removal = Thread(target=discard_tree, args=(old,))
         self._removal.start()  # nobody waits for it
         self._layout = {name: mode for name, (_, mode) in files.items()}, _survey(self.folder)
 
@@ -287,7 +288,7 @@ class RunRepository(Struct):
             return
         with suppress(OSError):
             (own.parent / "modules").rmdir()
-        remove_tree(own / "run")
+        discard_tree(own / "run")
         for name in ("link", LINK):
             (own / name).unlink(missing_ok=True)
         self.workspace.trusted.refs("update-ref", "-d", HELD + self.workspace.branch)

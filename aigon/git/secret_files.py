@@ -5,13 +5,13 @@ import json
 import os
 import shutil
 import stat
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from msgspec import Struct, field
 
+from aigon.files.temporary import TemporaryFolder
 from aigon.git.listings import RawChange
 from aigon.git.objects import read_beginnings
 from aigon.git.trusted import TrustedGit
@@ -156,8 +156,8 @@ class SecretScanner(Struct):
             yield self.troubles.pop(0)
 
     def _leaks(self, files: Sequence[tuple[str, bytes]], known: LeakPolicy) -> Iterator[Leak]:
-        with tempfile.TemporaryDirectory(prefix="aigon-scan-", ignore_cleanup_errors=True) as name:
-            findings = self._scan(Path(name), files)
+        with TemporaryFolder("scan") as folder:
+            findings = self._scan(folder, files)
         for finding in findings:
             path = files[int(PurePosixPath(str(finding["File"])).parts[0])][0]
             secret = str(finding["Secret"]).encode("utf-8", "surrogateescape")

@@ -2,9 +2,7 @@
 
 import contextlib
 import os
-import shutil
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -13,8 +11,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from aigon.errors import AigonError, environment
+from aigon.errors import AigonError
 from aigon.files.home import state_home
+from aigon.files.temporary import TemporaryFolder, remove_tree
 from aigon.git.trusted import TrustedGit
 from aigon.isolation.dependencies import find_editable_paths
 from aigon.isolation.enclosure import (
@@ -32,12 +31,8 @@ from aigon.isolation.export import Export, export_tree
 if TYPE_CHECKING:
     from aigon.isolation.check_sandbox import CheckSandbox
 
-SCRATCH = "aigon-room-"
-"""How the name of a scratch folder begins. It lies where temporary files do: a socket's path has 107 bytes at most."""
 KEPT = "kept"
 """The file that marks a room whose files were left for the next one."""
-REMOVAL_SECONDS = 5.0
-"""How long a removal is tried while something may still be writing there."""
 
 
 class CleanRoom(Enclosure, frozen=True, kw_only=True):
@@ -80,27 +75,30 @@ def open_room(git: TrustedGit, tree: str, folder: Path, env: Mapping[str, str], 
         (folder / KEPT).unlink()  # a killed aigon leaves the room in an unknown state
         was_kept = plan.keep
     if not was_kept:
-        remove_room(folder)
+        remove_tree(folder)
     try:
-        room = _make_room(git, _export_over(git, tree, folder / "tree"), folder, env, plan)
-        _lend(room)
-        yield replace(room, env=_make_env(room, plan.home, plan.places))
-        if plan.keep:
-            _take_back(room)
-            remove_tree(room.scratch)
-            (folder / KEPT).touch()
+        exported = _export_over(git, tree, folder / "tree")
+        with TemporaryFolder("room", _choose_temporary(git.root, env)) as scratch:
+            for name in {*ROOM_FOLDERS.values(), HOME}:
+                (scratch / name).mkdir(mode=0o700)
+            room = _make_room(git, exported, scratch, env, plan)
+            _lend(room)
+            yield replace(room, env=_make_env(room, plan.home, plan.places))
+            if plan.keep:
+                _take_back(room)
+                (folder / KEPT).touch()
     finally:
         if not (folder / KEPT).exists():
-            remove_room(folder)
+            remove_tree(folder)
 
 
-def _make_room(git: TrustedGit, exported: Export, folder: Path, env: Mapping[str, str], plan: RoomPlan) -> CleanRoom:
+def _make_room(git: TrustedGit, exported: Export, scratch: Path, env: Mapping[str, str], plan: RoomPlan) -> CleanRoom:
     box = plan.box
     return CleanRoom(
         plan.isolation,
         git.root,
         exported.folder,
-        _make_scratch(folder, git.root, env),
+        scratch,
         (git.common_dir, git.git_dir, git.directory, state_home() / "repos", *plan.hidden),
         {name: path for name, path in plan.lent.items() if path.is_dir() and _is_free(exported.folder, name)},
         plan.shown,
@@ -134,7 +132,7 @@ def _export_over(git: TrustedGit, tree: str, folder: Path) -> Export:
     if folder.exists():
         with contextlib.suppress(AigonError):
             return export_tree(git, tree, folder)
-        remove_room(folder.parent)
+        remove_tree(folder.parent)
     return export_tree(git, tree, folder)
 
 
@@ -159,49 +157,8 @@ def _make_env(room: CleanRoom, home: RoomHome, places: Mapping[str, str] | None)
     return env | ({"PYTHONPATH": os.pathsep.join(paths)} if paths else {})
 
 
-def _make_scratch(folder: Path, workspace: Path, env: Mapping[str, str]) -> Path:
-    """Make the folders for temporary files, and note them in that of the room so that a later aigon can remove them."""
+def _choose_temporary(workspace: Path, env: Mapping[str, str]) -> Path:
+    """Return the folder for the room's temporary files, which is outside the workspace."""
     wanted = Path(env.get("TMPDIR") or tempfile.gettempdir())
     usable = wanted.is_dir() and not Path(os.path.realpath(wanted)).is_relative_to(os.path.realpath(workspace))
-    scratch = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=wanted if usable else "/tmp"))
-    (folder / "scratch").write_text(str(scratch))
-    for name in {*ROOM_FOLDERS.values(), HOME}:
-        (scratch / name).mkdir(mode=0o700)
-    return scratch
-
-
-def remove_room(folder: Path) -> None:
-    """Remove a room's folder, even read-only files, and its scratch folder. Raises AigonError (exit 7)."""
-    with contextlib.suppress(OSError):
-        scratch = Path((folder / "scratch").read_text())
-        # Anybody could have written the note: only a folder of this name is aigon's to remove.
-        if scratch.name.startswith(SCRATCH) and scratch.is_absolute():
-            remove_tree(scratch)
-    remove_tree(folder)
-
-
-def remove_tree(folder: Path) -> None:
-    """Remove a folder, even one that cannot be written. Raises AigonError (exit 7)."""
-    limit = time.monotonic() + REMOVAL_SECONDS
-    while os.path.lexists(folder):
-        try:
-            shutil.rmtree(folder)
-        except OSError as error:
-            if time.monotonic() > limit:
-                raise environment(
-                    f"The clean room cannot be removed: {error.strerror or error}",
-                    where=str(error.filename or folder),
-                    hint="Remove that folder by hand; nothing in it is needed",
-                ) from error
-            _make_removable(folder)
-
-
-def _make_removable(folder: Path) -> None:
-    """Make folders writable: the modes of the files in them do not matter."""
-    with contextlib.suppress(OSError):
-        folder.chmod(0o700)
-    for parent, names, _ in os.walk(folder):
-        for path in (Path(parent, name) for name in names):
-            with contextlib.suppress(OSError):
-                if not path.is_symlink():
-                    path.chmod(0o700)
+    return wanted if usable else Path("/tmp")

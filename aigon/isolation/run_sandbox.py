@@ -89,12 +89,11 @@ def make_run_sandbox(
     wanted: WantedMechanism | None,
     env: Mapping[str, str],
     folder: Path,
-    note: Path,
     private: Path,
 ) -> RunSandbox:
     """Make the sandbox of a run with its files in `folder`. Raises AigonError (exit 7) if it cannot be as wanted.
 
-    `private` is the folder of aigon's records for changes of private folders.
+    What agents change in private folders goes to `private`.
     """
     mode, network = wanted or config.sandbox.mode, config.sandbox.network
     mechanism = sandbox.choose_mechanism(mode, network)
@@ -103,10 +102,9 @@ def make_run_sandbox(
     # What a worktree shares with the main checkout by links, by the configuration: an agent could make other links.
     patterns = config.worktree.link if seat.candidate else ()
     linked = [os.path.realpath(seat.main / path) for pattern in patterns for path in find_matches(seat.main, pattern)]
-    has_copies = mechanism == "namespaces" and can_overlay(private)
+    has_copies = mechanism == "namespaces" and can_overlay(private.parent)
     grants = _make_grants(seat, config, env, folder, linked, mechanism, has_copies=has_copies)
-    changes = private / f"{note.name}-agents" if has_copies else None
-    box = sandbox.make_sandbox(mechanism, grants, note, changes)
+    box = sandbox.make_sandbox(mechanism, grants, private if has_copies else None)
     return RunSandbox(mode, box, frozenset(_list_unreachable(grants, env)))
 
 

@@ -5,12 +5,9 @@ is not granted does not exist, and what it started dies with it. With Landlock i
 refused what is not granted.
 """
 
-import contextlib
 import functools
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -23,8 +20,8 @@ from aigon.config.grants import (
     WantedMechanism,
 )
 from aigon.errors import environment
+from aigon.files.temporary import TemporaryFolder, remove_tree
 from aigon.isolation import landlock
-from aigon.isolation.clean_room import remove_tree
 from aigon.isolation.enclosure import LAUNCHER, make_bubblewrap_command, make_launcher_command, make_mount_plan
 from aigon.isolation.mechanisms import LACKING, find_flaw
 from aigon.isolation.mounts import list_mounts
@@ -40,21 +37,21 @@ CLOSES_NETWORK = 4
 _DEAF = 'trap "" HUP INT QUIT TERM; exec "$@"'
 """Signals that end an agent go to its whole group. bubblewrap would die of them, and take the agent with it before it
 could react: so it ignores them, and the launcher inside stops ignoring them."""
-PREFIX = "aigon-agent-"
-"""How the name of a sandbox's folder begins. It is among temporary files, as a socket's path has 107 bytes at most."""
 
 
 class Sandbox(Struct, frozen=True):
     """A mechanism and what it grants. `folder` is where the agent's own home and temporary files really lie.
 
-    What it writes in private folders goes to `changes`. `spawner` starts agents, and all else that takes a launcher.
-    With `numbers` namespaces have process numbers of their own; None for as the machine can.
+    What it writes in private folders goes to `changes`. `temporary` holds `folder`. `spawner` starts agents, and all
+    else that takes a launcher. With `numbers` namespaces have process numbers of their own; None means as the machine
+    can.
     """
 
     mechanism: Mechanism
     grants: Grants
     folder: Path
     changes: Path | None = None
+    temporary: TemporaryFolder | None = None
     spawner: Spawner | None = None
     numbers: bool | None = None
 
@@ -89,7 +86,8 @@ class Sandbox(Struct, frozen=True):
         if self.spawner:
             run.spawners.remove(self.spawner)
             self.spawner.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if self.temporary:
+            self.temporary.close()
         if self.changes:
             remove_tree(self.changes)
 
@@ -98,25 +96,15 @@ def _resolve_all(paths: Iterable[str]) -> list[str]:
     return sorted({os.path.realpath(path) for path in paths})
 
 
-def make_sandbox(mechanism: Mechanism, grants: Grants, note: Path, changes: Path | None = None) -> Sandbox:
-    """Make a sandbox with its own folder, and one for `changes` if it has private folders.
-
-    The file `note` names its own folder, so that the next aigon removes what a kill left.
-    """
+def make_sandbox(mechanism: Mechanism, grants: Grants, changes: Path | None = None) -> Sandbox:
+    """Make a sandbox with its own folder, and one for `changes` if it has private folders."""
     if changes:
         remove_tree(changes)
-    with contextlib.suppress(OSError, ValueError):
-        old = Path(note.read_text())
-        # Anybody could have written the note: only a folder of this name is aigon's to remove.
-        if old.is_absolute() and old.name.startswith(PREFIX):
-            shutil.rmtree(old, ignore_errors=True)
-    folder = Path(os.path.realpath(tempfile.mkdtemp(prefix=PREFIX)))
-    note.parent.mkdir(parents=True, exist_ok=True)
-    note.write_text(str(folder))
+    temporary = TemporaryFolder("agent")
     spawner = Spawner(LAUNCHER)
     spawner.start()
     run.spawners.append(spawner)
-    return Sandbox(mechanism, grants, folder, changes, spawner)
+    return Sandbox(mechanism, grants, temporary.path, changes, temporary, spawner)
 
 
 def choose_mechanism(wanted: WantedMechanism = "auto", network: Network = "open") -> Mechanism:

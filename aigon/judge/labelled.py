@@ -5,7 +5,6 @@ templates/judging/README.md describes the files.
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from aigon.errors import AigonError, environment, usage
+from aigon.files.temporary import TemporaryFolder
 from aigon.git.diff import diff_trees
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
@@ -105,8 +105,8 @@ class LabelledBench(Struct, frozen=True):
 def open_bench() -> Iterator[LabelledBench]:
     """Yield a repository for the length of an evaluation. Raises AigonError (exit 7) when git cannot make one."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    with tempfile.TemporaryDirectory(prefix="aigon-judge-eval-") as folder:
-        root = Path(folder, "tree")
+    with TemporaryFolder("judge-eval") as folder:
+        root = folder / "tree"
         root.mkdir()
         for arguments in (
             ("init", "-q"),
@@ -118,7 +118,7 @@ def open_bench() -> Iterator[LabelledBench]:
                 hint = err.decode(errors="replace").strip()
                 raise environment(f"git {arguments[0]} failed", where=str(root), hint=hint)
         with Checkout.open(root) as checkout:
-            yield LabelledBench(checkout.root, TrustedGit(checkout, Path(folder, "git")))
+            yield LabelledBench(checkout.root, TrustedGit(checkout, folder / "git"))
 
 
 def diff_case(bench: LabelledBench, case: LabelledCase) -> tuple[FileDiff, ...]:

@@ -8,13 +8,13 @@ mounted with noatime, which a trial shows.
 import contextlib
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from aigon.files.temporary import TemporaryFolder
 from aigon.job.world import CheckEnvironment, CheckStart
 from aigon.observation.reads import Means, Observation, Reads
 from aigon.text.patterns import compile_re
@@ -75,8 +75,8 @@ class Observer(Struct):
             run(place)
 
     def _trace(self, place: CheckEnvironment, run: Callable[[CheckEnvironment], None]) -> Reads:
-        with tempfile.TemporaryDirectory(prefix="aigon-trace-") as folder:
-            log = Path(folder) / "log"
+        with TemporaryFolder("trace") as folder:
+            log = folder / "log"
 
             def wrap_command(argv: Sequence[str], cwd: Path, start: CheckStart) -> Sequence[str]:
                 return wrap_in_strace(place.wrap_command(argv, cwd, start), log)

@@ -4,7 +4,6 @@ import os
 import platform
 import shutil
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ from aigon.config.models import Config, JudgeConfig
 from aigon.errors import AigonError, Exit
 from aigon.files import home
 from aigon.files.resources import find_agent_types
+from aigon.files.temporary import TemporaryFolder
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository, find_repository_root
 from aigon.git.trusted import refuse_unsupported
@@ -136,9 +136,9 @@ def _describe_platform() -> Iterator[MachineFact]:
 
 def _check_clean_room(root: Path | None, config: Config) -> MachineFact:
     """Return how commands are kept from the workspace when a feature is proven."""
-    with tempfile.TemporaryDirectory(prefix="aigon-doctor-") as folder:
+    with TemporaryFolder("doctor") as folder:
         try:
-            isolation = mechanisms.choose_isolation(root or Path(folder), config.proof.isolation)
+            isolation = mechanisms.choose_isolation(root or folder, config.proof.isolation)
         except AigonError as error:
             data, problem = {"isolation": None}, _render_error(error)
             return MachineFact("clean_room", "Clean room", "not as wanted", data, problem=problem)

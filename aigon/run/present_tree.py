@@ -1,7 +1,6 @@
 """Assess the files as they are, without a run. The repository is only read; git's objects go to a temporary folder."""
 
 import os
-import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from msgspec.structs import replace
 
 from aigon.checks.dependencies import find_dependency_folders
 from aigon.checks.schedule import Schedule, run_checks
+from aigon.files.temporary import TemporaryFolder
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
 from aigon.isolation.check_sandbox import CheckSandbox, make_check_sandbox
@@ -110,8 +110,8 @@ def run_on_copy(
         return {}
     short = [replace(check, timeout=min(check.timeout, timeout), remember=False) for check in checks]
     with (
-        tempfile.TemporaryDirectory(prefix="aigon-compile-", ignore_cleanup_errors=True) as folder,
-        open_world("spec-compile", checkout, prepared, Path(folder)) as world,
+        TemporaryFolder("compile") as folder,
+        open_world("spec-compile", checkout, prepared, folder) as world,
     ):
         world.workspace.snapshot()
         job = build_job(prepared, checkout.head or world.workspace.empty_tree())

@@ -47,9 +47,8 @@ def make_run_world(opening: Opening, opened: OpenedRun, job: Job, record: Frozen
     left = sorted({line for agent in prepared.agents if agent.kind for line in agent.kind.leaves})
     branch.exclude_from_git(opening.checkout, left, "what coding agents leave for themselves")
     workspace.trusted.keep_out((*list_exclude_lines((*job.protection.allow, *job.protection.secrets)), *left))
-    note, private = world.home / "sandboxes" / job.name, world.home / PRIVATE
-    wanted = opened.options.sandbox
-    world.attend(make_run_sandbox(seat, prepared.config, wanted, world.agent_env, world.folder, note, private))
+    wanted, private = opened.options.sandbox, world.home / PRIVATE / f"{job.name}-agents"
+    world.attend(make_run_sandbox(seat, prepared.config, wanted, world.agent_env, world.folder, private))
     config, env = prepared.config, world.check_env
     if box := make_check_sandbox(opening.checkout, seat.main, config, job.proof, env, world.home, job.name, wanted):
         world.attend(box)

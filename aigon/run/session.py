@@ -17,6 +17,7 @@ from aigon.errors import AigonError, usage
 from aigon.files.home import ensure_home
 from aigon.files.locks import hold_lock
 from aigon.files.system_errors import require_writable
+from aigon.files.temporary import remove_abandoned
 from aigon.job import branch
 from aigon.job.job import Job
 from aigon.job.options import Options
@@ -154,6 +155,7 @@ def _end_leftovers(opening: Opening, name: str, old: State) -> None:
         ended += orphans.end_leftovers_of_run(old.started.run_id)
     for sentence in recover_turn(opening):
         print(f"aigon: {sentence} (of the turn that was killed)", file=sys.stderr)
+    remove_abandoned()
     if ended:
         print(f"aigon: an aigon that was killed had left {ended} processes running; they are ended", file=sys.stderr)
 

@@ -1,9 +1,7 @@
 """Iteration 0 alone: assess the files as they are. No agent, no commit, no state."""
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,6 +9,7 @@ from msgspec.structs import replace
 from aigon.checks.project_checks import require_tools
 from aigon.errors import Exit
 from aigon.files.home import find_home
+from aigon.files.temporary import TemporaryFolder
 from aigon.git.person import Checkout
 from aigon.git.workspace import Tip, Workspace
 from aigon.job.assessment import Assessment, Snapshot
@@ -86,8 +85,8 @@ def open_present_world(checkout: Checkout, prepared: Prepared) -> Iterator[tuple
         "frozen": records.frozen if records else None,
     }
     with (
-        tempfile.TemporaryDirectory(prefix="aigon-validate-") as folder,
-        open_world("validate", checkout, prepared, Path(folder), **more) as world,
+        TemporaryFolder("validate") as folder,
+        open_world("validate", checkout, prepared, folder, **more) as world,
     ):
         yield world, *_snapshot_job(checkout, prepared, world, records)
 

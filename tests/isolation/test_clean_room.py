@@ -16,7 +16,7 @@ import pytest
 from aigon.errors import AigonError, Exit
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
-from aigon.isolation.clean_room import SCRATCH, CleanRoom, RoomPlan, open_room, remove_room
+from aigon.isolation.clean_room import CleanRoom, RoomPlan, open_room
 from aigon.isolation.enclosure import make_room_env
 from aigon.isolation.export import Export, export_tree
 from aigon.isolation.mechanisms import IN_ORDER, Isolation, find_isolation_flaw
@@ -376,22 +376,13 @@ def test_nothing_is_left_whatever_a_command_wrote(lab: Lab, isolation: Isolation
 
 def test_what_a_killed_aigon_left_is_gone_when_the_room_is_opened_again(lab: Lab) -> None:
     with room(lab) as first:
-        left, scratch = first.root.parent, first.scratch
+        left = first.root.parent
         copy = lab.home / "copy"
         shutil.copytree(left, copy, symlinks=True)
         files(copy, {"tree/stale": "x"})
-        scratch.rename(other := scratch.with_name(f"{SCRATCH}left-{os.getpid()}"))
-        (copy / "scratch").write_text(str(other))
     shutil.move(copy, left)
     with room(lab) as second:
         assert listed(second.root) == ["README.md"]
-        assert not other.exists()
-
-
-def test_a_note_about_a_folder_that_is_not_aigons_removes_nothing(tmp_path: Path) -> None:
-    files(tmp_path, {"precious/x": "x", "room/scratch": str(tmp_path / "precious")})
-    remove_room(tmp_path / "room")
-    assert (tmp_path / "precious/x").exists() and not (tmp_path / "room").exists()
 
 
 def test_a_failed_export_leaves_nothing_behind(lab: Lab) -> None:

@@ -358,18 +358,6 @@ def test_auto_takes_what_works_and_nothing_where_nothing_does(monkeypatch: pytes
         sandbox.choose_mechanism("none", "closed")
 
 
-def test_what_a_killed_aigon_left_for_its_agents_is_removed_by_the_next(tmp_path: Path) -> None:
-    note = tmp_path / "notes" / "feature-1"
-    first = sandbox.make_sandbox("landlock", Grants(), note)
-    second = sandbox.make_sandbox("landlock", Grants(), note)
-    assert not first.folder.exists() and second.folder.is_dir()
-    first.close()
-    second.close()
-    note.write_text(str(tmp_path))
-    sandbox.make_sandbox("landlock", Grants(), note).close()
-    assert tmp_path.is_dir()
-
-
 OFFLINE = """
 import socket, sys
 with socket.create_server(("127.0.0.1", 0)) as mine:

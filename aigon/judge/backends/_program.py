@@ -3,11 +3,11 @@
 import json
 import os
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from aigon.agents.adapters._program import describe_exit
+from aigon.files.temporary import TemporaryFolder
 from aigon.judge.reply import parse_json
 from aigon.model.judging import JudgeSettings
 from aigon.model.turns import ProgramExit
@@ -77,8 +77,8 @@ def ask_program(argv: Sequence[str], settings: JudgeSettings, question: str, *, 
 
     Without `cwd` it runs in an empty folder. Credentials are taken out of what it prints: that is written down.
     """
-    with tempfile.TemporaryDirectory(prefix="aigon-judge-", ignore_cleanup_errors=True) as folder:
-        file, empty = Path(folder, "question"), Path(folder, "empty")
+    with TemporaryFolder("judge") as folder:
+        file, empty = folder / "question", folder / "empty"
         file.write_bytes(question.encode("utf-8", "replace"))
         empty.mkdir()
         place = cwd or empty

@@ -1,11 +1,11 @@
 """Make a recording of a run that the agent `replay` plays: the same files, at no cost."""
 
-import tempfile
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 from aigon.errors import environment, usage
+from aigon.files.temporary import TemporaryFolder
 from aigon.git import objects
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
@@ -29,8 +29,8 @@ def record_run(checkout: Checkout, journal: Path, folder: Path) -> tuple[int, li
     if len(commits) < 2:
         raise usage("There is nothing to record: no iteration of this run has a commit", where=str(journal))
     left_out: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="aigon-record-") as own:
-        git = TrustedGit(checkout, Path(own, "git"), Path(own, "objects"))
+    with TemporaryFolder("record") as own:
+        git = TrustedGit(checkout, own / "git", own / "objects")
         git.prepare(checkout)
         for place, ((_, before), (number, commit)) in enumerate(pairwise(commits), 1):
             try:

@@ -1,0 +1,119 @@
+"""Temporary folders: each is locked while its aigon lives, so that the next aigon can remove those of a killed one."""
+
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from aigon.errors import environment
+
+PREFIX = "aigon-tmp-"
+"""How the names of these folders begin. They are short, as a socket's path has 107 bytes at most."""
+REMOVAL_SECONDS = 5.0
+"""How long a removal is tried while something may still be writing there."""
+
+
+class TemporaryFolder:
+    """An empty folder among temporary files, or in `parent`, that is gone with `close`, or with the `with` block.
+
+    The lock is the kernel's: it ends with the process, whatever kills it, and it holds in containers that share /tmp,
+    where the number of a process says nothing.
+    """
+
+    def __init__(self, kind: str, parent: Path | None = None) -> None:
+        self._lock: int | None = None
+        while True:
+            self.path = Path(os.path.realpath(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}-", dir=parent)))
+            try:
+                self._lock = _lock_folder(self.path)
+            except (BlockingIOError, FileNotFoundError):
+                continue  # another aigon took it for an abandoned one
+            except OSError:
+                return  # this file system locks no folders, so that nobody takes it
+            if self.path.exists():
+                return
+            self.close()
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the folder; what cannot be removed stays."""
+        discard_tree(self.path)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def remove_abandoned() -> None:
+    """Remove this user's temporary folders that no living aigon holds."""
+    for parent in {tempfile.gettempdir(), "/tmp"}:
+        with suppress(OSError), os.scandir(parent) as entries:
+            for entry in entries:
+                if entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False):
+                    _remove_abandoned_folder(Path(entry.path))
+
+
+def _remove_abandoned_folder(folder: Path) -> None:
+    with suppress(OSError):
+        if folder.lstat().st_uid == os.getuid():
+            lock = _lock_folder(folder)
+            discard_tree(folder)
+            os.close(lock)
+
+
+def _lock_folder(folder: Path) -> int:
+    """Return the descriptor that holds the lock on `folder`.
+
+    Raises BlockingIOError if another process has it, FileNotFoundError, and OSError where folders cannot be locked.
+    """
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise
+    return lock
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder, even one that cannot be written. Raises AigonError (exit 7)."""
+    limit = time.monotonic() + REMOVAL_SECONDS
+    while os.path.lexists(folder):
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            if time.monotonic() > limit:
+                raise environment(
+                    f"A folder of aigon's own cannot be removed: {error.strerror or error}",
+                    where=str(error.filename or folder),
+                    hint="Remove that folder by hand; nothing in it is needed",
+                ) from error
+            _make_removable(folder)
+
+
+def discard_tree(folder: Path) -> None:
+    """Remove a folder, whatever rights were set in it. What cannot be removed stays."""
+    with suppress(OSError):
+        shutil.rmtree(folder)
+        return
+    _make_removable(folder)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make_removable(folder: Path) -> None:
+    """Make folders writable: the modes of the files in them do not matter. Links are not followed."""
+    with suppress(OSError):
+        folder.chmod(0o700)
+    for place, names, _ in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                path = f"{place}/{name}"
+                if not os.path.islink(path):  # noqa: PTH114 - many of them
+                    os.chmod(path, 0o700)  # noqa: PTH101 - as above
