@@ -156,16 +156,10 @@ def _scratch(home: Path) -> Iterator[Path]:
                 held.enter_context(hold_lock(home / "locks" / f"comparing-{number}.lock", "A comparison"))
                 break
         place = home / "comparing" / str(number)
-        _clear(place)
+        remove_tree(place)
         place.mkdir(parents=True)
-        held.callback(_clear, place)
+        held.callback(remove_tree, place)
         yield place
-
-
-def _clear(place: Path) -> None:
-    for room in (*place.glob("rooms/*/*"), *place.glob("*/rooms/*")):
-        remove_tree(room)
-    remove_tree(place)
 
 
 PREFIX = "PYTHONPYCACHEPREFIX"

@@ -109,8 +109,6 @@ def _scratch(home: Path) -> Iterator[Path]:
 
 def clear_scratch(home: Path) -> None:
     """Remove the folder of a proof, with its rooms. Nobody else may use the main checkout. Raises AigonError."""
-    for room in (home / SCRATCH / "rooms").glob("*"):
-        remove_tree(room)
     remove_tree(home / SCRATCH)
 
 
