@@ -140,10 +140,13 @@ def main() -> None:
         case [] | ["--help"] | ["-h"] | ["help"]:
             print(help_text(), end="")
         case arguments:
+            import gc
             import signal
 
+            gc.set_threshold(50_000)  # a start makes objects that stay: looking for cycles takes a tenth of it
             from aigon.commands.root import run
 
             code = run([*arguments[1:], "--help"] if arguments[0] == "help" else arguments)
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is over and said: a late Ctrl+C makes no crash of it
+            gc.freeze()  # nor does the end look for cycles in what goes with the process
             sys.exit(code)
