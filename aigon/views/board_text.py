@@ -1,14 +1,14 @@
 """The board as people see it: cards in columns side by side, as many as the terminal has room for."""
 
+import os
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
+from itertools import zip_longest
 from typing import TextIO
 
-from rich.box import ROUNDED
-from rich.console import Console, Group, RenderableType
-from rich.panel import Panel
-from rich.table import Table
-from rich.text import Text
+from rich.cells import cell_len, chop_cells
 
 from aigon.model.candidates import format_run_command
 from aigon.model.outcomes import describe_status
@@ -24,51 +24,124 @@ _WORDS = {"unavailable": "agent or judge unavailable", "elsewhere": "runs, or di
 _SAID = compile_re(r"^(?:Needs a human: |Refused: |Stopped by the guard )")
 """The words in which a status says already why."""
 _LONGEST = {"title": 100, "reason": 120, "problem": 160}
+_BORDERS, _PLAIN_BORDERS = tuple("╭─╮│╰╯"), tuple("+-+|++")
+_CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+"""What a terminal is sent for each word of a style."""
+
+Line = Sequence[tuple[str, str]]
+"""Texts with their styles, such as `bold green`, one after the other."""
+
+
+class _Painter:
+    """Makes lines of text: their width, the borders that the encoding of a stream has, and the styles that it takes.
+
+    There are none in a pipe, and no colours with NO_COLOR. All of rich would take longer to import than the rest.
+    """
+
+    def __init__(self, stream: TextIO, width: int | None) -> None:
+        encoding = getattr(stream, "encoding", None) or "utf-8"
+        self.width = width or _measure_terminal()
+        self.borders = _BORDERS if encoding.casefold().startswith("utf") else _PLAIN_BORDERS
+        forced = os.environ.get("FORCE_COLOR")
+        takes_styles = stream.isatty() if forced is None else forced != ""
+        takes_styles = takes_styles and os.environ.get("TERM", "").casefold() not in ("dumb", "unknown")
+        known = ("bold", "dim") if os.environ.get("NO_COLOR") else _CODES
+        self._codes = {word: _CODES[word] for word in known} if takes_styles else {}
+
+    def paint(self, line: Line) -> str:
+        return "".join(self._style(text, style) for text, style in line)
+
+    def _style(self, text: str, style: str) -> str:
+        codes = ";".join(self._codes[word] for word in style.split() if word in self._codes)
+        return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
+
+    def pad(self, line: Line, width: int) -> str:
+        return self.paint(line) + " " * (width - sum(cell_len(text) for text, _ in line))
+
+
+def _measure_terminal() -> int:
+    """Return the columns of the terminal that any of the standard streams is: a pager has one, too."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns):
+        return int(columns)
+    for stream in range(3):
+        with suppress(OSError):
+            if width := os.get_terminal_size(stream).columns:
+                return width
+    return 80
 
 
 def print_board(columns: Sequence[Column], stream: TextIO, width: int | None = None) -> None:
-    """Print the board, in the width of the terminal unless one is given. Colours are rich's affair: none in a pipe,
-    none with NO_COLOR."""
-    console = Console(file=stream, width=width, highlight=False, emoji=False, markup=False)
+    """Print the board, in the width of the terminal unless one is given."""
+    painter = _Painter(stream, width)
     shown = [column for column in columns if column.cards]
     if not shown:
-        console.print("There are no features yet. Write one: aigon feature-create NAME", soft_wrap=True)
+        print("There are no features yet. Write one: aigon feature-create NAME", file=stream)
         return
-    beside = max(1, min(len(shown), console.width // NARROWEST))
-    wide = min(console.width // beside, WIDEST)
+    beside = max(1, min(len(shown), painter.width // NARROWEST))
+    wide = min(painter.width // beside, WIDEST)
     for first in range(0, len(shown), beside):
-        console.print(*([""] if first else []), _band(shown[first : first + beside], wide), sep="\n")
+        band = [_draw_column(column, painter, wide) for column in shown[first : first + beside]]
+        rows = ("".join(row).rstrip() for row in zip_longest(*band, fillvalue=" " * wide))
+        print(*([""] if first else []), *rows, sep="\n", file=stream)
     if any(card.proven is None and card.ticked for column in shown for card in column.cards):
-        console.print("ticked: boxes in a spec that no run has checked yet", style="dim")
+        legend = "ticked: boxes in a spec that no run has checked yet"
+        print(*map(painter.paint, _wrap([(legend, "dim")], painter.width)), sep="\n", file=stream)
     for command in _resumes(shown):
-        console.print(f"Next: {command}", soft_wrap=True)
+        print(f"Next: {command}", file=stream)
 
 
-def _band(columns: Sequence[Column], width: int) -> RenderableType:
-    """Return some columns side by side."""
-    grid = Table.grid(padding=0)
-    for _ in columns:
-        grid.add_column(width=width, vertical="top")
-    grid.add_row(*(Group(*_column(column)) for column in columns))
-    return grid
-
-
-def _column(column: Column) -> Iterator[RenderableType]:
+def _draw_column(column: Column, painter: _Painter, width: int) -> Iterator[str]:
+    """Yield the lines of one column of the board, each of this width."""
     number = len(column.cards) + column.left_out
-    yield Text(f" {TITLES.get(column.stage, fold(column.stage))} ({number})", style="bold")
-    yield from (_card(card) for card in column.cards)
+    title = [(f" {TITLES.get(column.stage, fold(column.stage))} ({number})", "bold")]
+    yield from (painter.pad(line, width) for line in _wrap(title, width))
+    for card in column.cards:
+        yield from _draw_card(card, painter, width)
     if column.left_out:
-        yield Text(f" and {column.left_out} more: --all", style="dim")
+        yield painter.pad([(f" and {column.left_out} more: --all", "dim")], width)
 
 
-def _card(card: Card) -> Panel:
-    running = "green" if card.working else "none"
-    name = Text(f" {fold(card.feature.name_for_people, 40)} ", style="bold")
-    return Panel(Group(*_lines(card)), box=ROUNDED, title=name, title_align="left", border_style=running)
+def _draw_card(card: Card, painter: _Painter, width: int) -> Iterator[str]:
+    corner, level, end, upright, left, right = painter.borders
+    edge, inside = "green" if card.working else "", max(width - 4, 2)
+    name = chop_cells(fold(card.feature.name_for_people, 40), inside - 4)[0]
+    rest = level * (inside - 3 - cell_len(name))
+    yield painter.paint([(f"{corner}{level} ", edge), (f" {name} ", f"bold {edge}"), (f" {rest}{end}", edge)])
+    for whole in _lines(card):
+        for line in _wrap(whole, inside):
+            text = painter.pad(line, inside)
+            yield f"{painter.paint([(upright, edge)])} {text} {painter.paint([(upright, edge)])}"
+    yield painter.paint([(f"{left}{level * (width - 2)}{right}", edge)])
 
 
-def _lines(card: Card) -> Iterator[Text]:
-    yield Text(fold(card.title, _LONGEST["title"]))
+def _wrap(line: Line, width: int) -> Iterator[Line]:
+    """Yield the line in parts of at most `width` columns: broken at blanks, and inside a word that is longer."""
+    text = "".join(each for each, _ in line)
+    start = end = 0
+    for word in re.finditer(r"\S+", text):
+        if end > start and cell_len(text[start : word.end()]) > width:
+            yield _cut(line, start, end)
+            start = word.start()
+        end = word.end()
+        while cell_len(text[start:end]) > width:
+            part = len(chop_cells(text[start:end], width)[0])
+            yield _cut(line, start, start + part)
+            start += part
+    yield _cut(line, start, end)
+
+
+def _cut(line: Line, start: int, end: int) -> Line:
+    """Return the characters from `start` to `end` with their styles."""
+    parts, at = [], 0
+    for text, style in line:
+        parts.append((text[max(start - at, 0) : max(end - at, 0)], style))
+        at += len(text)
+    return parts
+
+
+def _lines(card: Card) -> Iterator[Line]:
+    yield [(fold(card.title, _LONGEST["title"]), "")]
     if card.boxes or not card.problem:
         yield _all_proven(card.lanes) if card.lanes else _criteria(card)
     for loop in card.working:
@@ -79,52 +152,55 @@ def _lines(card: Card) -> Iterator[Text]:
     if card.ended and not card.lanes:
         yield _end(card.ended)
     if card.problem:
-        yield Text(fold(card.problem, _LONGEST["problem"]), style="red")
+        yield [(fold(card.problem, _LONGEST["problem"]), "red")]
 
 
-def _criteria(card: Card) -> Text:
+def _criteria(card: Card) -> Line:
     """Return what is proven; without an assessment only what the boxes claim."""
     if card.proven is not None and card.total is not None:
         whole = card.total > 0 and card.proven == card.total
-        return Text(f"{card.proven}/{card.total} passed", style="green" if whole else "cyan")
+        return [(f"{card.proven}/{card.total} passed", "green" if whole else "cyan")]
     ticked = f", {card.ticked} ticked" if card.ticked else ""
-    return Text(f"{format_count(card.boxes, 'criterion')}{ticked}" if card.boxes else "no criteria", style="dim")
+    return [(f"{format_count(card.boxes, 'criterion')}{ticked}" if card.boxes else "no criteria", "dim")]
 
 
-def _all_proven(lanes: Sequence[CardLane]) -> Text:
+def _all_proven(lanes: Sequence[CardLane]) -> Line:
     """`cc 2/4, cx 3/4 passed`."""
-    text = Text()
+    parts = []
     for number, lane in enumerate(lanes):
         whole = lane.total > 0 and lane.proven == lane.total
-        text.append(", " if number else "")
-        text.append(f"{fold(lane.label, 40)} {lane.proven}/{lane.total}", style="green" if whole else "cyan")
-    return text.append(" passed")
+        parts.append((", " if number else "", ""))
+        parts.append((f"{fold(lane.label, 40)} {lane.proven}/{lane.total}", "green" if whole else "cyan"))
+    return [*parts, (" passed", "")]
 
 
-def _lane(lane: CardLane) -> Iterator[Text]:
+def _lane(lane: CardLane) -> Iterator[Line]:
     """Yield what an agent of several does, or how it ended."""
     label = fold(lane.label, 40)
     if lane.working:
         yield from _loop(lane.working, label)
     elif lane.ended:
-        yield Text.assemble(f"{label}: ", _end(lane.ended))
+        yield [(f"{label}: ", ""), *_end(lane.ended)]
 
 
-def _loop(loop: RunningLoop, label: str = "") -> Iterator[Text]:
+def _loop(loop: RunningLoop, label: str = "") -> Iterator[Line]:
     where = f"iteration {loop.iteration} of {loop.max_iterations}" if loop.iteration else "looking at the base"
     who = f"{label} running:" if label else f"running: {fold(loop.agent)},"
-    yield Text(f"{who} {where}, since {_moment(loop.since)}", style="bold green")
+    yield [(f"{who} {where}, since {_moment(loop.since)}", "bold green")]
     if loop.waiting_for:
         until = f" until {_clock(loop.waiting_until)}" if loop.waiting_until else ""
-        yield Text(f"waiting for {fold(loop.waiting_for)}{until}", style="yellow")
+        yield [(f"waiting for {fold(loop.waiting_for)}{until}", "yellow")]
 
 
-def _end(end: RunEnd) -> Text:
-    text = Text(_WORDS.get(end.status) or fold(describe_status(end.status)), style=_COLOURS.get(end.status, "yellow"))
+def _end(end: RunEnd) -> Line:
+    words = _WORDS.get(end.status) or fold(describe_status(end.status))
     reason = fold(_SAID.sub("", end.reason), _LONGEST["reason"])
-    if reason and end.status not in ("met", "broken_off"):
-        text.append(f"{'' if end.status == 'elsewhere' else ':'} {reason}", style="none")
-    return text.append(f", {_moment(end.at)}", style="dim")
+    if not reason or end.status in ("met", "broken_off"):
+        reason = ""
+    elif end.status != "elsewhere":
+        words += ":"
+    said = [(words, _COLOURS.get(end.status, "yellow")), (f" {reason}" if reason else "", "")]
+    return [*said, (f", {_moment(end.at)}", "dim")]
 
 
 def _resumes(columns: Sequence[Column]) -> Iterator[str]:
