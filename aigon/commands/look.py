@@ -1,6 +1,5 @@
 """Verbs that show how features stand and change nothing."""
 
-import shutil
 import sys
 from datetime import datetime
 from pathlib import Path
@@ -132,6 +131,8 @@ def show_stats(by: str | None, since: datetime | None, form: str, as_json: bool)
     It reads only the journals of the repository's runs, in every worktree. A run counts as proven only if its
     clean-room proof passed.
     """
+    from shutil import get_terminal_size
+
     from aigon.api import open_project
     from aigon.views.stats import build_stats_document, render_stats_page, render_stats_table
 
@@ -146,7 +147,7 @@ def show_stats(by: str | None, since: datetime | None, form: str, as_json: bool)
         case "html":
             print(render_stats_page(stats, day))
         case _:
-            print("\n".join(render_stats_table(stats, shutil.get_terminal_size().columns)))
+            print("\n".join(render_stats_table(stats, get_terminal_size().columns)))
     return 0
 
 
@@ -220,13 +221,15 @@ def _validate(options: Options, explain: bool, as_json: bool) -> int:
 
     As JSON that is one document; if no check can run, one with what is known all the same.
     """
+    from shutil import get_terminal_size
+
     from aigon.model.outcomes import get_exit_code
     from aigon.run.validate import ValidationPlan, validate
     from aigon.views.terminal.lines import LineSink
     from aigon.views.validation import build_plan_document, build_report_document, render_plan, render_report
 
     planned: dict[str, object] = {}
-    width = shutil.get_terminal_size((80, 24)).columns if explain and not as_json else 0
+    width = get_terminal_size((80, 24)).columns if explain and not as_json else 0
 
     def announce(plan: ValidationPlan) -> None:
         if as_json:

@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import shutil
 import stat
 import time
 from collections.abc import Iterable, Sequence
@@ -191,18 +190,22 @@ def make_way(path: Path, *, for_folder: bool = False) -> None:
 
 def move_aside(path: Path, folder: Path) -> Path:
     """Move whatever is at `path` (a link itself, not its target) into `folder`; return where it is now."""
+    from shutil import move
+
     place = _place(path, folder)
-    shutil.move(path, place)
+    move(path, place)
     return place
 
 
 def copy_aside(path: Path, folder: Path) -> Path:
     """Keep a file or link in `folder` under a second name, so that another can be renamed over the first."""
+    from shutil import copy2
+
     place = _place(path, folder)
     try:
         os.link(path, place, follow_symlinks=False)
     except OSError:  # another file system, or one without hard links
-        shutil.copy2(path, place, follow_symlinks=False)
+        copy2(path, place, follow_symlinks=False)
     return place
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -23,7 +22,7 @@ def describe_self() -> str:
     now = datetime.now().astimezone().isoformat(timespec="seconds")
     who = {
         "pid": pid,
-        "host": socket.gethostname(),
+        "host": os.uname().nodename,
         "machine": identify_machine(),
         "start": read_start(pid),
         "since": now,
@@ -55,7 +54,7 @@ def find_living_holder(file: Path) -> str:
 
 def _here(who: dict[str, Any]) -> bool:
     """Return whether a holder is, or was, a process that this one can see by its number."""
-    return bool(who["start"]) and (who["host"], who["machine"]) == (socket.gethostname(), identify_machine())
+    return bool(who["start"]) and (who["host"], who["machine"]) == (os.uname().nodename, identify_machine())
 
 
 def _since(when: object) -> str:

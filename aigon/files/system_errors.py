@@ -3,7 +3,6 @@
 import errno
 import os
 import shlex
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -81,10 +80,12 @@ def explain_os_error(what: str, error: OSError) -> AigonError:
 
 def _usual() -> tuple[Path, ...]:
     """Return the folders where aigon writes: an error of `write` does not name its file."""
+    from tempfile import gettempdir
+
     from aigon.files.home import state_home  # which itself says what lacks
 
     here = Path.cwd()
-    return (here, here / ".aigon", state_home(), Path(tempfile.gettempdir()))
+    return (here, here / ".aigon", state_home(), Path(gettempdir()))
 
 
 def explain_git_error(what: str, said: str, places: Sequence[Path]) -> AigonError | None:

@@ -1,7 +1,7 @@
 """The folder of a feature in aigon's home: journals, decisions, and where the feature began."""
 
 import json
-import secrets
+import os
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -159,7 +159,7 @@ def locate_records(home: Path, name: str, label: str = "") -> Records:
 
 def new_run_id() -> str:
     """Return a unique name that sorts by time: `20261120-101523-a1b2c3`."""
-    return f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+    return f"{datetime.now():%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
 
 
 def list_candidates(home: Path | None) -> tuple[Candidate, ...]:

@@ -1,6 +1,5 @@
 """The difference between two trees, as lines and as text, and the concerns that integrity rules raise about it."""
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
@@ -122,7 +121,9 @@ class PutBack(Recorded, frozen=True):
 
 def hash_change(parts: Iterable[str]) -> str:
     """Return an identifier of a change, made of what distinguishes it: its paths and lines."""
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    from hashlib import sha256  # loads OpenSSL, which a start does not need
+
+    return sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 class FileChange(Recorded, frozen=True):

@@ -10,7 +10,6 @@ runs after a power cut. A process is known by number and start time, since numbe
 import contextlib
 import json
 import os
-import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -89,7 +88,7 @@ def keep_note(home: Path, invocation: str, run_id: str, feature: str, label: str
     """Keep a note about this process for as long as the context lasts."""
     since = datetime.now().astimezone().isoformat(timespec="seconds")
     me = StartedProcess(os.getpid(), read_start(os.getpid()))
-    about = Invocation(invocation, run_id, feature, label, socket.gethostname(), identify_machine(), me, since)
+    about = Invocation(invocation, run_id, feature, label, os.uname().nodename, identify_machine(), me, since)
     path = home / FOLDER / f"{invocation}.json"
     write_note(path, about)
     try:
@@ -171,13 +170,13 @@ def read_note(path: Path) -> Invocation | None:
 
 def is_on_this_machine(about: Invocation) -> bool:
     """Return whether this process sees the processes of a note under their numbers."""
-    return about.host == socket.gethostname() and about.machine == identify_machine()
+    return about.host == os.uname().nodename and about.machine == identify_machine()
 
 
 def is_from_earlier_boot(about: Invocation) -> bool:
     """Return whether a note is from an earlier boot of this machine: none of its processes runs any more."""
     boot = identify_machine().partition("/")[0]
-    return about.host == socket.gethostname() and about.machine.partition("/")[0] != boot
+    return about.host == os.uname().nodename and about.machine.partition("/")[0] != boot
 
 
 def is_alive(process: StartedProcess) -> bool:
@@ -204,7 +203,7 @@ def is_loop_alive(state: Mapping[str, Any], home: Path | None) -> bool:
 
     If the lock cannot be asked, the process has to be as old as the run: numbers are reused.
     """
-    if state.get("status") != "running" or state.get("host") != socket.gethostname():
+    if state.get("status") != "running" or state.get("host") != os.uname().nodename:
         return False
     pid = state.get("pid")
     if not isinstance(pid, int) or pid <= 0 or not _process_exists(pid):

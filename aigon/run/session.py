@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import socket
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -253,7 +252,7 @@ def _make_started(job: Job, world: World, opened: OpenedRun, earlier: int) -> Ru
         skip_validation=bool(opened.options.skip_validation),
         human_ticks=find_human_ticks(prepared.spec.criteria, job.decisions),
         pid=os.getpid(),
-        host=socket.gethostname(),
+        host=os.uname().nodename,
         spent_before=opened.before.usd,
         unknown_before=opened.before.unknown,
         earlier_iterations=earlier,

@@ -102,9 +102,11 @@ def _parse_item(page: MarkdownPage, parts: Sequence[Token], block: str | None, n
         raise usage("An item has two annotations", where=f"line {line}", hint="Keep one, or make it two items")
     if not text and not (annotations and annotations[0].command):
         return SpecWarning(line, "An empty box is not a criterion: say what has to be true, or remove it")
-    role = find_deciding_role(text)
-    unannotated = Annotation("check", role) if role else Annotation("judge", None)
-    decided = annotations[0] if annotations else unannotated
+    if annotations:
+        decided = annotations[0]
+    else:
+        role = find_deciding_role(text)
+        decided = Annotation("check", role) if role else Annotation("judge", None)
     checked = page.raw[box : box + 1] != b" "
     return Criterion(number, line, text or decided.command or "", checked, decided.kind, decided.command, box)
 
@@ -154,6 +156,8 @@ _PHRASES: Mapping[Role, str] = {
     rf"|(?:the )?types {_MODAL}(?:check|are clean)|{_NO} (?:type|typing|typescript)(?:[ -]?check(?:ing)?)? {_ERRORS}"
     rf"|{_CODE} {_MODAL}(?:type[ -]?checks|passes (?:the )?type[ -]?check(?:s|ing)?)",
 }
+_STEMS = {"tests": ("test",), "lint": ("lint",), "build": ("build", "compil"), "types": ("typ",)}
+"""What each phrase contains: only one that may fit is compiled."""
 # The longest phrase above has about 90 characters; the bound keeps what is tried short for any input.
 _LONGEST = 120
 
@@ -168,7 +172,8 @@ def find_deciding_role(text: str) -> Role | None:
     words = " ".join(re.sub(r"[*_`~]", "", text).casefold().split())
     words = words[label.end() :] if (label := _LABEL.match(words)) else words
     words = words.rstrip(" .!;,")
-    return next((role for role, phrase in _PHRASES.items() if re.fullmatch(phrase, words)), None)
+    near = (role for role in _PHRASES if any(stem in words for stem in _STEMS[role]))
+    return next((role for role in near if re.fullmatch(_PHRASES[role], words)), None)
 
 
 BOXES = """- [ ] `./multiply 6 7` prints 42 <!-- prints: ./multiply 6 7 == 42 -->

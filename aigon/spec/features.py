@@ -1,6 +1,5 @@
 """Features by name: stages, file names, branches. Paths are strings relative to the repository, with `/`."""
 
-import difflib
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -128,8 +127,10 @@ def _slug(wanted: str) -> str:
 
 
 def _unknown(features: Sequence[Feature], wanted: str) -> AigonError:
+    from difflib import get_close_matches
+
     names = [feature.slug for feature in features]
-    near = difflib.get_close_matches(_slug(wanted), names, n=1, cutoff=0.85 if is_title(wanted) else 0.6)
+    near = get_close_matches(_slug(wanted), names, n=1, cutoff=0.85 if is_title(wanted) else 0.6)
     known = ", ".join(f"{f.id} {f.slug}".strip() for f in features[:10]) or "none yet"
     hint = f"Did you mean '{near[0]}'?" if near else f"Known features: {known}. New: aigon feature-create NAME"
     return usage(f"There is no feature '{wanted}'", where=f"{ROOT}/", hint=hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -59,6 +59,7 @@ class MarkdownPage(Struct, frozen=True):
                 yield index
 
 
+@lru_cache(maxsize=1)
 def parse_page(raw: bytes) -> MarkdownPage:
     """Return the page in `raw`. Bytes that are not UTF-8 become U+FFFD. Raises a usage error for absurd nesting."""
     tokens = _make_parser().parse(raw.removeprefix(_BOM).decode("utf-8", "replace"))

@@ -4,7 +4,7 @@ A setting that is nearly right is an error, never ignored: a limit that was miss
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, get_args
 
 from aigon.errors import AigonError, usage
@@ -60,14 +60,12 @@ def parse_settings(page: MarkdownPage, frontmatter: Mapping[str, object], criter
 
 def find_ignored_settings(page: MarkdownPage, frontmatter: Mapping[str, object]) -> Iterator[SpecWarning]:
     """Yield a warning for keys that aigon does not read (other tools have keys of their own), and for a lost mode."""
-    from difflib import get_close_matches
-
     for line, mode in _list_configured_modes(page):
-        if mode not in get_args(SpecMode) and get_close_matches(mode, get_args(SpecMode), n=1):
+        if mode not in get_args(SpecMode) and _find_near(mode, get_args(SpecMode)):
             yield SpecWarning(line, f"`mode: {fold(mode, 40)}` is ignored. Did you mean `mode: ralph`?")
     unknown = [key for key in frontmatter if key not in (*OTHER_KEYS, *_READERS)]
     known = sorted((*OTHER_KEYS, *_READERS))
-    near = {key: found[0] for key in unknown if (found := get_close_matches(key, known, 1, _SIMILAR))}
+    near = {key: found for key in unknown if (found := _find_near(key, known, _SIMILAR))}
     for key, guess in near.items():
         yield SpecWarning(find_key_line(page, key), f"The frontmatter key `{key}` is ignored. Did you mean `{guess}`?")
     if foreign := [key for key in unknown if key not in near]:
@@ -85,11 +83,15 @@ def find_key_line(page: MarkdownPage, key: str) -> int:
 
 def _find_meant(key: str) -> str:
     """Return the setting that a key nearly is, as `max-iterations` and `dependsOn` are; "" for any other."""
-    from difflib import get_close_matches
-
     plain = {each.replace("_", ""): each for each in _READERS}
-    found = get_close_matches(re.sub(r"[_\s-]", "", key.casefold()), plain, n=1, cutoff=_NEAR)
-    return plain[found[0]] if found else ""
+    return plain.get(_find_near(re.sub(r"[_\s-]", "", key.casefold()), plain, _NEAR), "")
+
+
+def _find_near(word: str, words: Iterable[str], cutoff: float = 0.6) -> str:
+    """Return the one of the `words` that is most like `word`; "" if none is."""
+    from difflib import get_close_matches  # a spec without a slip needs none
+
+    return next(iter(get_close_matches(word, [*words], 1, cutoff)), "")
 
 
 def _list_configured_modes(page: MarkdownPage) -> Iterator[tuple[int, str]]:

@@ -4,7 +4,6 @@ The order of the rules was measured on 34 failing pytest runs in two directories
 escape sequences, absolute paths, addresses, UUIDs, timestamps, durations, line numbers.
 """
 
-import hashlib
 import re
 from collections.abc import Iterable
 
@@ -37,10 +36,16 @@ def normalise(text: str) -> str:
 
 def fingerprint(*parts: str) -> str:
     """Return twelve hex digits that name an error: equal for the same error in another place, run or directory."""
-    return hashlib.sha256("\0".join(normalise(p) for p in parts).encode("utf-8", "replace")).hexdigest()[:12]
+    return _hash("\0".join(map(normalise, parts)))
 
 
 def combine_fingerprints(fingerprints: Iterable[str]) -> str:
     """Return one name for a set of fingerprints; "" for none."""
     names = sorted(set(fingerprints))
-    return hashlib.sha256("\n".join(names).encode()).hexdigest()[:12] if names else ""
+    return _hash("\n".join(names)) if names else ""
+
+
+def _hash(text: str) -> str:
+    from hashlib import sha256  # loads OpenSSL, which a start does not need
+
+    return sha256(text.encode("utf-8", "replace")).hexdigest()[:12]

@@ -1,6 +1,6 @@
 """The board as data: features by stage, what of each is proven, and who works on it. It writes nothing."""
 
-import socket
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -272,5 +272,5 @@ def _describe_end(state: StateDict) -> RunEnd:
     status, reason = state["status"], str(state.get("stop_reason") or "")
     if status == "running":
         host = str(state.get("host") or "")
-        status, reason = ("broken_off", "") if host == socket.gethostname() else ("elsewhere", f"on {host or '?'}")
+        status, reason = ("broken_off", "") if host == os.uname().nodename else ("elsewhere", f"on {host or '?'}")
     return RunEnd(status, reason, state["updated_at"], state["agent"], state["iteration"])
