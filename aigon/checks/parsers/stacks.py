@@ -81,8 +81,7 @@ def find_frame(stack: str) -> Place:
     for pattern, text in ((_PYTEST_FRAME, stack), (_PYTHON_FRAME, stack), (_SCRIPT_FRAME, frames)):
         own = [match for match in pattern.finditer(text) if not any(part in match["file"] for part in _FOREIGN)]
         if own:
-            innermost = own[0] if pattern is _SCRIPT_FRAME else own[-1]
-            return innermost["file"], parse_number(innermost["line"])
+            return find_own_place(own if pattern is _SCRIPT_FRAME else reversed(own))
     return "", 0
 
 

@@ -62,6 +62,13 @@ def test_file_and_line_of_the_element_serve_where_the_text_names_none() -> None:
     assert found.problems == (Problem("no", "a/b.js", 7, test="a/b.js::c"),)
 
 
+def test_what_a_library_raises_is_placed_where_the_project_calls_it() -> None:
+    detail = "tests/test_log.py:46: \n_ _ _ _\n/usr/lib/python3.11/unittest/mock.py:939: in assert_called_with\n"
+    raised = f'{detail}    raise AssertionError("no such call")\n/usr/lib/python3.11/unittest/mock.py:950: AssertionError'
+    (problem,) = read("junit", b"", case(f'<failure message="AssertionError: no such call">{raised}</failure>')).problems
+    assert (problem.file, problem.line) == ("tests/test_log.py", 46)
+
+
 def test_entities_that_expand_without_end_are_refused_at_once() -> None:
     tracemalloc.start()
     began = time.process_time()
