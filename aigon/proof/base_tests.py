@@ -32,7 +32,7 @@ _REASONS: Mapping[TestResult, str] = {
 
 class BaseVersions(Struct, frozen=True):
     """`paths` are the tests and checker configuration that the agent touched, `configuration` those that are no tests,
-    `inputs` the other files of the base that decide, or hold tests.
+    `inputs` the other files of the base that decide, and `inline` those of the product that hold tests.
 
     `name` names the very change. `tree` has the base's versions only, without new tests and new configuration: the
     checks have to pass on it, too. In `with_new_tests` the agent's new tests stay: what commands of criteria may be
@@ -43,6 +43,7 @@ class BaseVersions(Struct, frozen=True):
     paths: tuple[str, ...]
     configuration: tuple[str, ...]
     inputs: tuple[str, ...]
+    inline: tuple[str, ...]
     name: tuple[str, ...]
     tree: str
     with_new_tests: str
@@ -91,7 +92,8 @@ def restore_base_versions(
     return BaseVersions(
         tuple(restored),
         tuple(row.path for row, rule in touched if rule.part != "tests"),
-        tuple(row.path for row, rule in touched if row.base and (rule is INLINE or row.path in inputs.rules)),
+        tuple(row.path for row, _ in touched if row.base and row.path in inputs.rules),
+        tuple(row.path for row, rule in touched if rule is INLINE),
         tuple(f"{row.path} {row.tree.sha if row.tree else 'gone'}" for row, _ in touched),
         without,
         objects.write_tree_with(git, tree, kept) if kept != restored else without,

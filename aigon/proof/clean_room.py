@@ -249,7 +249,7 @@ def _judge_command(bench: ProofBench, touched: BaseVersions, command: Check, res
     named = any(path.rpartition("/")[2] in words for path in touched.configuration)
     runs_configured = named or (touched.configuration and _RUNNER.search(words))
     # What reads none of the inputs passes here as it did on the tree itself.
-    judged = (runs_configured or touched.inputs) and not result.reported
+    judged = (runs_configured or touched.inputs or touched.inline) and not result.reported
     return find_trouble(bench.job, command, result) if judged else None
 
 

@@ -132,6 +132,15 @@ def test_a_changed_test_that_is_green_both_ways_needs_nobody(lab: Lab) -> None:
     assert ran.code == 0, ran.out + ran.err
 
 
+def test_a_note_names_changed_tests_inside_a_file_of_the_product(lab: Lab) -> None:
+    example = '"""Sums.\n\n>>> add(2, 3)\n5\n"""\n\n\ndef add(a, b):\n    return a + b\n'
+    lab.write("calc.py", example)
+    checked(lab, f"python3 -m doctest calc.py && {DONE_WHEN}\n", "sed -i 's/Sums/Two sums/' calc.py; touch done.txt")
+    ran = lab.aigon(*LOOP)
+    assert ran.code == 0, ran.out + ran.err
+    assert "changed-tests: tests in calc.py: changed" in ran.out and "changed-config" not in ran.out
+
+
 def test_what_the_spec_allows_needs_nobody(lab: Lab) -> None:
     checked(lab, "test -f old.txt\n", "echo 'test -f new.txt' > tests/run.sh; touch new.txt")
     lab.spec("it works <!-- check: tests -->", frontmatter="---\nallow: [tests/]\n---\n")

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import nullcontext
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -179,6 +180,18 @@ def test_who_asks_whether_there_is_a_value_notices_that_there_is_none(way: Way, 
         exec(notices, test)
 
 
+def test_what_no_longer_raises_returns_once_and_goes_on_once() -> None:
+    source = "def f(n):\n    if n < 0:\n        raise ValueError('negative')\n    return iter([1][n])\n"
+    ways: dict[Way, type[Exception] | None] = {"empty": None, "other": IndexError, "none": None, "true": ValueError}
+    for way, raised in ways.items():
+        names: dict[str, Any] = {}
+        exec(alter("a.py", source, "", None, replace(DRAWN, way=way)) or "", names)
+        with pytest.raises(raised) if raised else nullcontext():
+            assert names["f"](-2) is None
+    looping = alter("a.py", f"{source}    while True:\n        raise KeyError\n", "", None, DRAWN) or ""
+    assert looping.count("(1, True): return") == 1, "a loop that nothing leaves would go on for ever"
+
+
 def test_the_seed_alone_says_what_is_altered() -> None:
     again = Drawn(DRAWN.seed)
     assert (again.name, again.word, again.number) == (DRAWN.name, DRAWN.word, DRAWN.number)
@@ -193,8 +206,8 @@ def test_an_iterator_still_ends_where_it_is_altered() -> None:
 
 def test_code_works_as_before_where_only_tests_see_other_values() -> None:
     test = {name: value for name, value in altered().items() if name != DRAWN.name}
-    test["NUMBER"] = DRAWN.number
-    exec("assert largest('7') == 7 + NUMBER and parse('') is None", test)  # parse gave it the number as it is
+    test |= {"NUMBER": DRAWN.number, "WORD": DRAWN.word}
+    exec("assert largest('7') == 7 + NUMBER and parse('') == [WORD]", test)  # parse gave it the number as it is
     assert alter("a.py", CODE, CODE, None, DRAWN) is None and alter("a.py", "def f(:", "", None, DRAWN) is None
     assert alter("a.py", "X = 1\n", "", None, DRAWN) is None, "nothing that a caller gets"
 
@@ -212,7 +225,7 @@ GO = "package a\n\nfunc F() int {\n\treturn 2 * 1\n}\n"
 def test_code_of_other_languages_is_altered_by_its_grammar() -> None:
     n = DRAWN.name
     said = alter("a.js", JAVASCRIPT, "", None, DRAWN) or ""
-    assert f"{{ if ({n}(true)) throw new Error('x'); return; }}" in said and f"return {n}(a * 2);" in said
+    assert f"{{ if ({n}(true)) throw new Error('x'); if (!{n}(1)) return; }}" in said and f"return {n}(a * 2);" in said
     assert f"(a) => {n}([a])" in said and said.count(f"function {n}(value)") == 1
     assert alter("a.js", JAVASCRIPT, JAVASCRIPT, None, DRAWN) is None
     assert f"{n}(a * 2)" not in (alter("a.js", JAVASCRIPT, JAVASCRIPT, {"g"}, DRAWN) or "")

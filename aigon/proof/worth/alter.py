@@ -37,6 +37,7 @@ _LEFT = ("attribute_item", "match_pattern", "type_arguments", "array_type", "ind
 _TEXTS = ("string_content", "interpreted_string_literal_content")
 _ENDS = ("raise StopIteration", "raise StopAsyncIteration")
 """What ends an iteration, which would go on for ever without it."""
+_LOOPS = ("While", "For", "AsyncFor", "while_statement", "do_statement", "for_statement", "for_in_statement")
 _NO_VALUES = ("return", "yield", ";", ",", "(", ")", "comment", "spread_element", "Starred", "Yield", "YieldFrom")
 
 
@@ -145,20 +146,24 @@ def _sets_dunder(source: Source, parent: Node, node: Node) -> bool:
     return parent.kind == "ClassDef" and source.text(node).startswith("__")
 
 
-def _alter_node(source: Source, node: Node, helper: str, inside: bool) -> Iterator[Edit]:
-    """Yield insertions that let what a function returns, or passes on, go through the helper."""
+def _alter_node(source: Source, node: Node, helper: str, inside: bool, loops: bool = False) -> Iterator[Edit]:
+    """Yield insertions that let what a function returns, or passes on, go through the helper.
+
+    In place of raising an exception it returns, or goes on if that is no way to go round a loop for ever.
+    """
+    loops = loops or node.kind in _LOOPS
     yield from _wrap(_list_given(node, inside), helper, inside and source.language == "python")
     if node.kind == "throw_statement":
         yield node.start, node.start, f"{{ if ({helper}(true)) "
-        yield node.end, node.end, " return; }"
+        yield node.end, node.end, f" {'' if loops else f'if (!{helper}(1)) '}return; }}"
     elif node.kind == "Raise" and len(node.children) > 1 and not source.text(node).startswith(_ENDS):
         indent = source.data[source.data.rfind(b"\n", 0, node.start) + 1 : node.start].decode()
         yield node.start, node.start, f"if {helper}(True, True): "
-        yield node.end, node.end, f"\n{indent}return"
+        yield node.end, node.end, f"\n{indent}{'' if loops else f'if not {helper}(1, True): '}return"
     # What decorates a function of Python, and its defaults, stay.
     is_python_body = node.kind in ("FunctionDef", "AsyncFunctionDef", "ClassDef")
     for child in node.list("body") if is_python_body else node.children:
-        yield from _alter_node(source, child, helper, inside)
+        yield from _alter_node(source, child, helper, inside, loops)
 
 
 def _list_given(node: Node, inside: bool) -> Iterator[Node]:

@@ -194,7 +194,7 @@ def make_concerns(worth: Worth, without: Mapping[str, str]) -> Iterator[Concern]
     """Yield what follows: a review for checks that fail `without` the tests that are worth nothing, each with why."""
     names = fold(", ".join(worth.worthless[:SHOWN]), 400)
     more = f" and {len(worth.worthless) - SHOWN} more" if len(worth.worthless) > SHOWN else ""
-    why = "count for nothing: they pass as well when what the change does is altered, so they show nothing of it"
+    why = "count for nothing: none of their assertions fails when what the change does is altered"
     why = f"were not weighed: {worth.unknown}" if worth.unknown else why
     count = f"{len(worth.worthless) or len(worth.tests)} of {len(worth.tests)} new tests {why}"
     key = hash_change([RULE, *worth.worthless, *without])
