@@ -179,10 +179,10 @@ def _judge_base_tests(job: Job, proof: ProofResult) -> tuple[Concern, ...]:
         path for path in files.before if path not in proof.touched.inputs and not files.is_only_added_to(path)
     )
     named = {"changed-config": config, "changed-tests": (*tests, *proof.touched.inline)}
-    said = {path: f"tests in {path}" for path in proof.touched.inline}
+    shown = {path: f"tests in {path}" for path in proof.touched.inline}
     says = "changed, and everything passes with the base's version, too"
     return tuple(
-        Concern(rule, "note", f"{', '.join(said.get(path, path) for path in files[:10])}: {says}", files, key)
+        Concern(rule, "note", f"{', '.join(shown.get(path, path) for path in files[:10])}: {says}", files, key)
         for rule, files in named.items()
         if files
     )
