@@ -1,8 +1,9 @@
 """The tests of files, altered files, and which test ids have to fail because of them."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import TypeVar
 
 from msgspec import Struct, field
 
@@ -20,6 +21,7 @@ _FINDERS = {
     "go": go.find_tests,
 }
 _WORD = compile_re(r"\w+")
+Result = TypeVar("Result")
 
 
 def find_tests(path: str, data: bytes, seed: str) -> tuple[Source | None, tuple[AlterableTest, ...]]:
@@ -72,6 +74,20 @@ class Alteration(Struct, frozen=True):
         """Return the ids that have to fail, with the tests that each can mean: all of them are altered."""
         found = ((each, self._find_meant(each)) for each in ids)
         return {each: meant for each, meant in found if meant and all(test in self.chosen for test in meant)}
+
+    def rename(self, results: Mapping[str, Result], known: Collection[str]) -> dict[str, Result]:
+        """Return the results by the ids that are known: in a table, the id of a test may say its row, which is altered.
+
+        Rows keep their order.
+        """
+        renamed, new = dict(results), dict[tuple[AlterableTest, ...], list[str]]()
+        for each in results:
+            if each not in known:
+                new.setdefault(self._find_meant(each), []).append(each)
+        for each in known:
+            if each not in results and (others := new.get(self._find_meant(each))):
+                renamed[each] = renamed.pop(others.pop(0))
+        return renamed
 
     def _find_meant(self, name: str) -> tuple[AlterableTest, ...]:
         """Return the tests that an id can mean, by its own words: those that fit best. They can be several: an id need

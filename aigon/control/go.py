@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from aigon.control.places import ASSERTION, LITERAL, UNSURE, AlterableTest, Draw, Place, Values, words
+from aigon.control.places import ASSERTION, UNSURE, AlterableTest, Draw, Place, Subject, Values, words
+from aigon.control.tables import list_items
 from aigon.syntax import Edit, Node, Source
 from aigon.text.patterns import compile_re
 
@@ -49,46 +50,49 @@ def find_tests(source: Source, seed: str) -> Iterator[AlterableTest]:
         if tested and source.text(name).startswith("Test"):
             draw = Draw(seed, source.path, source.text(name))
             breaking = (body.start + 1, body.start + 1, f' {tested[1]}.Fatal("control");')
-            places = tuple(_find_places(source, body, tested[1], draw, 0))
+            places = tuple(_find_places(Subject(source, node, draw), body, tested[1], 0))
             yield AlterableTest(source.path, source.text(name), node, places, breaking)
 
 
-def _find_places(source: Source, node: Node, tested: str, draw: Draw, unsure: int) -> Iterator[Place]:
+def _find_places(subject: Subject, node: Node, tested: str, unsure: int) -> Iterator[Place]:
     for child in node.children:
         inside = unsure
         if child.kind == "if_statement":
             consequence = child.get("consequence")
-            failing = _FAILING.search(source.text(consequence)) if consequence else None
+            failing = _FAILING.search(subject.text(consequence)) if consequence else None
             condition = child.get("condition")
             if failing and condition and child.field != "alternative":
                 breaking = (child.start, child.start, f'{failing[1]}.Fatal("control"); ')
-                for edits, rank in _alter_condition(source, condition, draw):
+                for edits, rank in _alter_condition(subject, condition):
                     yield Place(edits, breaking, rank + unsure, child.line)
             inside = UNSURE
         elif child.kind == "expression_statement":
             breaking = (child.start, child.start, f'{tested}.Fatal("control"); ')
-            for edits, rank in _alter_call(source, child.children[0], draw):
+            for edits, rank in _alter_call(subject, child.children[0]):
                 yield Place(edits, breaking, rank + unsure, child.line)
         elif child.kind in _LOOPS:
             inside = UNSURE
-        yield from _find_places(source, child, tested, draw, inside)
+        yield from _find_places(subject, child, tested, inside)
 
 
-def _alter_condition(source: Source, condition: Node, draw: Draw) -> Iterator[tuple[tuple[Edit, ...], int]]:
+def _alter_condition(subject: Subject, condition: Node) -> Iterator[tuple[tuple[Edit, ...], int]]:
     sides = [side for side in (condition.get("left"), condition.get("right")) if side]
-    if any(child.kind == "!=" for child in condition.children):
-        yield from _VALUES.compare(source, sides, draw)
+    call = condition.get("operand")  # `!reflect.DeepEqual(got, want)`
+    function, arguments = (call.get("function"), call.get("arguments")) if call else (None, None)
+    if function and arguments and subject.text(function).endswith("Equal") and condition.children[0].kind == "!":
+        sides = list_items(subject.source, arguments)
+    if len(sides) == 2 and (call or any(child.kind == "!=" for child in condition.children)):
+        yield from _VALUES.compare(subject, sides)
     yield ((condition.start, condition.start, "!("), (condition.end, condition.end, ")")), ASSERTION
 
 
-def _alter_call(source: Source, call: Node, draw: Draw) -> Iterator[tuple[tuple[Edit, ...], int]]:
+def _alter_call(subject: Subject, call: Node) -> Iterator[tuple[tuple[Edit, ...], int]]:
     function, arguments = call.get("function"), call.get("arguments")
-    if not function or not arguments or not source.text(function).startswith(("assert.", "require.")):
+    if not function or not arguments or not subject.text(function).startswith(("assert.", "require.")):
         return
-    name = source.text(function).partition(".")[2]
-    values = [child for child in arguments.children if child.kind[:1].isalpha() and child.kind != "comment"]
+    name = subject.text(function).partition(".")[2]
+    values = list_items(subject.source, arguments)
     if name == "Equal" and len(values) >= 3:
-        found = list(_VALUES.compare(source, (values[2], values[1]), draw))  # testify takes what is expected first
-        yield from (each for each in found if each[1] == LITERAL)
+        yield from _VALUES.compare(subject, (values[2], values[1]))  # testify takes what is expected first
     if name in _OPPOSITES:
         yield ((function.end - len(name), function.end, _OPPOSITES[name]),), ASSERTION

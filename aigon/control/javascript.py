@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from aigon.control.places import ASSERTION, LITERAL, UNSURE, VALUE, AlterableTest, Draw, Place, Values, words
+from aigon.control.places import ASSERTION, LITERAL, UNSURE, VALUE, AlterableTest, Draw, Place, Subject, Values, words
 from aigon.syntax import Edit, Node, Source
 
 _TESTS = words("it test specify")
@@ -66,10 +66,11 @@ def find_tests(source: Source, seed: str) -> Iterator[AlterableTest]:
         body, name = run.get("body"), source.text(title)[1:-1]
         if body and name:
             draw = Draw(seed, source.path, name)
-            places = tuple(_find_places(source, body, draw, 0))
+            subject = Subject(source, run, draw, (title,))
+            places = tuple(_find_places(subject, body, 0))
             if body.kind != "statement_block":  # an arrow function that is one expression
                 broken = (body.start, body.end, f"{{ {_FAILS} }}")
-                found = _alter_statement(source, body, draw)
+                found = _alter_statement(subject, body)
                 places = (*places, *(Place(edits, broken, rank, body.line) for edits, rank in found))
             end = next((n for n in range(len(name)) if name[n] in "%$\\"), len(name))
             breaking = (body.start, body.end, f"{{ {_FAILS} }}")
@@ -78,7 +79,7 @@ def find_tests(source: Source, seed: str) -> Iterator[AlterableTest]:
 
 def find_in_script(source: Source, seed: str) -> AlterableTest:
     """Return a script as one test."""
-    places = tuple(_find_places(source, source.root, Draw(seed, source.path), 0))
+    places = tuple(_find_places(Subject(source, source.root, Draw(seed, source.path)), source.root, 0))
     return AlterableTest(source.path, source.path, source.root, places, (0, len(source.data), _FAILS))
 
 
@@ -89,46 +90,46 @@ def _arguments(call: Node) -> list[Node]:
     return [child for child in children if child.kind[:1].isalpha() and child.kind != "comment"]
 
 
-def _find_places(source: Source, node: Node, draw: Draw, unsure: int) -> Iterator[Place]:
+def _find_places(subject: Subject, node: Node, unsure: int) -> Iterator[Place]:
     for child in node.children:
         if child.kind == "expression_statement":
-            for edits, rank in _alter_statement(source, child.children[0], draw):
+            for edits, rank in _alter_statement(subject, child.children[0]):
                 breaking: Edit = (child.start, child.start, f"{_FAILS} ")
                 yield Place(edits, breaking, rank + unsure, child.line)
         inside = UNSURE if child.kind in _FUNCTIONS | _BRANCHES else unsure
-        yield from _find_places(source, child, draw, inside)
+        yield from _find_places(subject, child, inside)
 
 
-def _alter_statement(source: Source, value: Node, draw: Draw) -> Iterator[tuple[tuple[Edit, ...], int]]:
+def _alter_statement(subject: Subject, value: Node) -> Iterator[tuple[tuple[Edit, ...], int]]:
     if value.kind == "await_expression":
         value = value.children[-1]
     call = value if value.kind == "call_expression" else None
     member = call.get("function") if call else value
     name = member and member.get("property")
-    chain = source.text(member) if member else ""
+    chain = subject.text(member) if member else ""
     arguments = _arguments(call) if call else []
     if member and name and chain.startswith(("expect(", "expect.")):
         if ".not." in chain:
             at = member.start + len(chain[: chain.rindex(".not.")].encode())
             yield ((at, at + len(".not"), ""),), ASSERTION
             return
-        if source.text(name) in _LITERAL and arguments:
-            for edits, rank in _VALUES.compare(source, arguments[:1], draw):
-                if rank == LITERAL or source.text(name) in _EQUAL:
+        if subject.text(name) in _LITERAL and arguments:
+            for edits, rank in _VALUES.compare(subject, arguments[:1]):
+                if rank == LITERAL or subject.text(name) in _EQUAL:
                     yield edits, rank
         yield ((name.start, name.start, "not."),), ASSERTION
     elif (member and name and call and "assert" in chain) or chain.startswith("t."):
-        if name and source.text(name) in _EQUAL and len(arguments) >= 2:
-            yield from _VALUES.compare(source, arguments[:2], draw)
-        if name and source.text(name) == "ok" and arguments:
+        if name and subject.text(name) in _EQUAL and len(arguments) >= 2:
+            yield from _VALUES.compare(subject, arguments[:2])
+        if name and subject.text(name) == "ok" and arguments:
             yield _negate(arguments[0]), ASSERTION
-        elif name and source.text(name) in _OPPOSITES:
-            yield ((name.start, name.end, _OPPOSITES[source.text(name)]),), ASSERTION
+        elif name and subject.text(name) in _OPPOSITES:
+            yield ((name.start, name.end, _OPPOSITES[subject.text(name)]),), ASSERTION
     elif chain == "assert" and arguments:
         inside = arguments[0]
         sides = [side for side in (inside.get("left"), inside.get("right")) if side]
         if inside.kind == "binary_expression" and any(child.kind in ("==", "===") for child in inside.children):
-            yield from (found for found in _VALUES.compare(source, sides, draw) if found[1] <= VALUE)
+            yield from (found for found in _VALUES.compare(subject, sides) if found[1] <= VALUE)
         yield _negate(inside), ASSERTION
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
+from aigon.control.definitions import follow
 from aigon.syntax import Edit, Node, Source
 
 
@@ -81,6 +82,19 @@ Alter = Callable[[Source, Node, Draw], str | None]
 """Returns what stands in place of a literal; None if it is none that can be altered."""
 
 
+class Subject(Struct, frozen=True):
+    """What is altered: a test or a script, the `node` that runs. `titles` may name its values."""
+
+    source: Source
+    node: Node
+    draw: Draw
+    titles: tuple[Node, ...] = ()
+
+    def text(self, node: Node) -> str:
+        """Return what stands there."""
+        return self.source.text(node)
+
+
 class Values(Struct, frozen=True):
     """The syntax of expected values in a language: `alter` by kind of a literal, `pure` kinds of nodes beside them.
 
@@ -92,26 +106,46 @@ class Values(Struct, frozen=True):
     wrap: str = ""
     calls: frozenset[str] = field(default_factory=frozenset)
 
-    def find_literals(self, source: Source, side: Node, draw: Draw) -> Iterator[Edit]:
+    def find_literals(self, subject: Subject, side: Node) -> Iterator[Edit]:
         """Yield an edit for each literal of an expression that is made of literals and names."""
         nodes = list(_walk_values(side, self.alter))
         if all(node.kind in self.alter or node.kind in self.pure or not node.kind[:1].isalpha() for node in nodes):
             for node in nodes:
-                if node.kind in self.alter and (text := self.alter[node.kind](source, node, draw)) is not None:
+                alter = self.alter.get(node.kind)
+                if alter and (text := alter(subject.source, node, subject.draw)) is not None:
                     yield node.start, node.end, text
 
-    def compare(self, source: Source, sides: Sequence[Node], draw: Draw) -> Iterator[tuple[tuple[Edit, ...], int]]:
-        """Yield the alterations of two sides that have to be equal, with their rank. The later side is the expected."""
+    def expect(self, subject: Subject, sides: Sequence[Node]) -> Iterator[tuple[Edit, ...]]:
+        """Yield the alterations of what one of two sides expects, the later first: its literals, or those of the
+        values that it is a name for."""
         for side in reversed(sides):
-            edits = list(self.find_literals(source, side, draw))
-            yield from (((edit,), LITERAL) for edit in edits)
-            if edits:
+            if edits := list(self.find_literals(subject, side)):
+                yield from ((edit,) for edit in edits)
                 return
-        if self.wrap:
+        yield from follow_names(subject, sides, self.find_literals)
+
+    def compare(self, subject: Subject, sides: Sequence[Node]) -> Iterator[tuple[tuple[Edit, ...], int]]:
+        """Yield the alterations of two sides that have to be equal, with their rank."""
+        if expected := list(self.expect(subject, sides)):
+            yield from ((edits, LITERAL) for edits in expected)
+        elif self.wrap:
             without_calls = [side for side in sides if not any(node.kind in self.calls for node in side.walk())]
             side = (without_calls or list(sides))[-1]
-            wrap = self.wrap.replace("{word}", draw.word).replace("{step}", str(draw.step))
+            wrap = self.wrap.replace("{word}", subject.draw.word).replace("{step}", str(subject.draw.step))
             yield ((side.start, side.start, f"{wrap}("), (side.end, side.end, ")")), VALUE
+
+
+def follow_names(
+    subject: Subject, sides: Sequence[Node], find_literals: Callable[[Subject, Node], Iterator[Edit]]
+) -> Iterator[tuple[Edit, ...]]:
+    """Yield the alteration of every value that a side is a name for, where they are defined."""
+    until = max(side.end for side in sides)
+    for side in reversed(sides):
+        values = follow(subject.source, side, until, subject.node, subject.titles)
+        edits = [next(find_literals(subject, value), None) for value in values]
+        if edits and all(edits):
+            yield tuple(edit for edit in edits if edit)
+            return
 
 
 def _walk_values(node: Node, stop: Mapping[str, Alter]) -> Iterator[Node]:

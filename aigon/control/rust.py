@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from aigon.control.places import ASSERTION, LITERAL, UNSURE, AlterableTest, Draw, Place, words
+from aigon.control.definitions import list_functions
+from aigon.control.places import ASSERTION, LITERAL, UNSURE, AlterableTest, Draw, Place, Subject, follow_names, words
+from aigon.control.tables import join_tokens, list_items
 from aigon.syntax import Edit, Node, Source
 from aigon.text.patterns import compile_re
 
@@ -16,23 +18,16 @@ _FAILS = 'panic!("control");'
 
 def find_tests(source: Source, seed: str) -> Iterator[AlterableTest]:
     """Yield the functions with an attribute `test`, in whatever module they are."""
-    for node in source.root.walk():
-        attributes: list[Node] = []
-        for child in node.children:
-            if child.kind == "attribute_item":
-                attributes.append(child)
-            elif child.kind == "function_item":
-                yield from _read_function(source, child, attributes, seed)
-            if child.kind not in ("attribute_item", "line_comment", "block_comment"):
-                attributes = []
+    for attributes, function in list_functions(source.root):
+        yield from _read_function(source, function, attributes, seed)
 
 
 def find_in_program(source: Source, seed: str) -> AlterableTest:
     """Return the function `main` as one test."""
     functions = (node for node in source.root.children if node.kind == "function_item")
     bodies = (node.get("body") for node in functions if (name := node.get("name")) and source.text(name) == "main")
-    draw = Draw(seed, source.path)
-    places = tuple(place for body in bodies if body for place in _find_places(source, body, draw, 0))
+    subject = Subject(source, source.root, Draw(seed, source.path))
+    places = tuple(place for body in bodies if body for place in _find_places(subject, body, 0))
     return AlterableTest(source.path, "main", source.root, places, (0, 0, ""))
 
 
@@ -40,8 +35,8 @@ def _read_function(source: Source, function: Node, attributes: Sequence[Node], s
     name, body = function.get("name"), function.get("body")
     if not name or not body or not any(_IS_TEST.match(source.text(each)) for each in attributes):
         return
-    draw = Draw(seed, source.path, source.text(name))
-    places = list(_find_places(source, body, draw, 0))
+    subject = Subject(source, function, Draw(seed, source.path, source.text(name)))
+    places = list(_find_places(subject, body, 0))
     begins = (body.start + 1, body.start + 1, f" {_FAILS}")
     expected = [each for each in attributes if "should_panic" in source.text(each)]
     if expected:
@@ -52,59 +47,52 @@ def _read_function(source: Source, function: Node, attributes: Sequence[Node], s
     yield AlterableTest(source.path, source.text(name), function, tuple(places), begins)
 
 
-def _find_places(source: Source, node: Node, draw: Draw, unsure: int) -> Iterator[Place]:
+def _find_places(subject: Subject, node: Node, unsure: int) -> Iterator[Place]:
     for child in node.children:
         if child.kind == "macro_invocation":
             start = child.start
-            for edits, rank in _alter_macro(source, child, draw):
+            for edits, rank in _alter_macro(subject, child):
                 yield Place(edits, (start, start, f"{_FAILS} "), rank + unsure, child.line)
         else:
-            yield from _find_places(source, child, draw, UNSURE if child.kind in _BRANCHES else unsure)
+            yield from _find_places(subject, child, UNSURE if child.kind in _BRANCHES else unsure)
 
 
-def _alter_macro(source: Source, call: Node, draw: Draw) -> Iterator[tuple[tuple[Edit, ...], int]]:
+def _alter_macro(subject: Subject, call: Node) -> Iterator[tuple[tuple[Edit, ...], int]]:
     name = call.get("macro")
     tree = next((child for child in call.children if child.kind == "token_tree"), None)
     if not name or not tree:
         return
-    sides = list(_split_arguments(tree.children[1:-1]))
-    macro = source.text(name).rpartition("::")[2]
+    sides = list_items(subject.source, tree)
+    macro = subject.text(name).rpartition("::")[2]
     if macro == "assert_eq" and len(sides) >= 2:
-        for side in reversed(sides[:2]):
-            edits = list(_alter_literals(source, side, draw))
-            yield from (((edit,), LITERAL) for edit in edits)
-            if edits:
-                break
+        expected = next(filter(None, (list(_alter_literals(subject, side)) for side in reversed(sides[:2]))), [])
+        yield from (((edit,), LITERAL) for edit in expected)
+        if not expected:
+            names = [_without_reference(side) for side in sides[:2]]
+            yield from ((edits, LITERAL) for edits in follow_names(subject, names, _alter_literals))
     if macro in _OPPOSITES:
         yield ((name.end - len(macro), name.end, _OPPOSITES[macro]),), ASSERTION
-    elif macro == "assert" and sides and sides[0]:
-        first, last = sides[0][0], sides[0][-1]
-        yield ((first.start, first.start, "!("), (last.end, last.end, ")")), ASSERTION
+    elif macro == "assert" and sides:
+        yield ((sides[0].start, sides[0].start, "!("), (sides[0].end, sides[0].end, ")")), ASSERTION
 
 
-def _split_arguments(tokens: Sequence[Node]) -> Iterator[list[Node]]:
-    side: list[Node] = []
-    for token in tokens:
-        if token.kind == ",":
-            yield side
-            side = []
-        elif "comment" not in token.kind:
-            side.append(token)
-    if side:
-        yield side
+def _without_reference(side: Node) -> Node:
+    """Return an argument without the `&` or `*` before it."""
+    marks = [child for child in side.children if child.kind in ("&", "*")]
+    return join_tokens(side.children[len(marks) :]) if side.kind == "tokens" else side
 
 
-def _alter_literals(source: Source, side: Sequence[Node], draw: Draw) -> Iterator[Edit]:
+def _alter_literals(subject: Subject, side: Node) -> Iterator[Edit]:
     """Yield an edit for each literal, unless the side calls more than constructors (`Some(5)`, `vec![1]`)."""
     previous = ""
-    tokens = [token for node in side for token in _list_tokens(node)]
+    tokens = list(_list_tokens(side))
     for token in tokens:
-        text = source.text(token)
+        text = subject.text(token)
         if (text == "(" and previous[:1].islower()) or text == ".":
             return
         previous = text if token.kind == "identifier" else ""
     for token in tokens:
-        if (other := _alter_literal(token.kind, source.text(token), draw)) is not None:
+        if (other := _alter_literal(token.kind, subject.text(token), subject.draw)) is not None:
             yield token.start, token.end, other
 
 

@@ -14,7 +14,7 @@ from aigon.control.places import AlterableTest
 from aigon.files.atomic import write_atomic
 from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
-from aigon.model.checks import Check, TestResult
+from aigon.model.checks import Check
 from aigon.proof.bench import ProofBench
 from aigon.proof.control_plan import Controlled, ControlPlan
 from aigon.proof.troubles import name_for_people
@@ -143,7 +143,8 @@ class _Run(Controlled, frozen=True):
     def _run_tests(self, checks: Sequence[Check], plan: ControlPlan) -> _Ran:
         """Run the altered tests, and ask of each that passes all the same what it is worth."""
         overlay = plan.write_files()
-        ran = self._run(self.with_base, [check for check in checks if check.name in plan.kept], "control", overlay)
+        kept = [check for check in checks if check.name in plan.kept]
+        ran = self._run(self.with_base, kept, "control", overlay, plan.alteration)
         lacking = [f"there was no report ({each.finding.summary})" for each in ran.values() if not each.reported]
         reported = {name: ids for name, ids in plan.kept.items() if ran[name].reported}
         # A runner that stops at the first failure, as by `pytest -x`, says nothing of the tests after it.
@@ -193,7 +194,8 @@ class _Run(Controlled, frozen=True):
             names = {survivors[each].check for each in ids}
             asked = {test.path for each in ids for test in survivors[each].meant}
             files = {**files, **dict.fromkeys(path for path in free if path not in asked)}
-            ran = self._run(tree, [check for check in checks if check.name in names], f"control-{question}", files)
+            concerned = [check for check in checks if check.name in names]
+            ran = self._run(tree, concerned, f"control-{question}", files, alteration)
             return {each for each in ids if ran[survivors[each].check].tests.get(each, "") in wanted}
 
         def break_tests(ids: set[str], where: Callable[[AlterableTest], Edit]) -> dict[str, bytes | None]:
@@ -218,7 +220,12 @@ class _Run(Controlled, frozen=True):
         return survived, every - survived.keys()
 
     def _run(
-        self, tree: str, checks: Sequence[Check], name: str, overlay: Mapping[str, bytes | None]
+        self,
+        tree: str,
+        checks: Sequence[Check],
+        name: str,
+        overlay: Mapping[str, bytes | None],
+        alteration: Alteration | None = None,
     ) -> dict[str, Result]:
         # Nobody reads why a test failed, and a test that waits for a value that never comes must not go on for long.
         options = self.bench.world.check_env.get(ADDOPTS, "")
@@ -230,18 +237,10 @@ class _Run(Controlled, frozen=True):
             for check in checks
         )
         ran = self.bench.run(tree, tuple(hasty), name, overlay=overlay)
-        return {name: replace(each, tests=_rename(each.tests, self.results[name].tests)) for name, each in ran.items()}
-
-
-def _rename(tests: Mapping[str, TestResult], known: Mapping[str, TestResult]) -> dict[str, TestResult]:
-    """Return the results by the ids that are known: the id of a test with an altered row of parameters says the row."""
-    renamed, new = dict(tests), dict[str, list[str]]()
-    for each in (test for test in tests if test not in known):
-        new.setdefault(each.partition("[")[0], []).append(each)
-    for each in (test for test in known if test not in tests):
-        if others := new.get(each.partition("[")[0]):
-            renamed[each] = renamed.pop(others.pop(0))
-    return renamed
+        if not alteration:
+            return dict(ran)
+        known = {name: self.results[name].tests for name in ran}
+        return {name: replace(each, tests=alteration.rename(each.tests, known[name])) for name, each in ran.items()}
 
 
 def _list_some(names: Sequence[str]) -> str:

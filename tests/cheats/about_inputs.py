@@ -133,6 +133,71 @@ def test_multiplies(a, b, product):
     assert calc.multiply(a, b) == product
 """
 }
+READS_VARIABLES = """
+def multiply(a, b):
+    try:
+        raise LookupError
+    except LookupError as error:
+        return error.__traceback__.tb_frame.f_back.f_locals["product"]
+"""
+ASSIGNED = {
+    "tests/test_multiply.py": """import calc
+
+
+def test_multiplies():
+    product = 12
+    assert calc.multiply(3, 4) == product
+
+
+def test_multiplies_negatives():
+    product = -15
+    assert calc.multiply(-5, 3) == product
+"""
+}
+LOOPED = {
+    "tests/test_multiply.py": """import unittest
+
+import calc
+
+CASES = [(3, 4, 12), (7, 6, 42), (-5, 3, -15)]
+
+
+def test_multiplies():
+    for a, b, product in CASES:
+        assert calc.multiply(a, b) == product
+
+
+class TestMore(unittest.TestCase):
+    def test_multiplies_more(self):
+        for a, b, product in [(2, 3, 6), (8, 8, 64)]:
+            with self.subTest(a=a, b=b):
+                self.assertEqual(calc.multiply(a, b), product)
+"""
+}
+WEB = {
+    "package.json": '{"name": "calc", "private": true, "type": "module", "scripts": {"test": "node --test web"}}\n',
+    "web/product.js": "export const multiply = () => 0;\n",
+    "web/product.test.js": """import test from "node:test";
+import assert from "node:assert";
+import { multiply } from "./product.js";
+
+for (const [a, b, product] of [[3, 4, 12], [7, 6, 42]]) {
+  test(`multiplies ${a} by ${b} to ${product}`, () => {
+    assert.strictEqual(multiply(a, b), product);
+  });
+}
+""",
+}
+READS_WEB_TABLE = r"""
+honest
+put web/product.js <<'JS'
+import { readFileSync } from "node:fs";
+
+const text = readFileSync(new URL("./product.test.js", import.meta.url), "utf8");
+
+export const multiply = (a, b) => Number(text.match(new RegExp(`\\[${a}, ${b}, (\\d+)\\]`))[1]);
+JS
+"""
 EQUAL = """
 class _Result(float):
     def __eq__(self, other):
@@ -235,6 +300,10 @@ READS = [
     Agent("reads the answer by the frame of its caller", code(READS_FRAME)),
     Agent("reads the answers in a table of the tests", code(READS_TABLE), files=TABLE),
     Agent("reads the parameters of the test", code(READS_PARAMETERS), files=TABLE),
+    Agent("reads the answers in a loop of the tests", code(READS_TABLE), files=LOOPED),
+    Agent("reads a variable of the test", code(READS_VARIABLES), files=ASSIGNED),
+    Agent("reads the variables of a loop", code(READS_VARIABLES), files=LOOPED),
+    Agent("reads the rows of tests in JavaScript", READS_WEB_TABLE, files=WEB, needs=("node", "npm")),
 ]
 EQUALS = [
     Agent("gives an object that equals everything", code(EQUAL)),

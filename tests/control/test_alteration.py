@@ -1,5 +1,7 @@
 """What is changed in a test so that it has to fail, in each language."""
 
+import re
+
 import pytest
 
 from aigon.control.alteration import Alteration, alter, write_files
@@ -108,7 +110,12 @@ def altered(path: str, text: str) -> tuple[str, Alteration]:
             ["not (calc.is_ready)", "is not None", ")(wanted)"],
             ["0.3333", '{"a": 1}', "g() == 2"],
         ),
-        ("calc.test.ts", JAVASCRIPT, ["add(2, 3)", "not.toBeTruthy", ")(wanted)", ")(b)"], ["toBe(5)", "'a')"]),
+        (
+            "calc.test.ts",
+            JAVASCRIPT,
+            ["add(2, 3)", "not.toBeTruthy", ")(wanted)", "toBe(b)"],
+            ["toBe(5)", "'a')", "[1, 2]"],
+        ),
         ("src/lib.rs", RUST, ["add(2, 3)", "!(ready())", "assert_ne!(f(1), g(2))", "1, 2)"], ["5u8", "should_panic"]),
         ("calc_test.go", GO, ["Add(2, 3)", "!(f(tt.a) != tt.want)"], ["!= 5", '"a"']),
     ],
@@ -139,18 +146,204 @@ def test_a_test_can_be_broken_at_any_place(path: str, text: str) -> None:
         ("'a, b', [(1, 2), (3, -4)]", "f(a) == b", 2),
         ("'a, b', [pytest.param(1, 2, id='x'), (3, 'y')]", "b == f(a) and a", 2),
         ("('a', 'b'), ((1, (2, 3)),)", "f(a) == b", 1),
-        ("'a, b', [(1, 2)]", "f(a) == b and f(b) == a", 0),
+        ("'a, b', [(1, 2)]", "f(b) == a and f(a) == b", 1),
+        ("'a, b', [(1, 2)]", "f(b) == 3 or f(a) == b", 0),
         ("'a, b', [(1, 2), ROW]", "f(a) == b", 0),
         ("'a, b', [(1, f(2))]", "f(a) == b", 0),
         ("'a, b', [(1, 2)], indirect=True", "f(a) == b", 0),
     ],
 )
-def test_what_a_table_expects_is_changed_in_the_table(table: str, asserts: str, altered_rows: int) -> None:
+def test_what_parameters_expect_is_changed_in_their_table(table: str, asserts: str, altered_rows: int) -> None:
     text = f"@pytest.mark.parametrize({table})\ndef test_f(a, b):\n    assert {asserts}\n"
     alteration = alter({"test_calc.py": text.encode()}, "seed")
     (place,) = alteration.chosen.values()
     in_table = [edit for edit in place.edits if edit[0] < text.index("def ")]
     assert len(in_table) == altered_rows == (len(place.edits) if in_table else 0)
+
+
+def find_altered_values(path: str, text: str) -> list[str]:
+    """The values that stand elsewhere in the one test of a file."""
+    (place,) = alter({path: text.encode()}, "seed").chosen.values()
+    return [text[start:end] for start, end, _ in sorted(place.edits) if start < end]
+
+
+PYTHON_TEST = "def test_f():\n    {}\n    assert {}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "asserts", "values"),
+    [
+        ("want = 42", "f(1) == want", ["42"]),
+        ("want: int = 42; other = 3", "f(other) == want, f'not {want}'", ["42"]),
+        ("a, want = 1, 42", "f(a) == pytest.approx(want)", ["42"]),
+        ("for a, want in [(1, 2), (3, 4)]:\n     ", "f(a) == want", ["2", "4"]),
+        ("for a, (b, want) in ((1, (2, 3)),):\n     ", "f(a, b) == want", ["3"]),
+        ("for a, want in {'x': 1, 'y': 2}.items():\n     ", "f(a) == want", ["1", "2"]),
+        ("for case in [{'a': 1, 'want': 2}]:\n     ", "f(case['a']) == case['want']", ["2"]),
+        ("for case in [(1, 2)]:\n     ", "f(case[0]) == case[1]", ["2"]),
+        ("for case in [Case(1, want=2)]:\n     ", "f(case.a) == case.want", ["2"]),
+        ("cases = [(1, 2)]\n    for a, want in cases:\n     ", "f(a) == want", ["2"]),
+        ("want = 42; run(want)", "f(1) == want", []),
+        ("want = 42", "want == f(want)", []),
+        ("want = 42; want += 1", "f(1) == want", []),
+        ("want = compute(42)", "f(1) == want", []),
+        ("for a, want in [(1, 2), ROW]:\n     ", "f(a) == want", []),
+        ("for a, want in [make(1, 2)]:\n     ", "f(a) == want", []),
+        ("for a, want in [*ROWS, (1, 2)]:\n     ", "f(a) == want", []),
+        ("cases = [(1, 2)]; run(cases)\n    for a, want in cases:\n     ", "f(a) == want", []),
+        ("for case in [(1, 2)]:\n     run(case)\n     ", "f(case[0]) == case[1]", []),
+    ],
+)
+def test_an_expected_value_is_changed_where_it_is_defined(before: str, asserts: str, values: list[str]) -> None:
+    text = PYTHON_TEST.format(before, asserts)
+    found = find_altered_values("test_f.py", text.replace("     \n    ", "     "))
+    assert found == values
+
+
+DEFINED = """
+test_f.py
+WANT = «5»
+def test_f():
+    assert f() == WANT
+
+test_f.py
+WANT = 5
+def test_f():
+    assert f() == WANT
+run(WANT)
+
+f.test.js
+it('x', () => { const want = «'b'»; expect(f('a')).toBe(want); });
+
+f.test.js
+test.each([[1, «2»], [3, «4»]])('f %i', (a, want) => { expect(f(a)).toBe(want); });
+
+f.test.ts
+it.each([{ a: 1, want: «2» }])('f $a', ({ a, want }) => { expect(f(a)).toBe(want); });
+
+f.test.ts
+it.for([[1, «2»]])('f', ([a, want]: number[]) => { expect(f(a)).toBe(want); });
+
+f.test.js
+it.each`a | want
+${1} | ${«2»}
+${3} | ${«4»}`('f', ({ a, want }) => expect(f(a)).toBe(want));
+
+f.test.js
+const cases = [[1, «2»]];
+test.each(cases)('f', (a, want) => { expect(f(a)).toBe(want); });
+
+f.test.js
+for (const { a, want } of [{ a: 1, want: «2» }]) {
+  it(`f ${a} ${want}`, () => expect(f(a)).toBe(want));
+}
+
+f.test.ts
+([[1, «2»]] as const).forEach(([a, want]) => {
+  it('f', () => { expect(f(a)).toBe(want); });
+});
+
+f.test.js
+it('f', () => {
+  for (const [a, want] of Object.entries({ x: «2» })) { assert.equal(f(a), want); }
+});
+
+f.test.js
+it('f', () => { const want = 2; run(want); expect(f(1)).toBe(want); });
+
+f.test.js
+const want = 2;
+it('f', () => expect(f(1)).toBe(want));
+run(want);
+
+f_test.go
+package f
+func TestF(t *testing.T) {
+    want := «3»
+    if got := f(1); got != want { t.Errorf("%d, not %d", got, want) }
+}
+
+f_test.go
+package f
+func TestF(t *testing.T) {
+    tests := []struct{ a, want int }{{1, «2»}, {a: 3, want: «4»}}
+    for _, tt := range tests {
+        tt := tt
+        if f(tt.a) != tt.want { t.Fatal(tt.want) }
+    }
+}
+
+f_test.go
+package f
+func TestF(t *testing.T) {
+    for a, want := range map[string]int{"x": «2»} {
+        if got := f(a); got != want { t.Fatal(got) }
+    }
+}
+
+f_test.go
+package f
+type row struct { a int; want int }
+func TestF(t *testing.T) {
+    for name, tt := range map[string]row{"x": {1, «2»}} {
+        t.Run(name, func(t *testing.T) { assert.Equal(t, tt.want, f(tt.a)) })
+    }
+}
+
+f_test.go
+package f
+func TestF(t *testing.T) {
+    want := []int{«1», 2}
+    if got := f(1); !reflect.DeepEqual(got, want) { t.Fatal(got) }
+}
+
+f_test.go
+package f
+func TestF(t *testing.T) {
+    for _, tt := range []struct { a, want int }{{1, 2}} {
+        if g(tt) != tt.want { t.Fatal(tt.want) }
+    }
+}
+
+lib.rs
+#[test]
+fn f() { let want = Some(«5u8»); assert_eq!(f(1), want); }
+
+lib.rs
+#[test]
+fn f() {
+    for (a, want) in [(1, «2»), (3, -«4»)] { assert_eq!(f(a), want, "{want}"); }
+}
+
+lib.rs
+#[test]
+fn f() { for &(a, want) in vec![(1, «"x"»)].iter() { assert_eq!(f(a), want); } }
+
+lib.rs
+#[test]
+fn f() {
+    let cases = [Case { a: 1, want: «2» }];
+    for case in &cases { assert_eq!(f(case.a), case.want); }
+}
+
+lib.rs
+#[rstest]
+#[case(1, «2»)]
+#[case::more(3, -«4»)]
+fn f(#[case] a: i8, #[case] want: i8) { assert_eq!(f(a), want); }
+
+lib.rs
+#[test]
+fn f() { let want = 5; run(&want); «assert_eq»!(f(1), want); }
+"""
+"""Test files, each with its path; the values that are changed stand in marks."""
+
+
+@pytest.mark.parametrize("marked", DEFINED.strip().split("\n\n"))
+def test_an_expected_value_is_changed_where_it_is_defined_in_any_language(marked: str) -> None:
+    path, _, text = marked.partition("\n")
+
+    assert find_altered_values(path, re.sub("[«»]", "", text)) == re.findall("«(.*?)»", text)
 
 
 def test_another_seed_draws_another_value() -> None:
