@@ -67,7 +67,7 @@ def _remember(documents: Iterable[bytes]) -> None:
 
 
 @cache
-def _read_values() -> dict[bytes, object]:
+def _read_values() -> dict[bytes, bytes]:
     """Return what an earlier start parsed, by content; nothing of another version, nor of a damaged file.
 
     It lies where Python keeps aigon's own compiled code: whoever can write there needs no forged values.
@@ -80,17 +80,16 @@ def _read_values() -> dict[bytes, object]:
 
 
 @cache
-def _parse_all() -> dict[bytes, object]:
+def _parse_all() -> dict[bytes, bytes]:
     """Parse what ships, and leave it for later starts where the installation can be written."""
     from aigon.text.documents import parse_yaml
 
-    values: dict[bytes, object] = {}
+    values: dict[bytes, bytes] = {}
     for path in (*find_resource("profiles").rglob("*.yaml"), *find_resource("templates").rglob("*.yaml")):
         with contextlib.suppress(AigonError, OSError, ValueError):  # whoever needs it says what is wrong
             content = path.read_bytes()
             value: Any = parse_yaml(content, path.name).value
-            marshal.dumps(value)
-            values[content] = value
+            values[content] = marshal.dumps(value)
     if not sys.dont_write_bytecode:
         with contextlib.suppress(OSError):
             atomic.write_atomic(_find_values_file(), marshal.dumps((__version__, values)))
@@ -98,7 +97,7 @@ def _parse_all() -> dict[bytes, object]:
 
 
 def _find_values_file() -> Path:
-    return Path(cache_from_source(str(_PACKAGE / "documents.py")))
+    return Path(cache_from_source(str(_PACKAGE / "shipped.py")))
 
 
 def read_document(path: Path) -> bytes:

@@ -1,6 +1,7 @@
 """An ecosystem (Python, Node): which commands can stand for a role, under which conditions. Read from YAML."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property, partial
 from typing import Annotated, Any
 
 from msgspec import Struct, field
@@ -41,16 +42,21 @@ class CommandCandidate(Struct, frozen=True):
     settings: Mapping[str, Any]
 
 
-class RoleChoice(Struct, frozen=True):
+class RoleChoice(Struct, frozen=True, dict=True):
     """The candidates for a check, the first that fits is taken; `absent` says why there is none.
 
     `name` is that of its role, or of one more check with that role (`lint-format`), which may be absent silently.
+    Candidates that ship are read when they are asked for: a project needs those of few ecosystems.
     """
 
     role: Role
     absent: str
-    candidates: tuple[CommandCandidate, ...]
     name: str
+    read: Callable[[], tuple[CommandCandidate, ...]]
+
+    @cached_property
+    def candidates(self) -> tuple[CommandCandidate, ...]:
+        return self.read()
 
 
 def _read_argv(node: DocumentNode) -> tuple[str, ...]:
@@ -162,8 +168,9 @@ def _read_choice(name: str, node: DocumentNode, variables: tuple[str, ...]) -> R
     shared = {key: SETTINGS[key] for key in ("timeout", "writes")}
     values = node.read({"absent": DocumentNode.text, **shared, "candidates": DocumentNode.items}, required)
     settings = {key: values[key] for key in shared if key in values}
-    candidates = tuple(_read_candidate(item, settings, variables) for item in values["candidates"])
-    return RoleChoice(role, values.get("absent", ""), candidates, name)
+    read = partial(_read_candidate, shared=settings, variables=variables)
+    own = () if node.is_shipped else tuple(map(read, values["candidates"]))  # at once, to say what is wrong
+    return RoleChoice(role, values.get("absent", ""), name, lambda: own or tuple(map(read, values["candidates"])))
 
 
 def _read_candidate(node: DocumentNode, shared: Mapping[str, Any], variables: tuple[str, ...]) -> CommandCandidate:

@@ -3,7 +3,7 @@
 Every key is known, every value has its type, and every error names its place.
 """
 
-import json
+import marshal
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -183,6 +183,8 @@ def load_strict_json(text: str | bytes) -> Any:
 
     Raises ValueError, of which JSONDecodeError is one, for a key that occurs twice and for NaN, and RecursionError.
     """
+    import json
+
     return json.loads(text, object_pairs_hook=_refuse_duplicate_keys, parse_constant=refuse_constant)
 
 
@@ -205,11 +207,11 @@ LARGEST_DOCUMENT = MIB
 """Bytes of a document: the largest that ships has 40 kB, and it is read by every command."""
 
 
-_shipped: dict[bytes, object] = {}
-"""Values of documents that ship with aigon, by their content."""
+_shipped: dict[bytes, bytes] = {}
+"""Values of documents that ship with aigon, in Python's own format, by their content: a command needs few of them."""
 
 
-def remember_shipped(values: Mapping[bytes, object]) -> None:
+def remember_shipped(values: Mapping[bytes, bytes]) -> None:
     """Let `parse_yaml` return these values for documents with exactly this content."""
     _shipped.update(values)
 
@@ -221,7 +223,7 @@ def is_remembered(document: bytes) -> bool:
 def parse_yaml(document: bytes, file: str) -> DocumentNode:
     """Return the document. Raises AigonError (usage) with file and line if it is not valid YAML."""
     if document in _shipped:
-        return DocumentNode(_shipped[document], file, is_shipped=True)
+        return DocumentNode(marshal.loads(_shipped[document]), file, is_shipped=True)
     import yaml
 
     if len(document) > LARGEST_DOCUMENT:

@@ -68,7 +68,7 @@ def test_every_document_that_ships_is_parsed_once(monkeypatch: pytest.MonkeyPatc
         parse_yaml(b"detect: {always: true}", "a project's own")
 
 
-@pytest.mark.parametrize("left", [b"", b"no marshal", marshal.dumps(("0.0.0", {b"a: 1": 2})), marshal.dumps([1])])
+@pytest.mark.parametrize("left", [b"", b"no marshal", marshal.dumps(("0.0.0", {b"a: 1": b"2"})), marshal.dumps([1])])
 def test_values_of_another_version_or_a_damaged_file_are_parsed_anew(values_file: Path, left: bytes) -> None:
     values_file.write_bytes(left)
     content = read_profiles()["generic"]
