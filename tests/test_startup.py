@@ -80,7 +80,23 @@ def test_the_board_needs_no_git_library_no_configuration_and_no_model(tmp_path: 
     spec.write_text("# Feature: X\n\n## Acceptance Criteria\n\n- [ ] it works\n")
     full = beyond_python(tmp_path, "board")
     assert {"anthropic", "git", "pydantic", "yaml", "httpx"}.isdisjoint(name.partition(".")[0] for name in full)
-    assert NOT_TO_SHOW.isdisjoint(full) and count_own(full) <= 160, full
+    assert {*NOT_TO_SHOW, "subprocess"}.isdisjoint(full) and count_own(full) <= 160, full
+
+
+def test_a_spec_that_says_what_decides_is_shown_without_its_project(tmp_path: Path) -> None:
+    """Neither configuration nor profiles, and no program is started."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    spec = tmp_path / "docs/specs/features/02-backlog/feature-07-x.md"
+    spec.parent.mkdir(parents=True)
+    spec.write_text(
+        "# Feature: X\n\n## Acceptance Criteria\n\n- [ ] it `works` <!-- verify: make -->\n- [ ] Lint is clean\n"
+    )
+    added = beyond_python(tmp_path, "spec-show", "7")
+    assert (HEAVY - {"markdown_it"}).isdisjoint(name.partition(".")[0] for name in added)
+    assert {*NOT_TO_SHOW, "subprocess"}.isdisjoint(added)
+    assert not any(name.startswith(("aigon.config", "aigon.profiles", "aigon.run")) for name in added)
+    assert count_own(added) <= 155, added
 
 
 def test_the_status_imports_nothing_that_only_a_run_needs(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Options that several verbs share, and how verbs answer."""
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -106,6 +105,8 @@ def open_main() -> Iterator["Checkout"]:
 def answer(document: Mapping[str, object], text: str, as_json: bool) -> None:
     """Data on standard output as JSON, or text for people."""
     if as_json:
+        import json
+
         print(json.dumps({"schema_version": 1, **document}, ensure_ascii=False))
     else:
         print(text)

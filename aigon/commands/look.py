@@ -3,6 +3,7 @@
 import sys
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,7 +11,9 @@ from aigon.commands.common import answer, here, json_option, judge_option, offer
 from aigon.commands.completers import complete_agents, complete_features, complete_open_features
 from aigon.commands.help import setting
 from aigon.errors import AigonError, as_document, explain_error, usage
-from aigon.job.options import Options
+
+if TYPE_CHECKING:
+    from aigon.job.options import Options
 
 
 @click.command("feature-status")
@@ -210,13 +213,15 @@ def validate_once(
 
     Nothing is written to the spec or to git.
     """
+    from aigon.job.options import Options
+
     options = Options(
         feature, profile=profile, validation_script=validation_script, judge=judge, skip_validation=skip_validation
     )
     return _validate(options, explain, as_json)
 
 
-def _validate(options: Options, explain: bool, as_json: bool) -> int:
+def _validate(options: "Options", explain: bool, as_json: bool) -> int:
     """Print what happens line by line, then the results; with `explain`, also what will run and how it ran.
 
     As JSON that is one document; if no check can run, one with what is known all the same.

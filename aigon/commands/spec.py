@@ -9,10 +9,9 @@ import click
 from msgspec import Struct, to_builtins
 from msgspec.structs import asdict
 
-from aigon.commands.common import Duration, answer, here, json_option, profile_option
+from aigon.commands.common import Duration, answer, here, json_option, offer_to_end, profile_option
 from aigon.commands.completers import complete_features, complete_open_features
 from aigon.errors import AigonError, Exit
-from aigon.job.options import Options
 from aigon.model.criteria import Spec
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def show(spec: str, as_json: bool) -> int:
 def show_spec(spec: str, *, as_json: bool = False) -> None:
     """Print the criteria of a spec and how each is decided."""
     shown = _parse(spec)
-    answer(_encode_spec(shown), _render_spec(shown), as_json)
+    answer(_encode_spec(shown) if as_json else {}, "" if as_json else _render_spec(shown), as_json)
 
 
 class _Shown(Struct, frozen=True, dict=True):
@@ -49,20 +48,29 @@ class _Shown(Struct, frozen=True, dict=True):
 
 def _parse(wanted: str) -> _Shown:
     """Return the spec. A file by its path needs no repository around it."""
+    from aigon.git.repository import find_repository, find_repository_root
     from aigon.job.spec_locations import locate_spec
     from aigon.spec import files
 
     path = Path(wanted)
     if path.suffix == ".md" and path.is_file():
         return _in_project(wanted, wanted, files.read_spec_file(path, wanted), path.parent)
-    with here() as checkout:
-        place = locate_spec(checkout.root, checkout.common_dir, wanted)
-        return _in_project(wanted, place.feature.path, place.parse(), checkout.root, place)
+    start = Path.cwd()
+    common_dir = find_repository(start).common_dir
+    root = find_repository_root(start) or start
+    offer_to_end(root, common_dir)
+    place = locate_spec(root, common_dir, wanted)
+    return _in_project(wanted, place.feature.path, place.parse(), root, place)
 
 
 def _in_project(wanted: str, name: str, spec: Spec, folder: Path, place: "SpecLocation | None" = None) -> _Shown:
-    """Return the spec as a run would read it; as it is if there is no sound project around it."""
+    """Return the spec as a run would read it; as it is if the project around it is not sound, or adds nothing to it."""
+    from aigon.proof.proposed_allow import list_changing_sentences
+
+    if all(criterion.kind != "judge" for criterion in spec.criteria) and not list_changing_sentences(spec):
+        return _Shown(name, spec)
     from aigon.git.person import Checkout
+    from aigon.job.options import Options
     from aigon.run.prepare import prepare, with_proposals
 
     with suppress(AigonError), Checkout.open(folder) as checkout:
@@ -120,6 +128,7 @@ def check(feature: str, profile: str | None, no_run: bool, timeout: float, as_js
     The commands of the criteria run once on a copy of the files, as they do before the first turn of a run.
     """
     from aigon.compile.review import review_spec
+    from aigon.job.options import Options
 
     options = Options(feature, profile=profile)
     with here() as checkout:

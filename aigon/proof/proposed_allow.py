@@ -9,17 +9,19 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from aigon.checks.wording import Wording, read_wording
 from aigon.model.criteria import Spec
-from aigon.profiles.protection import Protection
 from aigon.proof.analysis.patterns import find_pattern, list_patterns
-from aigon.proof.analysis.references import mentions
 from aigon.spec import markdown
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold
+
+if TYPE_CHECKING:  # a spec without such words needs no rules
+    from aigon.profiles.protection import Protection
 
 _MOST_FILES, _MOST_BYTES = 3000, 16_000_000
 """Files, and bytes of them, that are searched for a text; tests come first."""
@@ -58,16 +60,18 @@ class _Sentence(Struct, frozen=True):
 
     def list_old(self) -> Iterator[str]:
         """Yield the quoted texts that the sentence says will go."""
+        if "§" not in self.words:
+            return
         old = (match["old"] for pattern in list_patterns(_RULE, "old") for match in pattern.finditer(self.words))
         marks = (mark for listed in old for mark in _MARK.findall(listed))
         yield from (self.literals[mark] for mark in dict.fromkeys(marks))
 
 
 def propose_allow(
-    spec: Spec, protection: Protection, root: Path, list_tracked: Callable[[], Sequence[str]]
+    spec: Spec, protection: "Protection", root: Path, list_tracked: Callable[[], Sequence[str]]
 ) -> tuple[AllowProposal, ...]:
     """Return what the words of the spec ask to change of what decides, among the tracked files; nothing twice."""
-    sentences = [each for each in _list_sentences(spec) if _find("changes").search(each.words) or any(each.list_old())]
+    sentences = list_changing_sentences(spec)
     if not sentences:
         return ()
     tracked = list_tracked()
@@ -91,9 +95,17 @@ def propose_allow(
             why = f"line {wanted[text]} of the spec replaces {code_span(fold(text, 80))}, which it holds"
             found.setdefault(path, why)
     if free := found.keys() & set(data):  # data is only a test's if a test or a command names it
+        from aigon.proof.analysis.references import mentions
+
         readers = [*_read_files(root, tests).values(), *(c.command or "" for c in spec.criteria)]
         found = {p: why for p, why in found.items() if p not in free or any(mentions(text, p) for text in readers)}
     return tuple(AllowProposal(path, why) for path, why in sorted(found.items()))
+
+
+def list_changing_sentences(spec: Spec) -> list[_Sentence]:
+    """Return the sentences that ask for a change of something that is there: without any, nothing is proposed."""
+    changing = (each for each in _list_sentences(spec) if _find("changes").search(each.words) or any(each.list_old()))
+    return [each for each in changing if not _find("stays").search(each.words)]
 
 
 def describe_proposals(proposals: Sequence[AllowProposal], spec_path: str) -> list[str]:
@@ -115,8 +127,7 @@ def _list_sentences(spec: Spec) -> Iterator[_Sentence]:
         wording: Wording = read_wording(" ".join(_COMMENT.sub("", token.content).split()))
         literals = {f"§{number}": literal for number, literal in enumerate(wording.literals)}
         for words in _SENTENCE.split(wording.skeleton):
-            if not _find("stays").search(words):
-                yield _Sentence(markdown.line_of(token), words, literals)
+            yield _Sentence(markdown.line_of(token), words, literals)
 
 
 def _list_named(sentence: _Sentence, files: Sequence[str], tests: Sequence[str]) -> Iterator[str]:
@@ -138,7 +149,7 @@ def _list_named(sentence: _Sentence, files: Sequence[str], tests: Sequence[str])
                 yield path[: len(below)]
 
 
-def _list_scripts(sentence: _Sentence, protection: Protection, deciding: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _list_scripts(sentence: _Sentence, protection: "Protection", deciding: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield each package.json and the command by which a sentence names a script of it that checks run."""
     marks = _MARK.findall(sentence.words) if _find("changes").search(sentence.words) else ()
     for literal in (sentence.literals[mark] for mark in marks):
