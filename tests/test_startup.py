@@ -18,7 +18,6 @@ HEAVY = {
     "markdown_it",
     "psutil",
     "httpx",
-    "filelock",
     "platformdirs",
     "jinja2",
     "distributed",

@@ -34,7 +34,6 @@ AT_START = ("LANG", "LC_ALL", "LC_CTYPE", "TZ")
 """With PYTHON* and LD_*, what Python or a library reads once: a command with other values begins from nothing."""
 LIBRARIES = (
     "anthropic",
-    "filelock",
     "markdown_it",
     "mdit_py_plugins.front_matter",
     "platformdirs",

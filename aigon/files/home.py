@@ -15,6 +15,7 @@ import errno
 import json
 import os
 import uuid
+from math import inf
 from pathlib import Path
 
 from msgspec import Struct
@@ -22,6 +23,7 @@ from msgspec import Struct
 from aigon.errors import Exit, environment
 from aigon.files import atomic
 from aigon.files.atomic import write_atomic
+from aigon.files.locks import lock_file
 from aigon.files.system_errors import explain_os_error, is_shortage, nearest_existing
 
 NOTE = "home.json"
@@ -192,12 +194,10 @@ def _name(marker: Path) -> str:
 
 def _make_folder(repos: Path, common_dir: Path) -> Path:
     """Make the folder, or find the one that another aigon made at the same moment."""
-    from filelock import FileLock
-
     repos.mkdir(parents=True, exist_ok=True)
     marker = common_dir / "aigon" / "id"
     marker.parent.mkdir(exist_ok=True)
-    with FileLock(marker.with_suffix(".lock")):
+    with lock_file(marker.with_suffix(".lock"), inf):
         return _find_known(repos, common_dir) or _new(repos, common_dir)
 
 

@@ -1,10 +1,12 @@
 """Locks of the system between processes, and who holds one."""
 
 import contextlib
+import errno
 import json
 import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -13,6 +15,8 @@ from typing import Any
 from aigon.errors import AigonError, environment
 
 UNKNOWN = "its holder did not say who it is"
+RETRY_SECONDS = 0.05
+"""Between two tries for a lock of which nobody said that it is free."""
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError)
 
 
@@ -114,25 +118,62 @@ def read_command_line(pid: int) -> str:
 
 
 @contextmanager
+def lock_file(path: Path, patience: float = 0.0) -> Iterator[None]:
+    """Hold the system's lock on the file `path`, which is made and stays; wait for it so many seconds at most.
+
+    Raises TimeoutError if it is held all that time, by another process or elsewhere in this one, and OSError if it
+    cannot be had at all. A killed process blocks nobody: the system releases its lock.
+    """
+    import fcntl
+
+    until = time.monotonic() + patience
+    while (handle := _try_lock(path)) is None:
+        if time.monotonic() >= until:
+            raise TimeoutError(errno.ETIMEDOUT, "is locked", os.fspath(path))
+        time.sleep(RETRY_SECONDS)
+    try:
+        yield
+    finally:
+        fcntl.flock(handle, fcntl.LOCK_UN)  # also where a program that was forked meanwhile has it open
+        os.close(handle)
+
+
+def _try_lock(path: Path) -> int | None:
+    """Return a descriptor that holds the lock; None if another one does."""
+    import fcntl
+
+    with ExitStack() as opened:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+        opened.callback(os.close, handle)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno in (errno.EAGAIN, errno.EACCES):  # file systems differ
+                return None
+            raise
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(handle), path.stat()):  # else whoever held it deleted it
+                opened.pop_all()
+                return handle
+    return None
+
+
+@contextmanager
 def hold_lock(path: Path, what: str) -> Iterator[None]:
     """Hold the system's lock on `path`; who holds it is written beside it.
 
-    Raises AigonError (exit 7) at once if another process holds it, naming that process, or if locking fails. A killed
-    process blocks nobody: the system releases its lock.
+    Raises AigonError (exit 7) at once if another process holds it, naming that process, or if locking fails.
     """
-    from filelock import FileLock, Timeout
-
     holder = path.with_suffix(".holder")
-    held = FileLock(path, timeout=0)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        held.acquire()
-    except Timeout:
-        raise _explain_taken(what, read_holder(holder)) from None
-    except OSError as error:
-        hint = "Make it writable, or point AIGON_STATE_HOME at a folder that is"
-        raise environment(f"No lock could be taken: {error.strerror}", where=str(path), hint=hint) from error
-    try:
+    with ExitStack() as held:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            held.enter_context(lock_file(path))
+        except TimeoutError:
+            raise _explain_taken(what, read_holder(holder)) from None
+        except OSError as error:
+            hint = "Make it writable, or point AIGON_STATE_HOME at a folder that is"
+            raise environment(f"No lock could be taken: {error.strerror}", where=str(path), hint=hint) from error
         if other := find_living_holder(holder):  # its lock was deleted by hand, which frees nothing
             raise _explain_taken(what, other)
         with contextlib.suppress(OSError):  # a full disk: the lock holds without words
@@ -142,8 +183,6 @@ def hold_lock(path: Path, what: str) -> Iterator[None]:
         finally:
             with contextlib.suppress(OSError):
                 holder.unlink(missing_ok=True)
-    finally:
-        held.release()
 
 
 def _explain_taken(what: str, who: str) -> AigonError:

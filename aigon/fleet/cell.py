@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,7 +17,7 @@ from aigon import __version__
 from aigon.arena.entrant import Entrant, build_command_line, list_entrants
 from aigon.errors import AigonError, Exit, environment
 from aigon.files.home import ensure_home, state_home
-from aigon.files.locks import describe_holder, is_locked
+from aigon.files.locks import describe_holder, is_locked, lock_file
 from aigon.fleet.lease import HOLD, Lease, LostLeaseError
 from aigon.fleet.order import CellOrder, CellSummary
 from aigon.git.person import LOCAL_VARIABLES, NO_HOOKS, Checkout
@@ -67,13 +68,11 @@ def work_on_cell(order: CellOrder, owner: str, observer: CellObserver) -> CellSu
 
 def provide_clone(order: CellOrder) -> Checkout:
     """Return this machine's clone of the repository, at the cell's base or further on. Raises AigonError (exit 7)."""
-    from filelock import FileLock
-
     folder = state_home() / "fleet" / hashlib.sha256(order.url.encode()).hexdigest()[:16]
     clone = folder / "repository"
     folder.mkdir(parents=True, exist_ok=True)
     if not _has_base(clone, order.base):
-        with FileLock(folder / "clone.lock"):
+        with lock_file(folder / "clone.lock", inf):
             _bring_base(clone, order)
     return _open_clone(clone)
 

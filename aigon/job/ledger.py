@@ -7,7 +7,7 @@ import contextlib
 import json
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from msgspec import Struct, to_builtins
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from aigon.errors import AigonError, environment
 from aigon.files.atomic import keep_damaged, write_atomic
-from aigon.files.locks import is_locked
+from aigon.files.locks import is_locked, lock_file
 from aigon.job.world import Attendant
 from aigon.journal.records import find_candidates, locate_records
 from aigon.journal.spending import LATELY, is_affordable
@@ -75,15 +75,14 @@ def reset_accounts(path: Path, labels: Collection[str]) -> None:
 @contextmanager
 def hold_ledger(path: Path) -> Iterator[None]:
     """Be the only one who reads or writes the file. Raises AigonError (exit 7) if somebody never releases it."""
-    from filelock import FileLock, Timeout
-
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with FileLock(path.with_suffix(".lock"), timeout=LEDGER_PATIENCE):
-            yield
-    except Timeout:
-        hint = "End the aigon process that hangs, then continue with --resume"
-        raise environment("The arena's ledger is locked", where=str(path), hint=hint) from None
+    with ExitStack() as held:
+        try:
+            held.enter_context(lock_file(path.with_suffix(".lock"), LEDGER_PATIENCE))
+        except TimeoutError:
+            hint = "End the aigon process that hangs, then continue with --resume"
+            raise environment("The arena's ledger is locked", where=str(path), hint=hint) from None
+        yield
 
 
 def write_accounts(path: Path, accounts: Mapping[str, Account]) -> None:

@@ -2,14 +2,15 @@
 
 import hashlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from math import inf
 from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
 
 from aigon.files.home import ensure_home, find_home
-from aigon.files.locks import hold_lock
+from aigon.files.locks import hold_lock, lock_file
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository
 from aigon.journal import records
@@ -80,16 +81,12 @@ def hold_checkout(checkout: Checkout) -> AbstractContextManager[None]:
 @contextmanager
 def hold_set_up_lock(home: Path, say: Callable[[str], None]) -> Iterator[None]:
     """Hold the lock on making worktrees in a repository. If another aigon holds it, say so and wait."""
-    from filelock import FileLock, Timeout
-
     (home / "locks").mkdir(parents=True, exist_ok=True)
-    lock = FileLock(home / "locks" / "set-up.lock", timeout=0)
-    try:
-        lock.acquire()
-    except Timeout:
-        say("another aigon is making worktrees here: waiting for it")
-        lock.acquire(timeout=-1)
-    try:
+    lock = home / "locks" / "set-up.lock"
+    with ExitStack() as held:
+        try:
+            held.enter_context(lock_file(lock))
+        except TimeoutError:
+            say("another aigon is making worktrees here: waiting for it")
+            held.enter_context(lock_file(lock, inf))
         yield
-    finally:
-        lock.release()

@@ -11,13 +11,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from aigon.files.locks import RETRY_SECONDS, lock_file
 from aigon.process.stop import Stop
 
 _V2, _V1 = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory")
 _UNLIMITED = 1 << 60
 """Version 1 says "no limit" by a number near 2^63."""
-RETRY_SECONDS = 0.05
-"""Between two tries for a lock that nobody said was free: its holder was killed, or is no check."""
 
 
 def measure_free_disk(path: Path) -> int | None:
@@ -161,12 +160,10 @@ def wait_for_lock(path: Path, stop: Stop, held: ExitStack, bell: Path | None = N
 
 def _take_first_lock(paths: Sequence[Path], held: ExitStack) -> bool:
     """Hold the first free lock of these for as long as `held` lasts; return False if none is free."""
-    from filelock import FileLock, Timeout
-
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with suppress(Timeout):
-            held.enter_context(FileLock(os.fspath(path), timeout=0))
+        with suppress(TimeoutError):
+            held.enter_context(lock_file(path))
             return True
     return False
 

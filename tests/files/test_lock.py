@@ -6,6 +6,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import AigonError, Exit
-from aigon.files.locks import UNKNOWN, describe_self, hold_lock, is_locked, read_holder
+from aigon.files.locks import UNKNOWN, describe_self, hold_lock, is_locked, lock_file, read_holder
 
 ROOT = Path(__file__).parents[2]
 HOLD = """
@@ -101,3 +103,37 @@ def test_a_place_that_takes_no_words_takes_the_lock_all_the_same(tmp_path: Path)
     with hold_lock(path, "It"):
         assert is_locked(path) is True
         assert refused(path).where == UNKNOWN
+
+
+def test_who_waits_gets_the_lock_when_it_is_free_and_who_does_not_is_told(tmp_path: Path) -> None:
+    path, got = tmp_path / "a.lock", threading.Event()
+
+    def wait_for_it() -> None:
+        with lock_file(path, 600):
+            got.set()
+
+    waiter = threading.Thread(target=wait_for_it)
+    with lock_file(path):
+        waiter.start()
+        with pytest.raises(TimeoutError), lock_file(path):
+            pass
+        assert not got.is_set()
+    waiter.join()
+    assert got.is_set() and is_locked(path) is False
+
+
+def test_a_link_is_no_lock_and_a_program_that_was_started_holds_none(tmp_path: Path) -> None:
+    path = tmp_path / "a.lock"
+    (tmp_path / "link").symlink_to(path)
+    with pytest.raises(OSError, match="symbolic"), lock_file(tmp_path / "link"):
+        pass
+    with lock_file(path):
+        child = os.fork()
+        if not child:
+            time.sleep(60)
+            os._exit(0)
+    try:
+        assert is_locked(path) is False
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)

@@ -16,11 +16,12 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from importlib import metadata
+from math import inf
 from pathlib import Path
 
 import platformdirs
-from filelock import FileLock
 
+from aigon.files.locks import lock_file
 from tests.lab import make_environment
 from tests.real_projects.kind import Kind
 
@@ -126,7 +127,7 @@ def _linked(source: str, target: str) -> None:
 def install(kind: Kind) -> None:
     """Install what this kind needs and the machine does not have. Raises CalledProcessError where that fails."""
     prefix().mkdir(parents=True, exist_ok=True)
-    with FileLock(prefix() / "lock"):
+    with lock_file(prefix() / "lock", inf):
         for program, _ in map(_parted, kind.programs):
             if not find(program) and program in _PROGRAMS:
                 _PROGRAMS[program]()
