@@ -7,8 +7,8 @@ Both loops run the same agent (it changes one file and returns at once) on copie
 turns within one run, so that a busy machine slows both. The loop runs with --skip-validation and one criterion that is
 never met, which costs it a shell per iteration that the bare loop does not have; agents and checks are in the sandbox
 that a person gets here by default (`auto`), and in none. Printed per size and sandbox: the median time of an iteration
-of each, and the median of the ratios of each round, against its bound. With --growth: the 200th iteration of a feature
-(over resumes) against its 10th. With --parts: what an iteration consists of, counted, beside its budget.
+of each, and the median of the ratios of each round, against its bound. With --growth: the 1,000th iteration of a
+feature (over resumes) against its 10th. With --parts: what an iteration consists of, counted, beside its budget.
 """
 
 import argparse
@@ -104,10 +104,10 @@ def compare(files: int, rounds: int, folder: Path, env: dict[str, str]) -> None:
 
 
 def growth(folder: Path, env: dict[str, str], rounds: int) -> None:
-    """Print the iterations around the 200th of a feature against those around the 10th of a fresh one, in turns."""
+    """Print the iterations around the 1,000th of a feature against those around the 10th of a fresh one, in turns."""
     (folder / "old").mkdir()
     old = repository(folder / "old", 100, env)
-    for number in range(9):
+    for number in range(49):
         aigon_loop(old, ["--loop" if number == 0 else "--resume", "--max-iterations", "20"], env)
     early: list[float] = []
     late: list[float] = []
@@ -119,7 +119,7 @@ def growth(folder: Path, env: dict[str, str], rounds: int) -> None:
     ratio = own / reference
     verdict = "ok" if ratio <= GROWTH_BOUND else "OVER"
     print(
-        f"around the 200th iteration {own * 1000:.1f} ms, around the 10th {reference * 1000:.1f} ms, "
+        f"around the 1,000th iteration {own * 1000:.1f} ms, around the 10th {reference * 1000:.1f} ms, "
         f"ratio {ratio:.2f}  bound {GROWTH_BOUND}  {verdict}"
     )
 

@@ -3,7 +3,9 @@
 The agent's words are left out. `Attempt.detail`, which may quote its program, is for people only.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from operator import attrgetter
 from typing import Protocol
 
 from msgspec import Struct
@@ -127,6 +129,7 @@ class Attempt(Struct, frozen=True):
         return self.judged and self.score > self.best
 
 
+_get_score, _get_fingerprint, _get_tree = map(attrgetter, ("score", "fingerprint", "tree"))
 MAX_FILES = 20
 """Changed files of an attempt that are kept by name."""
 MAX_NAMES = 5
@@ -143,14 +146,14 @@ def add_assessment(attempt: Attempt, event: IterationFinished, earlier: Sequence
         fingerprint=event.fingerprint,
         tree=event.tree,
         score=event.score,
-        best=max([each.score for each in earlier], default=()),
+        best=max(map(_get_score, earlier), default=()),
         checks=checks,
         criteria=len(event.verdicts),
         open=list_remaining_criteria(event.verdicts),
         promises=event.promises,
-        again=_find_latest(earlier, [each.fingerprint for each in earlier], event.fingerprint),
-        same_tree=_find_latest(earlier, [each.tree for each in earlier], event.tree),
-        returned=_find_returned(checks, [each for each in earlier if each.judged]),
+        again=_find_latest(earlier, _get_fingerprint, event.fingerprint),
+        same_tree=_find_latest(earlier, _get_tree, event.tree),
+        returned=_find_returned(checks, earlier),
     )
     if not (changes := event.changes):  # a second assessment of an iteration keeps the changes of the first
         return assessed
@@ -163,18 +166,17 @@ def add_assessment(attempt: Attempt, event: IterationFinished, earlier: Sequence
     )
 
 
-def _find_latest(attempts: Sequence[Attempt], names: Sequence[str], wanted: str) -> int | None:
+def _find_latest(attempts: Sequence[Attempt], get_name: Callable[[Attempt], str], wanted: str) -> int | None:
     """Return the number of the last attempt with that name."""
-    if not wanted or wanted not in names:
-        return None
-    return attempts[len(names) - 1 - names[::-1].index(wanted)].number
+    return next((each.number for each in reversed(attempts) if get_name(each) == wanted), None) if wanted else None
 
 
-def _find_returned(checks: Sequence[CheckSummary], earlier: Sequence[Attempt]) -> tuple[ReturnedFailures, ...]:
+def _find_returned(checks: Sequence[CheckSummary], attempts: Sequence[Attempt]) -> tuple[ReturnedFailures, ...]:
     """Find failures of now that the last assessment did not have and one before that had."""
-    if len(earlier) < 2 or not any(check.red for check in checks):
-        return ()
-    known = _collect_failures(earlier[:-1]) - _collect_failures(earlier[-1:])
+    wanted = {name for check in checks if check.red for name in check.fingerprints}
+    earlier = (attempt for attempt in reversed(attempts) if attempt.judged)
+    wanted -= _collect_failures(islice(earlier, 1))
+    known = wanted & _collect_failures(earlier) if wanted else set[str]()
     returned = []
     for check in checks:
         back = [index for index, name in enumerate(check.fingerprints) if check.red and name in known]
@@ -184,5 +186,5 @@ def _find_returned(checks: Sequence[CheckSummary], earlier: Sequence[Attempt]) -
     return tuple(returned)
 
 
-def _collect_failures(attempts: Sequence[Attempt]) -> set[str]:
+def _collect_failures(attempts: Iterable[Attempt]) -> set[str]:
     return {name for attempt in attempts for check in attempt.checks for name in check.fingerprints}

@@ -1,8 +1,10 @@
 """The attempts of a run, folded from its events, and those that failed."""
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import reduce
+from operator import attrgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -33,6 +35,7 @@ _UNDONE = compile_re(
 """Words of aigon's own sentences on what it undid."""
 _QUOTE_CHARS = 12
 """A note with this many characters of an agent's words quotes them."""
+_get_number = attrgetter("number")
 _CERTAINTY: tuple[CostStatus, ...] = ("unknown", "estimated", "reported")
 
 
@@ -78,7 +81,7 @@ class Attempts(Struct, frozen=True):
     def _begin(self, event: IterationStarted) -> "Attempts":
         """Begin a try. Notes that came while it was waited for are dropped: they are about no file."""
         again = self.now is not None and self.now.number == event.number
-        before = self if again else Attempts(self.base, self.all, Attempt(event.number, at=event.at))
+        before = self if again else Attempts(self.base, self._put_away(), Attempt(event.number, at=event.at))
         assert before.now is not None, "either of them has one"
         now = replace(
             before.now,
@@ -91,6 +94,13 @@ class Attempts(Struct, frozen=True):
             end=None,
         )
         return replace(before, now=_add_costs(now, before.turns), notes=before.notes[: before.settled])
+
+    def _put_away(self) -> tuple[Attempt, ...]:
+        """Return the attempts in their order, with the one that was never assessed."""
+        if self.now is None:
+            return self.done
+        end = bisect_right(self.done, self.now.number, key=_get_number)
+        return (*self.done[:end], self.now, *self.done[end:])
 
     def _end_turn(self, event: TurnEnded) -> "Attempts":
         turn = event.turn
@@ -111,12 +121,13 @@ class Attempts(Struct, frozen=True):
 
     def _assess(self, event: IterationFinished) -> "Attempts":
         """Add an assessment. A second one of the same iteration (an approval, an absent judge) replaces the first."""
-        known = (each for each in reversed((*self.done, self.now)) if each and each.number == event.number)
-        attempt = next(known, Attempt(event.number))
-        if attempt is self.now:
-            attempt = replace(attempt, notes=_select_undo_notes(self.notes, self.turns))
-        earlier = tuple(each for each in self.done if each.number < event.number)
-        later = tuple(each for each in self.done if each.number > event.number)  # the branch went back before these
+        # After `later` ones the branch went back.
+        first, end = (find(self.done, event.number, key=_get_number) for find in (bisect_left, bisect_right))
+        earlier, later = self.done[:first], self.done[end:]
+        if self.now and self.now.number == event.number:
+            attempt = replace(self.now, notes=_select_undo_notes(self.notes, self.turns))
+        else:
+            attempt = self.done[first] if first < end else Attempt(event.number)
         looks = (self.base, *earlier) if self.base else earlier
         return Attempts(self.base, (*earlier, add_assessment(attempt, event, looks), *later))
 

@@ -1,7 +1,8 @@
 """`.aigon/loop-state-42.json`: the run for people, scripts and the arena. A projection of the journal.
 
-It is written whole when the run enters another phase and when it ends. An iteration is encoded once, so that the 200th
-costs what the 10th does. STATE.json in the run folder has the little that a script polls for.
+It is written whole when the run enters another phase and when it ends. An iteration is encoded once, and only the
+newest are listed, so that the 1,000th costs what the 10th does. STATE.json in the run folder has the little that a
+script polls for.
 """
 
 import contextlib
@@ -43,15 +44,18 @@ Phase = Literal["base", "agent", "checks", "judge", "proof", "waiting", "ended"]
 POLLED = ("schema_version", "run_id", "feature_id", "label", "agent", "status", "phase", "iteration", "max_iterations",
           "criteria_met", "criteria_total", "updated_at")  # fmt: skip
 """The keys of STATE.json."""
+LISTED = 100
+"""Iterations that the file lists, the newest: the journal and the iteration log have all."""
 _OF_TURN = ("agent", "model", "turn", "rung", "cost")
 """Keys of an iteration that describe its turn; null if it had none."""
 
 
 class EncodedIterations:
-    """The iterations of a run as the file has them: JSON bytes by number, in `texts`."""
+    """The newest iterations of a run as the file has them: JSON bytes by number. `left_out` counts the others."""
 
     def __init__(self) -> None:
         self.texts: dict[int, bytes] = {}
+        self.left_out = 0
         self._turn: Turn | None = None
         self._begun: IterationStarted | None = None
 
@@ -64,6 +68,9 @@ class EncodedIterations:
         if isinstance(event, IterationFinished) and (event.checkpoint or event.number == 0):
             document = {**_encode_iteration(event), **self._encode_turn(event.number)}
             self.texts[event.number] = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
+            if len(self.texts) > LISTED:
+                del self.texts[next(iter(self.texts))]
+                self.left_out += 1
 
     def _encode_turn(self, number: int) -> Mapping[str, object]:
         """Return the turn of an iteration: the last one, or what was encoded before."""
@@ -178,6 +185,7 @@ class StateFileSink:
             "best": self._describe_best(state),
             "rolled_back": _encode_rollback(state),
             "tasks": state.tasks.count(),
+            "iterations_left_out": self._iterations.left_out,
         }
 
     def _describe_best(self, state: State) -> dict[str, object] | None:

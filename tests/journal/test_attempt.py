@@ -1,5 +1,6 @@
 """What each iteration tried is the fold of the events, and holds what aigon saw only."""
 
+import sys
 from functools import reduce
 from pathlib import Path
 
@@ -140,6 +141,32 @@ def test_a_note_that_quotes_the_agent_is_not_taken_for_aigons_own_words(field: s
 def test_nothing_an_agent_said_is_kept() -> None:
     (one,) = fold_attempts([begun(1), turned(1, said="SENTINEL all done"), looked(1, GREEN)])
     assert "SENTINEL" not in repr(one)
+
+
+def test_the_1000th_iteration_is_folded_with_the_calls_of_the_10th() -> None:
+    def count_calls(iterations: int) -> int:
+        events, calls = run(iterations), 0
+        before = reduce(Attempts.apply, events[:-3], Attempts())
+
+        def count(_frame: object, event: str, _argument: object) -> None:
+            nonlocal calls
+            calls += event == "call"
+
+        sys.setprofile(count)
+        try:
+            reduce(Attempts.apply, events[-3:], before)
+        finally:
+            sys.setprofile(None)
+        return calls
+
+    assert count_calls(1000) == count_calls(10)
+
+
+def test_failures_that_came_back_are_found_far_behind() -> None:
+    gone = [looked(number, red("other"), GREEN) for number in range(2, 40)]
+    attempts = fold_attempts([looked(1, red("a", "b"), GREEN), *gone, looked(40, red("a", "c"), GREEN)])
+    assert [(each.number, each.names) for each in attempts[-1].returned] == [(1, ("a",))]
+    assert not any(each.returned for each in attempts[:-1])
 
 
 def test_an_assessment_is_put_before_those_of_later_iterations() -> None:

@@ -1,5 +1,6 @@
 """What a resume knows of a long run: everything that the journal says, at the price of what it comes to."""
 
+import json
 import tracemalloc
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from aigon.journal.events import Event, IterationFinished, Notice, TurnEnded
 from aigon.journal.records import Records
 from aigon.journal.replay import replay_past
 from aigon.journal.state import replay
-from aigon.journal.state_file import StateFileSink
+from aigon.journal.state_file import LISTED, StateFileSink
 from aigon.journal.steps import StepSink
 from aigon.run.repair.journal import are_views_intact, repair_views
 from aigon.run.sinks.memory import BUILD_LOG, SCRATCHPAD, MemorySink, list_titles
@@ -38,6 +39,13 @@ def test_one_reading_tells_what_the_state_and_every_sink_need(tmp_path: Path) ->
     assert memory.render(None) == fresh.render(None)
     last = [event.turn.number for event in events if isinstance(event, TurnEnded)][-1]
     assert {f"step_{last:02d}.md"} == {name for name, _ in StepSink(tmp_path).render(past.turns.last)}
+
+
+def test_the_state_file_lists_the_newest_iterations_and_counts_the_others(tmp_path: Path) -> None:
+    events = [story()[0], *run(LISTED + 29)]
+    document = json.loads(StateFileSink.after(tmp_path / "a.json", events).render(events[-1], replay(events)))
+    assert [each["number"] for each in document["iterations"]] == [*range(30, LISTED + 30)]
+    assert document["iterations_left_out"] == 30
 
 
 def test_a_long_journal_is_read_line_by_line(tmp_path: Path) -> None:
