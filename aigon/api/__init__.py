@@ -7,7 +7,7 @@ exit code that the command of the same name ends with.
 - `project.py`: `open_project` and `Project`, one repository
 - `features.py`: specs read, written and moved between stages
 - `runs.py`: runs on record, and their events as they happen
-- `watch.py`: the same with what agents do, and as the lines of a log
+- `watch.py`: the same with what agents do, as the lines of a log, and once more from the record
 - `programs.py`: the processes that a project starts
 """
 

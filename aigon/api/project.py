@@ -14,9 +14,8 @@ from aigon.git.repository import find_repository
 if TYPE_CHECKING:  # each call imports what it needs: a board has to be quick
     from aigon.api.features import SpecInfo
     from aigon.api.programs import StartedRun, ValidationResult
-    from aigon.api.replay import PastState, RecordClock
     from aigon.api.runs import RunInfo
-    from aigon.api.watch import LogPage
+    from aigon.api.watch import LogPage, PastState, RecordClock
     from aigon.job.spec_locations import SpecLocation
     from aigon.journal.events import Event
     from aigon.journal.statistics import Grouping, Statistics
@@ -232,7 +231,7 @@ class Project(Struct, frozen=True):
 
     def replay(self, run: "RunInfo", clock: "RecordClock") -> "Iterator[Event | Step]":
         """Yield what `watch` yields of a run that is over, each event and step at its moment by `clock`."""
-        from aigon.api.replay import play_items
+        from aigon.api.watch import play_items
 
         return play_items(self.watch(run, is_cancelled=lambda: True), clock)
 
@@ -244,13 +243,13 @@ class Project(Struct, frozen=True):
 
     def spec_of(self, run: "RunInfo") -> "Spec | None":
         """Return the spec as the branch of a run has it, else as it was when the run began; None if both are gone."""
-        from aigon.api.replay import read_spec
+        from aigon.api.watch import read_spec
 
         return read_spec(self.root, run)
 
     def past_state(self, run: "RunInfo", number: int) -> "PastState":
         """Return a run as it was after an iteration. Raises AigonError (exit 2) for an iteration that it has not."""
-        from aigon.api.replay import read_past_state
+        from aigon.api.watch import read_past_state
 
         return read_past_state(self.root, run, number)
 

@@ -1,18 +1,27 @@
-"""A run as a person watches it: its events, and between them what its agents do."""
+"""A run as a person watches it: its events and what its agents do, live, or once it is over again from its record."""
 
+import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
 from aigon.agents.activity import ActivityFile, name_activity_file, name_log
 from aigon.api.runs import RunInfo, is_running
-from aigon.errors import usage
-from aigon.journal.events import Event, IterationStarted, RunStarted, TurnEnded
-from aigon.journal.replay import tail_events
+from aigon.errors import AigonError, usage
+from aigon.git.person import Checkout
+from aigon.journal.events import Event, IterationFinished, IterationStarted, RunStarted, TurnEnded
+from aigon.journal.replay import iterate_events, tail_events
+from aigon.journal.state import State
+from aigon.journal.state_file import StateFileSink
 from aigon.model.activity import Step
+from aigon.model.criteria import Spec
+from aigon.spec.document import parse_spec
 from aigon.views.terminal.lines import LogText
 
 
@@ -89,3 +98,84 @@ def read_log(root: Path, home: Path, run: RunInfo, after: str, limit: int) -> Lo
         if line is not None and (steps > seen_steps if is_step else events > seen_events):
             lines.append(line)
     return LogPage(tuple(lines), f"{run.run_id}:{events}:{steps}", True)
+
+
+class RecordClock(Struct):
+    """The time of a record, in seconds since the epoch, as it passes again `speed` times as fast; 0 skips all waits.
+
+    A pause before a resume is skipped, and so is a clock that was set back.
+    """
+
+    speed: float = 0.0
+    at: float = 0.0
+    _began: float = 0.0
+    _since: float = 0.0
+
+    def move_to(self, item: Event | Step | bytes) -> None:
+        """Wait until the moment of `item`."""
+        assert not isinstance(item, bytes), "only what has a moment is replayed"
+        at = item.at if isinstance(item, Step) else datetime.fromisoformat(item.at).timestamp()
+        if isinstance(item, RunStarted):
+            self._began, self._since, self.at = at, time.monotonic(), at
+        self.at = max(self.at, at)
+        if self.speed:
+            time.sleep(max(0.0, (self.at - self._began) / self.speed - (time.monotonic() - self._since)))
+
+    def now(self) -> float:
+        """Return the moment of the record that is shown now."""
+        passed = (time.monotonic() - self._since) * self.speed
+        return max(self.at, self._began + passed) if self.speed else self.at
+
+
+class PastState(Struct, frozen=True):
+    """A run after iteration `number`: its assessment, the state file as it was, base, commit, and the turn's prompt."""
+
+    number: int
+    look: IterationFinished
+    document: dict[str, Any]
+    base: str
+    commit: str
+    prompt: str
+
+
+def read_spec(root: Path, run: RunInfo) -> Spec | None:
+    """Return the spec as the branch of a run has it, else as it was when the run began; None if both are gone."""
+    started = next((event for event in iterate_events(run.journal) if isinstance(event, RunStarted)), None)
+    with Checkout.open(root) as checkout, suppress(AigonError):
+        for commit in (f"refs/heads/{run.branch}", started.head if started else ""):
+            raw = checkout.ask("cat-file", "blob", f"{commit}:{started.spec_path}") if started else None
+            if raw is not None:
+                return parse_spec(raw.encode("utf-8", "surrogateescape"))
+    return None
+
+
+def play_items(items: Iterable[Event | Step | bytes], clock: RecordClock) -> Iterator[Event | Step]:
+    """Yield events and steps, each at its moment by `clock`."""
+    for item in items:
+        assert not isinstance(item, bytes), "what a program printed has no moment"
+        clock.move_to(item)
+        yield item
+
+
+def read_past_state(root: Path, run: RunInfo, number: int) -> PastState:
+    """Return the run after iteration `number`, 0 for the baseline. Raises AigonError (exit 2) if it had none."""
+    state, sink, found, last = State(), StateFileSink(root), None, -1
+    for event in iterate_events(run.journal):
+        if isinstance(event, IterationStarted) and event.number > number and last >= number:
+            break
+        state = state.apply(event)
+        sink.remember(event)
+        if isinstance(event, IterationFinished):
+            last = max(last, event.number)
+            if event.number == number:
+                found = event, state
+    if found is None:
+        numbers = f"It has the iterations 0 to {last}" if last >= 0 else "It has none"
+        raise usage(f"Run {run.run_id} has no iteration {number}", where="--to", hint=numbers)
+    event, state = found
+    document = json.loads(sink.render(event, state))
+    document["iterations"] = [each for each in document["iterations"] if each["number"] <= number]
+    prompt = root / ".aigon" / "runs" / run.run_id / f"{number:03}" / "prompt.md"
+    text = prompt.read_text(encoding="utf-8", errors="replace") if prompt.is_file() and not prompt.is_symlink() else ""
+    base = state.started.base_commit if state.started else ""
+    return PastState(number, event, document, base, event.checkpoint or state.checkpoint, text)

@@ -171,7 +171,7 @@ def show_report(feature: str, form: str, output: Path | None, opened: bool, comm
     from aigon.views.report.gather import write_report
 
     if comment:
-        from aigon.views.report.comment import post_report
+        from aigon.views.report.markdown import post_report
 
         with here() as checkout:
             address = post_report(checkout, feature)

@@ -175,7 +175,7 @@ def show_queue(tail: int, as_json: bool) -> int:
 
     Exit codes: 0, 7 the record is damaged.
     """
-    from aigon.queue.listing import read_queue_status
+    from aigon.queue.backlog import read_queue_status
 
     with open_main() as main:
         found = read_queue_status(main, tail)
@@ -218,7 +218,7 @@ def list_queue_tasks(statuses: tuple[str, ...], as_json: bool) -> int:
     Skipped: you waived it, or an agent left it to you. Blocked: a run ended without it, or it waits for another
     feature.
     """
-    from aigon.queue.listing import TaskState, list_tasks
+    from aigon.queue.backlog import TaskState, list_tasks
     from aigon.views.tasks import render_queue_tasks
 
     assert get_args(TaskState) == STATES

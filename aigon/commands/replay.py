@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from aigon.api.project import Project
-    from aigon.api.replay import PastState, RecordClock
     from aigon.api.runs import RunInfo
+    from aigon.api.watch import PastState, RecordClock
     from aigon.git.person import Checkout
     from aigon.journal.events import Event
     from aigon.model.activity import Step
@@ -95,7 +95,7 @@ def command(
 
 
 def _play(project: "Project", run: "RunInfo", speed: float, cast: Path | None, as_json: bool) -> int:
-    from aigon.api.replay import RecordClock
+    from aigon.api.watch import RecordClock
 
     clock = RecordClock(0.0 if cast else speed)
     items = project.replay(run, clock)
@@ -134,8 +134,7 @@ def _show_live(
 ) -> None:
     from functools import partial
 
-    from aigon.views.terminal.cast import CastScreen
-    from aigon.views.terminal.live import LiveSink
+    from aigon.views.terminal.live import CastScreen, LiveSink
     from aigon.views.terminal.scene import Scene
 
     spec = project.spec_of(run)

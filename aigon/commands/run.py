@@ -177,7 +177,7 @@ def convert(file: Path, title: str, slug: str, how: "Committing", as_json: bool)
     Exit codes: 0 written, 2 the file is malformed; the message lists everything that is wrong with it.
     """
     from aigon.job.seat import hold_checkout
-    from aigon.queue.convert import convert_table
+    from aigon.run.importing import convert_table
 
     with here() as checkout, hold_checkout(checkout):
         made = convert_table(checkout, file, title, slug, how)

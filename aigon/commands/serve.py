@@ -85,7 +85,7 @@ def serve_tasks(folders: tuple[Path, ...], http: str | None, print_config: bool)
     require_extra("mcp", "mcp", purpose="aigon mcp")
     from aigon.api import AigonError, open_project
     from aigon.git.person import forget_inherited_repository
-    from aigon.mcp.transport import serve_http, serve_stdio
+    from aigon.mcp.server import serve_http, serve_stdio
 
     forget_inherited_repository()
     served = [open_project(folder.absolute()).root for folder in folders]

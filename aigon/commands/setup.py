@@ -126,7 +126,7 @@ def diagnose_here(feature: str | None, repair: bool, remote: bool, as_json: bool
     from aigon.commands.common import offer_around
     from aigon.git.person import forget_inherited_repository
     from aigon.run.doctor import diagnose
-    from aigon.views.doctor import build_diagnosis_document, render_diagnosis
+    from aigon.views.setup import build_diagnosis_document, render_diagnosis
 
     forget_inherited_repository()
     offer_around(Path.cwd())
@@ -145,7 +145,7 @@ def diagnose_here(feature: str | None, repair: bool, remote: bool, as_json: bool
 def _repair(feature: str | None, as_json: bool) -> int:
     from aigon.git.person import forget_inherited_repository
     from aigon.run.repair.repair import repair_repository
-    from aigon.views.doctor import build_repair_document, render_repair
+    from aigon.views.setup import build_repair_document, render_repair
 
     forget_inherited_repository()
     done = repair_repository(Path.cwd(), feature)

@@ -34,12 +34,12 @@ from aigon.model.imported import ImportedCriterion, ImportedSpec
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.run.actors import find_judge
 from aigon.run.feature_stages import make_feature, write_features
-from aigon.spec.composing import compose_spec, merge_spec
 from aigon.spec.criteria import find_deciding_role
 from aigon.spec.document import parse_spec
 from aigon.spec.features import Feature
 from aigon.spec.files import refuse_closed
 from aigon.spec.foreign import list_decisions
+from aigon.spec.writing import compose_imported_spec, merge_spec
 from aigon.text.amounts import MIB
 from aigon.text.quoting import clean, code_block, fold
 
@@ -87,7 +87,7 @@ def draft_feature(checkout: Checkout, title: str, slug: str, priority: str, agen
     """Return a draft for a new feature. Raises AigonError: 2 if it exists, 6 if nobody can draft it or did."""
     feature = make_feature(checkout, title, slug)
     parts, answer = _ask(checkout, title, "", agent, say)
-    return SpecDraft(feature, b"", compose_spec(parts, "", priority), parts, answer)
+    return SpecDraft(feature, b"", compose_imported_spec(parts, "", priority), parts, answer)
 
 
 def draft_spec(checkout: Checkout, wanted: str, agent: str, say: Say) -> SpecDraft:
@@ -97,7 +97,7 @@ def draft_spec(checkout: Checkout, wanted: str, agent: str, say: Say) -> SpecDra
     before = SpecLocation(feature, checkout.root).read()
     spec = parse_spec(before)
     parts, answer = _ask(checkout, spec.title, before.decode("utf-8", "replace"), agent, say)
-    after = merge_spec(before, compose_spec(parts, ""))
+    after = merge_spec(before, compose_imported_spec(parts, ""))
     changed = list_decisions(parse_spec(after)) ^ list_decisions(spec)
     if any(not decision.startswith("check: ") for _, decision in changed):  # "All tests pass" needs no annotation
         hint = "Its heading `## Acceptance Criteria` may be in a place that hides it"

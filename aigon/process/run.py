@@ -16,13 +16,17 @@ from msgspec import Struct, field
 
 from aigon.model.turns import ProgramExit
 from aigon.process import orphans
-from aigon.process.brake import hold_back
 from aigon.process.capture import Capture, open_log
 from aigon.process.meter import IdleClock
 from aigon.process.spawner import SpawnedProgram, Spawner
 from aigon.process.start import Enter, Program, RunningProgram, signal_group, start_program
 from aigon.process.stop import POLL_SECONDS, Stop
 
+RUNNING, STANDING = 1 / 6, 1.5
+"""Parts of its ordinary time that a program runs, and then stands still: in all it takes some ten times as long.
+
+A stop has to be longer than a sleep of the program's, which goes on meanwhile.
+"""
 EndingSteps = tuple[tuple[signal.Signals, float], ...]
 DEADLINE: EndingSteps = ((signal.SIGINT, 10.0), (signal.SIGTERM, 5.0), (signal.SIGKILL, 5.0))
 """What a process group gets when its time is up, and how many seconds it then has."""
@@ -244,3 +248,23 @@ def watch_exit(process: RunningProgram | SpawnedProgram) -> Iterator[int]:
         thread.join(1)
         os.close(read)
         os.close(write)
+
+
+@contextmanager
+def hold_back(group: int, seconds: float) -> Iterator[None]:
+    """Stop and continue a process group, which ordinarily takes so many seconds, by turns; at the end it runs."""
+    over = threading.Event()
+
+    def alternate() -> None:
+        while not over.wait(RUNNING * seconds):
+            signal_group(group, signal.SIGSTOP)
+            over.wait(STANDING * seconds)
+            signal_group(group, signal.SIGCONT)
+
+    thread = threading.Thread(target=alternate, name="brake", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

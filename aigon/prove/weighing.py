@@ -25,9 +25,8 @@ from aigon.proof.bench import ProofBench, make_bench
 from aigon.proof.criteria import judge_by_own_command, list_commands, name_command
 from aigon.proof.prove import frozen_of
 from aigon.prove.deciders import LIST, Deciders, read_deciders
-from aigon.prove.mutants import list_mutants
 from aigon.prove.reds import Red, classify_red, list_words
-from aigon.prove.witness import Witness
+from aigon.prove.witness import Witness, list_mutants
 from aigon.text.amounts import format_count
 from aigon.text.fingerprints import fingerprint
 from aigon.text.quoting import fold

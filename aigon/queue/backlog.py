@@ -1,20 +1,28 @@
-"""The order of the backlog: by priority, then by ID, and after what a feature depends on."""
+"""The work that there is, the backlog in its order and tasks over all features, and what was done of it."""
 
 from collections.abc import Iterator, Mapping
+from typing import Literal
 
 from msgspec import Struct
 
 from aigon.errors import AigonError, usage
+from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
-from aigon.job.dependencies import find_dependencies
+from aigon.job.dependencies import find_dependencies, list_missing
 from aigon.job.spec_locations import SpecLocation, list_spec_locations
-from aigon.model.criteria import Spec
+from aigon.journal.decisions import find_decision
+from aigon.journal.queue import QueueEntry, list_steps, read_queue
+from aigon.journal.records import Records
+from aigon.journal.state import State, replay
+from aigon.model.criteria import Criterion, Spec
+from aigon.process import running
 from aigon.spec.document import parse_spec
 from aigon.spec.features import Feature
 
 CLOSED = ("done", "cancelled", "paused")
 """Stages of features that are no work to do."""
 _RANKS = {"high": 0, "medium": 1, "low": 2}
+TaskState = Literal["pending", "in-progress", "done", "skipped", "blocked"]
 
 
 class PlannedFeature(Struct, frozen=True):
@@ -68,3 +76,78 @@ def _sort(planned: Mapping[str, PlannedFeature]) -> Iterator[str]:
         name = min((each for each in waiting if waiting.isdisjoint(planned[each].missing)), key=rank)
         waiting.remove(name)
         yield name
+
+
+class QueueTask(Struct, frozen=True):
+    """A criterion of an open feature. `note` says why it is blocked or skipped."""
+
+    id: str
+    title: str
+    status: TaskState
+    feature: str
+    label: str = ""
+    note: str = ""
+
+
+def list_tasks(main: Checkout) -> Iterator[QueueTask]:
+    """Yield the criteria of all open features, of each agent that works on them. What cannot be read is left out."""
+    home = ensure_home(main.common_dir)
+    places = list_spec_locations(main.root, main.common_dir)
+    for place in sorted(places, key=lambda each: int(each.feature.id or 0)):
+        name = place.feature.name_for_people
+        if place.feature.stage in CLOSED or not place.feature.id:
+            continue
+        try:
+            spec = parse_spec(place.read())
+        except (AigonError, OSError, ValueError):
+            continue
+        missing = list_missing(places, spec.settings)
+        folders = [*home.glob(f"features/{name}"), *home.glob(f"features/{name}-*")]
+        for records in [Records(folder) for folder in folders] or [Records(home / "features" / name)]:
+            try:
+                yield from _list_of_run(name, spec, records, missing)
+            except AigonError:
+                continue
+
+
+def _list_of_run(name: str, spec: Spec, records: Records, missing: tuple[str, ...]) -> Iterator[QueueTask]:
+    state = replay(records.each()) if records.journal.exists() else State()
+    label, decisions = state.started.label if state.started else "", records.decisions()
+    for criterion in spec.criteria:
+        decision = find_decision(decisions, criterion, "")
+        waived = decision.why if decision and decision.decision == "waive" else None
+        status, note = _find_status(criterion, state, waived, missing)
+        yield QueueTask(f"{name}.{criterion.number}", criterion.text, status, name, label, note)
+
+
+def _find_status(
+    criterion: Criterion, state: State, waived: str | None, missing: tuple[str, ...]
+) -> tuple[TaskState, str]:
+    number = criterion.number
+    task = next((each for each in state.tasks.all if each.criterion == number), None)
+    if waived is not None:
+        return "skipped", f"waived: {waived}"
+    if task and task.status == "completed":
+        return "done", ""
+    if number in state.requests.skips:
+        return "skipped", f"left to you: {state.requests.skips[number]}"
+    if task and task.manual_review:
+        return "blocked", task.notes[-1].text if task.notes else ""
+    if missing and state.started is None:
+        return "blocked", f"waits for {', '.join(missing)}"
+    return ("in-progress" if task and task.status == "in_progress" else "pending"), ""
+
+
+class QueueStatus(Struct, frozen=True):
+    """The loops at work on tasks now, the newest step of each task, and the last steps of all, oldest first."""
+
+    running: tuple[running.Invocation, ...]
+    entries: tuple[QueueEntry, ...]
+    steps: tuple[QueueEntry, ...]
+
+
+def read_queue_status(main: Checkout, tail: int) -> QueueStatus:
+    """Return where watchers and starts stand. Raises AigonError (exit 7) if their record is damaged."""
+    home = ensure_home(main.common_dir)
+    alive = tuple(running.list_queues(home))
+    return QueueStatus(alive, tuple(read_queue(home).values()), tuple(list_steps(home)[-tail:] if tail else ()))

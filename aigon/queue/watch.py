@@ -25,8 +25,8 @@ from aigon.journal.records import candidate_records, find_candidates
 from aigon.model.outcomes import Stopped
 from aigon.process.capacity import count_slots, measure_free_memory
 from aigon.process.stop import Stop
-from aigon.queue import intake
 from aigon.queue.due import DueTask, DueTasks, Tell, count_decisions
+from aigon.queue.folders import take_up, update_spec
 from aigon.queue.loops import LoopGroup, combine_task_codes, hand_over, link_steps
 from aigon.run.approvals import write_pages
 from aigon.run.seating import choose_default_agent
@@ -164,11 +164,11 @@ class Watcher:
         name = self._options.agent or choose_default_agent(self._main, Options(feature=""))
         try:
             (agent,) = resolve_agents(self._main.root, [name])
-            candidate = intake.take_up(self._main, task, due.content, agent, begun, self._note)
+            candidate = take_up(self._main, task, due.content, agent, begun, self._note)
             resume = candidate_records(self._home, candidate).has_begun()
             options = Options(feature=candidate.feature, loop=due.spec.settings.mode == "ralph", resume=resume)
             if resume and due.is_new and due.entry:
-                intake.update_spec(candidate, due.content, self._note)
+                update_spec(candidate, due.content, self._note)
                 options = replace(options, accept_spec=True, yes=True)
             self._loops.start(candidate, options, resume=resume, money=self._options.max_cost - self._loops.spent)
         except (AigonError, OSError) as error:

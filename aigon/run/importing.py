@@ -1,4 +1,4 @@
-"""Bring specs of other tools in: find them, read them, and write a feature for each into the inbox."""
+"""Bring specs of other tools in: find them, read them, and write a feature for each, or for a table of tasks."""
 
 import os
 import re
@@ -14,13 +14,15 @@ from aigon.git import forge
 from aigon.git.person import Checkout
 from aigon.job.bookkeeping import Committing
 from aigon.model.imported import ImportedSpec
-from aigon.run.feature_stages import make_feature, write_features
-from aigon.spec.composing import compose_spec
+from aigon.run.feature_stages import create_feature, make_feature, write_features
+from aigon.spec.document import parse_spec, tick_boxes
 from aigon.spec.features import LARGEST, TOO_MUCH, Feature, slugify
-from aigon.spec.foreign import list_proposals
+from aigon.spec.foreign import disarm_annotations, list_proposals
 from aigon.spec.importers import GENERIC, Importer, find_specs, github, load_importers
+from aigon.spec.prd import LARGEST_TABLE, Prd, PrdTask, group_by_dependencies, read_table
+from aigon.spec.writing import compose_imported_spec
 from aigon.text.patterns import compile_re
-from aigon.text.quoting import fold
+from aigon.text.quoting import fold, list_item
 
 _ISSUE = compile_re(rf"gh:(?:(?P<repository>[\w.-]+/[\w.-]+)#)?(?P<id>\d+)|(?P<address>{forge.ISSUE.pattern})/?")
 _SUFFIXES = (".md", ".markdown", ".json", ".toon")
@@ -31,6 +33,7 @@ _MOST = 20_000
 """Files of a folder: more are no folder of specs."""
 _BESIDE = 3
 """How deep below a file's folder the files may lie that belong to it."""
+MAX_TITLE_CHARS, MAX_DESCRIPTION_CHARS = 300, 2_000
 
 
 class ImportRequest(Struct, frozen=True):
@@ -82,7 +85,7 @@ def import_features(checkout: Checkout, request: ImportRequest, how: Committing)
     for each in found:
         named = replace(each, spec=replace(each.spec, title=title)) if title else each
         try:
-            data = compose_spec(named.spec, named.source, request.priority)
+            data = compose_imported_spec(named.spec, named.source, request.priority)
             feature = make_feature(checkout, named.spec.title, request.slug or _choose_name(named, specs))
         except AigonError as error:
             if len(found) == 1:
@@ -205,3 +208,77 @@ def _name_spec(spec: ImportedSpec, path: str) -> ImportedSpec:
     file = Path(path)
     name = file.parent.name if file.stem in ("spec", "requirements", "proposal", "README", "index") else file.stem
     return spec if spec.title.strip() else replace(spec, title=name.replace("-", " ").replace("_", " ").capitalize())
+
+
+class ConvertedTable(Struct, frozen=True):
+    """The feature that was written: how many `criteria`, of which `claimed` are said to be done, and `skipped` tasks.
+
+    `proposed` annotations came with the table and run nothing until a person accepts them.
+    """
+
+    feature: Feature
+    criteria: int
+    claimed: int
+    skipped: int
+    proposed: int
+
+
+def convert_table(checkout: Checkout, path: Path, title: str, slug: str, how: Committing) -> ConvertedTable:
+    """Write the spec of the tasks in a file into the inbox. Raises AigonError (exit 2) for a file that is malformed."""
+    try:
+        raw = atomic.read_bounded(path, LARGEST_TABLE, "The file", hint="Split it into several features")
+    except OSError as error:
+        raise usage(f"The file cannot be read: {error.strerror}", where=str(path), hint="Name another one") from error
+    prd = read_table(raw, str(path))
+    title = title or fold(prd.project, 100) or path.stem.replace("-", " ").replace("_", " ")
+    content = render_spec(prd, title, path.name)
+    feature = create_feature(checkout, title, slug, how, content=content)
+    spec = parse_spec(content)
+    claimed, skipped = sum(each.checked for each in spec.criteria), sum(t.status == "skipped" for t in prd.tasks)
+    return ConvertedTable(feature, len(spec.criteria), claimed, skipped, len(list_proposals(content)))
+
+
+def render_spec(prd: Prd, title: str, source: str) -> bytes:
+    """Return the spec. Annotations in the table are kept as proposals; a task that is done is a ticked box, a claim.
+
+    Tasks that depend on others come in a later stage.
+    """
+    wanted = tuple(task for task in prd.tasks if task.status != "skipped")
+    groups = group_by_dependencies(wanted)
+    ordered = [task for group in groups for task in group]
+    lines = [*_render_stages(groups), f"# Feature: {fold(title, 100)}", "", f"The tasks of `{fold(source, 100)}`.", ""]
+    lines += ["## Acceptance Criteria", "", *(line for task in ordered for line in _render_task(task))]
+    if skipped := [task for task in prd.tasks if task.status == "skipped"]:
+        lines += ["", "## Skipped", "", *(f"- {_label(task)}" for task in skipped)]
+    spec = parse_spec(disarm_annotations("\n".join([*lines, ""]).encode("utf-8", "replace")))
+    # A tick on a `human` item would be a person's approval, which nobody gave.
+    done = {c.number: True for c, task in zip(spec.criteria, ordered, strict=True)
+            if task.status == "done" and c.kind != "human"}  # fmt: skip
+    return tick_boxes(spec, done)
+
+
+def _render_stages(groups: list[list[PrdTask]]) -> Iterator[str]:
+    if len(groups) < 2:
+        return
+    yield from ("---", "stages:")
+    number = 1
+    for group in groups:
+        yield f"  - criteria: [{', '.join(str(number + at) for at in range(len(group)))}]"
+        number += len(group)
+    yield "---"
+
+
+def _render_task(task: PrdTask) -> Iterator[str]:
+    yield f"- [ ] {_label(task)}"
+    notes = [fold(task.description, MAX_DESCRIPTION_CHARS)] if task.description else []
+    for name, listed in (("Depends on", task.depends_on), ("Creates", task.files_to_create),
+                         ("Changes", task.files_to_modify)):  # fmt: skip
+        notes += [f"{name}: {fold(', '.join(listed), MAX_DESCRIPTION_CHARS)}"] if listed else []
+    for note in notes:
+        yield from ("", f"  {list_item(note, MAX_DESCRIPTION_CHARS)}")
+    if notes:
+        yield ""
+
+
+def _label(task: PrdTask) -> str:
+    return fold(f"{task.id}: {task.title}", MAX_TITLE_CHARS)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from shutil import get_terminal_size
 
 from aigon.journal.tasks import Tasks
-from aigon.queue.listing import QueueTask
+from aigon.queue.backlog import QueueTask
 from aigon.spec.prd import Prd, PrdStatus, PrdTask
 from aigon.text.amounts import join_words
 from aigon.text.quoting import fold

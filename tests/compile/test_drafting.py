@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
-from aigon.spec.composing import compose_spec, merge_spec
 from aigon.spec.document import parse_spec
+from aigon.spec.writing import compose_imported_spec, merge_spec
 from tests.lab import Lab, Ran
 
 INBOX = "docs/specs/features/01-inbox/feature-dark-mode.md"
@@ -149,7 +149,7 @@ def test_an_agent_that_cannot_be_asked_is_named(lab: Lab) -> None:
 
 
 def test_sections_are_merged_by_name() -> None:
-    addition = compose_spec(ImportedSpec("X", (ImportedCriterion("new"),), {}, "ours", ("why?",)), "")
+    addition = compose_imported_spec(ImportedSpec("X", (ImportedCriterion("new"),), {}, "ours", ("why?",)), "")
     raw = b"# X\n\n## Summary\n\ntheirs\n\n## Acceptance criteria (must)\n\n- [ ] old\n\n## Source\n\n```text\nx\n```\n"
     merged = merge_spec(raw, addition).decode()
     assert "theirs" in merged and "ours" not in merged

@@ -16,9 +16,9 @@ _BOTH = {
 }
 QUEUE_STEPS: dict[str, dict[str, str]] = {
     "watch": {
-        "taken": "aigon.queue.intake:append_entry",
-        "made": "aigon.queue.intake:create_candidate",
-        "committed": "aigon.queue.intake:_commit_spec",
+        "taken": "aigon.queue.folders:append_entry",
+        "made": "aigon.queue.folders:create_candidate",
+        "committed": "aigon.queue.folders:_commit_spec",
         "based": "aigon.journal.records:Records.set_origin",
         "known": "aigon.journal.records:Records.set_candidate",
         **_BOTH,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aigon.prove.mutants import MOST, list_mutants
+from aigon.prove.witness import MOST, list_mutants
 
 BASE = "def add(a, b):\n    return a + b\n"
 ADDED = '''

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from aigon.queue.convert import render_spec
+from aigon.run.importing import render_spec
 from aigon.spec.document import parse_spec
 from aigon.spec.prd import Prd, PrdTask, render_prd
 from tests.lab import Lab

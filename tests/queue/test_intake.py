@@ -12,7 +12,7 @@ from aigon.job import bookkeeping
 from aigon.journal.queue import QueueEntry, append_entry, list_steps, locate_queue, read_queue
 from aigon.journal.records import Records, list_candidates
 from aigon.model.candidates import Candidate
-from aigon.queue import intake
+from aigon.queue import folders
 from aigon.queue.folders import TaskFile, list_committed_files
 from tests.lab import Lab
 from tests.queue.vaults import GREETER, make_vault, write_task
@@ -23,7 +23,7 @@ class Killed(BaseException):
 
 
 STEPS = {
-    "before the record": (intake, "append_entry"),
+    "before the record": (folders, "append_entry"),
     "before the tree": (objects, "write_tree_with"),
     "before the branch": (Checkout, "git"),
     "before the origin": (Records, "set_origin"),
@@ -38,7 +38,7 @@ def take(main: Checkout) -> Candidate:
     home = ensure_home(main.common_dir)
     begun = read_queue(home).get(task.path) or QueueEntry("watch", task.path, "taken", "", task.sha)
     (agent,) = resolve_agents(main.root, ["mine"])
-    return intake.take_up(main, task, git.run("cat-file", "blob", task.sha), agent, begun, print)
+    return folders.take_up(main, task, git.run("cat-file", "blob", task.sha), agent, begun, print)
 
 
 @pytest.mark.parametrize("step", STEPS)

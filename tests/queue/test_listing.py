@@ -6,7 +6,7 @@ from aigon.commands.queue import describe_entry
 from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
 from aigon.journal.queue import QueueEntry, append_entry
-from aigon.queue.listing import QueueTask, list_tasks, read_queue_status
+from aigon.queue.backlog import QueueTask, list_tasks, read_queue_status
 from aigon.views.tasks import render_queue_tasks
 from tests.lab import Lab
 from tests.queue.test_start import write_spec

@@ -1,16 +1,26 @@
-"""The report as Markdown for a pull request. Text of others stays text in it, links to nothing and calls nobody."""
+"""The report as Markdown for a pull request, and as a comment on the issue that its spec was imported from.
+
+Text of others stays text in it, links to nothing and calls nobody.
+"""
 
 import re
 
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from aigon.errors import usage
 from aigon.files.resources import find_resource
+from aigon.git import forge
+from aigon.git.person import Checkout
+from aigon.job.spec_locations import locate_spec
 from aigon.journal.account import FeatureAccount, WorkAccount
+from aigon.run.authority import require_outside_a_run
+from aigon.spec.document import parse_spec
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold
 from aigon.views.proving import list_accepted
 from aigon.views.report import words
+from aigon.views.report.gather import write_report
 
 _SPECIAL = compile_re(r"([\\`*_\[\]<>#|~&$!])")
 _CALLS = compile_re(r"(?<=@)|(?<=:)(?=//)|(?<=\bwww)(?=\.)|(?<=\bGH)(?=-)", re.I)
@@ -20,6 +30,9 @@ NOTHING = "<!-- -->"
 _GAPS = compile_re(r"\n{3,}")
 _CRITERIA = 200
 _FILES = 40
+_LONGEST = 65_000
+"""Characters: GitHub takes 65,536."""
+_CUT = "\n\n… The report is longer than a comment may be."
 
 
 def escape_line(text: str, limit: int = 300) -> str:
@@ -78,3 +91,20 @@ def _show_line(value: object, limit: int = 300) -> Markup:
 def _list_cells(work: WorkAccount) -> list[str]:
     facts = (escape_cell(value) for _, value in words.list_facts(work))
     return [escape_cell(work.name, 60), " ".join(words.STANDINGS[work.standing]), *facts, escape_cell(work.branch)]
+
+
+def post_report(checkout: Checkout, wanted: str) -> str:
+    """Post the report and return the address of the comment.
+
+    Raises AigonError: 2 for a feature without an issue or without a run, 4 inside a loop, 7 with gh's own words.
+    """
+    require_outside_a_run("report --comment")
+    place = locate_spec(checkout.root, checkout.common_dir, wanted)
+    source = str(parse_spec(place.read()).frontmatter.get("source", ""))
+    if not forge.ISSUE.fullmatch(source):
+        hint = "Only a spec that `aigon feature-create --from` made of an issue has one: `source:` in its frontmatter"
+        raise usage("The feature comes from no issue", where=place.where, hint=hint)
+    text = write_report(checkout, wanted, "md", None).text
+    text = text if len(text) <= _LONGEST else text[:_LONGEST].rpartition("\n")[0] + _CUT
+    said = forge.run_gh(checkout.root, "issue", "comment", source, "--body-file", "-", stdin=text, where="--comment")
+    return said.splitlines()[-1] if said else source

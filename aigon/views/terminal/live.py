@@ -1,7 +1,8 @@
-"""The live view: it has a terminal to itself, changes in place, and gives the terminal back."""
+"""The live view of runs: on a terminal that it has to itself and gives back, or as an asciicast."""
 
 import contextlib
 import io
+import json
 import sys
 import termios
 import time
@@ -14,7 +15,7 @@ from rich.console import Console, Group
 from rich.live import Live
 
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
-from aigon.files.pipe import discard_output
+from aigon.files.pipe import discard_output, write_line
 from aigon.journal.events import Event, Notice
 from aigon.model.activity import Step
 from aigon.views.terminal.arena import write_arena_summary
@@ -30,6 +31,9 @@ STOPPING = "finishing this iteration, then stopping (Ctrl+C again: at once, noth
 
 DrawPage = Callable[[Page, bool], Group]
 """Draws a page; whether it is the last one."""
+LONGEST_PAUSE = 2.0
+"""Seconds for which players show a frame that does not change."""
+_CLEAR = "\x1b[H\x1b[2J"
 
 
 class _KeptOutput(io.StringIO):
@@ -237,3 +241,46 @@ class ArenaLive:
             label: _add_steps(lane, self._steps[label], now, time.time()) for label, lane in self._scene.lanes.items()
         }
         return draw_arena(replace(self._scene, lanes=lanes), page, now)
+
+
+class CastScreen(Screen):
+    """A screen of `width` and `height` that is a file: a frame for each moment, by `now`, at which it changes.
+
+    It is to be shown `speed` times as fast.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO,
+        draw: DrawPage,
+        now: Callable[[], float],
+        speed: float = 1.0,
+        width: int = 100,
+        height: int = 30,
+    ) -> None:
+        self._stream, self._draw, self._now, self._speed = stream, draw, now, speed
+        self._page, self._began, self._before = Page(width, height), 0.0, ""
+
+    def take(self) -> None:
+        """Write a frame, before the first one the head of the file."""
+        self._write_frame(last=False)
+
+    def close(self) -> None:
+        """Write the last frame."""
+        self._write_frame(last=True)
+
+    def _write_frame(self, *, last: bool) -> None:
+        width, height = self._page.width, self._page.height
+        if not self._before:
+            self._began = self._now()
+            head = {"version": 2, "width": width, "height": height, "timestamp": int(self._began)}
+            write_line(self._stream, json.dumps({**head, "idle_time_limit": LONGEST_PAUSE}))
+        console = Console(file=io.StringIO(), force_terminal=True, color_system="standard", width=width, height=height)
+        with console.capture() as captured:
+            console.print(self._draw(self._page, last))
+        frame = captured.get().replace("\n", "\r\n")
+        if frame != self._before:
+            self._before = frame
+            write_line(
+                self._stream, json.dumps([round((self._now() - self._began) / self._speed, 3), "o", _CLEAR + frame])
+            )
