@@ -12,10 +12,10 @@ from typing import Self, get_args
 
 from aigon.agents.adapters._activities import read_activity_rules
 from aigon.agents.adapters._records import parse_line
-from aigon.model.activity import Activity, ActivityKind, Spent, Step
+from aigon.model.turns import Activity, ActivityKind, Spent, Step
 from aigon.process.capture import open_log
 from aigon.secrets.redaction import Redact
-from aigon.text.fingerprints import strip_escapes
+from aigon.text.quoting import strip_escapes
 
 _ADAPTERS = "aigon.agents.adapters"
 SUFFIX = ".ndjson"

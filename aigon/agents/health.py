@@ -24,8 +24,8 @@ from aigon.model.turns import Agent
 from aigon.process import run
 from aigon.process.run import Command, EndingSteps
 from aigon.process.stop import Stop
-from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
+from aigon.text.quoting import strip_escapes
 
 LONGEST_ANSWER = 60.0
 """Seconds that a program may take to say its version. The slowest of the agents that were measured takes 3.3 s, many

@@ -20,9 +20,9 @@ if TYPE_CHECKING:  # each call imports what it needs: a board has to be quick
     from aigon.journal.events import Event
     from aigon.journal.statistics import Grouping, Statistics
     from aigon.journal.tasks import Tasks
-    from aigon.model.activity import Step
     from aigon.model.changes import FileDiff
     from aigon.model.criteria import Spec
+    from aigon.model.turns import Step
     from aigon.process.running import Invocation
     from aigon.run.approvals import ApprovalCase
     from aigon.spec.writing import SettingValues
@@ -260,7 +260,7 @@ class Project(Struct, frozen=True):
 
         New events are looked for every `interval` seconds. Raises AigonError (exit 7) for a damaged journal.
         """
-        from aigon.model.activity import Step
+        from aigon.model.turns import Step
 
         watched = self.watch(run, interval=interval, is_cancelled=is_cancelled)
         return (item for item in watched if not isinstance(item, Step | bytes))

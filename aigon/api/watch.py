@@ -19,8 +19,8 @@ from aigon.journal.events import Event, IterationFinished, IterationStarted, Run
 from aigon.journal.replay import iterate_events, tail_events
 from aigon.journal.state import State
 from aigon.journal.state_file import StateFileSink
-from aigon.model.activity import Step
 from aigon.model.criteria import Spec
+from aigon.model.turns import Step
 from aigon.spec.document import parse_spec
 from aigon.views.terminal.lines import LogText
 

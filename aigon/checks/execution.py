@@ -23,7 +23,7 @@ from aigon.model.checks import Check, CheckStatus, Finding
 from aigon.model.turns import ProgramExit
 from aigon.process import run as process
 from aigon.secrets.redaction import redact_value
-from aigon.text import fingerprints
+from aigon.text import quoting
 from aigon.text.amounts import spell_duration
 from aigon.text.patterns import compile_re
 
@@ -169,11 +169,11 @@ def make_finding(check: Check, exited: ProgramExit, evidence: Evidence, log: str
     # Lines of a passing run that look like errors are none.
     shown = (problem for problem in reading.problems if not has_passed or problem.severity == "warning")
     problems = tuple(replace(problem, file=locate(problem.file)) for problem in shown)
-    printed = fingerprints.strip_escapes(exited.stdout[-4 * _EXCERPT_CHARACTERS :].decode(errors="replace"))
+    printed = quoting.strip_escapes(exited.stdout[-4 * _EXCERPT_CHARACTERS :].decode(errors="replace"))
     excerpt = "\n".join(printed.strip().splitlines()[-_EXCERPT_LINES:])[-_EXCERPT_CHARACTERS:]
     errors = [problem for problem in problems if problem.severity == "error"]
-    names = [fingerprints.fingerprint(check.name, p.test or p.file, p.rule, p.message) for p in errors]
-    names = names or [fingerprints.fingerprint(check.name, summary, excerpt)]
+    names = [quoting.fingerprint(check.name, p.test or p.file, p.rule, p.message) for p in errors]
+    names = names or [quoting.fingerprint(check.name, summary, excerpt)]
     return Finding(
         check=check.name,
         role=check.role,
@@ -217,7 +217,7 @@ def _decide_status(check: Check, exited: ProgramExit, evidence: Evidence) -> tup
 
 
 def _find_last_line(output: bytes) -> str:
-    lines = fingerprints.strip_escapes(output[-4000:].decode(errors="replace")).strip().splitlines()
+    lines = quoting.strip_escapes(output[-4000:].decode(errors="replace")).strip().splitlines()
     own = [line for line in lines if line.strip() and not _RUNNER.match(line)] or lines
     return own[-1].strip()[:200] if own else ""
 
@@ -250,7 +250,7 @@ def render_command(check: Check) -> str:
 
 def make_error(check: Check, why: str) -> Finding:
     """Return the finding of a check that could not run."""
-    names = (fingerprints.fingerprint(check.name, why),)
+    names = (quoting.fingerprint(check.name, why),)
     return Finding(check.name, check.role, check.title, "error", why, render_command(check), fingerprints=names)
 
 

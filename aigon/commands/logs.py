@@ -14,7 +14,7 @@ from aigon.commands.help import option
 
 if TYPE_CHECKING:
     from aigon.journal.events import Event
-    from aigon.model.activity import Step
+    from aigon.model.turns import Step
 
     Item = Event | Step | bytes
     Render = Callable[[Item], str | None]
@@ -66,7 +66,7 @@ def command(feature: str, follow: bool, agent: str | None, raw: bool, as_json: b
 
 def _render_raw(item: "Item") -> str | None:
     """Return a line of a program's output; on a terminal without what would steer it."""
-    from aigon.text.fingerprints import strip_escapes
+    from aigon.text.quoting import strip_escapes
 
     if not isinstance(item, bytes):
         return None
@@ -77,7 +77,7 @@ def _render_raw(item: "Item") -> str | None:
 def render_json(item: "Item") -> str:
     """Return an event or a step as a line of JSON."""
     from aigon.journal.codec import encode
-    from aigon.model.activity import Step
+    from aigon.model.turns import Step
 
     assert not isinstance(item, bytes)
     document = {"event": "activity", **to_builtins(item)} if isinstance(item, Step) else encode(item)

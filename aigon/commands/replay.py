@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aigon.api.watch import PastState, RecordClock
     from aigon.git.person import Checkout
     from aigon.journal.events import Event
-    from aigon.model.activity import Step
+    from aigon.model.turns import Step
 
 
 class Speed(click.ParamType[float]):

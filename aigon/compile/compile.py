@@ -24,8 +24,8 @@ from aigon.proof.vacuity import absent_files
 from aigon.run.prepare import Prepared, prepare
 from aigon.run.present_tree import MayRun, run_on_copy, select_checks
 from aigon.spec.document import annotate, can_annotate
-from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
+from aigon.text.quoting import strip_escapes
 
 TIMEOUT = 60.0
 """Seconds for each command unless a person says otherwise."""

@@ -16,7 +16,7 @@ from aigon.model.checks import Check, Finding
 from aigon.model.criteria import Verdict
 from aigon.model.resources import find_full_volume, format_bytes
 from aigon.process.meter import Meter
-from aigon.text.fingerprints import combine_fingerprints, fingerprint
+from aigon.text.quoting import combine_fingerprints, fingerprint
 
 CHANGED = "changed-by-checks"
 """The rule for a file of the commit that the checks changed."""

@@ -9,7 +9,7 @@ from operator import attrgetter
 from msgspec import Struct
 from msgspec.structs import replace
 
-from aigon.journal.attempt import Attempt, add_assessment
+from aigon.journal.attempt import MAX_LINE_CHARS, Attempt, add_assessment
 from aigon.journal.events import (
     Event,
     IterationFinished,
@@ -20,7 +20,6 @@ from aigon.journal.events import (
     TurnEnded,
     Waiting,
 )
-from aigon.model.assessments import MAX_LINE_CHARS
 from aigon.model.turns import TEMPORARY_ENDS, CostStatus, Turn
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold

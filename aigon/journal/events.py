@@ -8,11 +8,11 @@ Events in DURABLE are on disk before the loop takes its next step.
 from typing import Literal
 
 from aigon.config.grants import WantedMechanism
+from aigon.model import Recorded
 from aigon.model.changes import Concern, FileChange, PutBack
 from aigon.model.checks import Finding
 from aigon.model.criteria import Promise, Verdict
 from aigon.model.outcomes import PURPOSES, Outcome, RunPurpose
-from aigon.model.recorded import Recorded
 from aigon.model.requests import AgentRequest
 from aigon.model.resources import ResourceUse
 from aigon.model.turns import CostStatus, Turn

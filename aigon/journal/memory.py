@@ -7,10 +7,9 @@ of output) is a code span on a line that aigon began, so that it starts no headi
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 
-from aigon.journal.attempt import Attempt, describe_checks
+from aigon.journal.attempt import Attempt, CheckSummary, describe_checks
 from aigon.journal.events import IterationStarted
 from aigon.journal.state import State
-from aigon.model.assessments import CheckSummary
 from aigon.model.criteria import VERDICT_WORDS
 from aigon.model.turns import TEMPORARY_ENDS
 from aigon.text.amounts import estimate_tokens, format_count, format_duration

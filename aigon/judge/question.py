@@ -13,7 +13,7 @@ from aigon.model.changes import FileDiff, Hunk
 from aigon.model.checks import Finding
 from aigon.model.criteria import Criterion, Verdict
 from aigon.model.judging import JudgeAnswer, JudgeQuestion
-from aigon.text.fingerprints import strip_escapes
+from aigon.text.quoting import strip_escapes
 
 Task = Literal["decide", "refute"]
 LONGEST_SPEC = 20_000

@@ -12,8 +12,8 @@ from aigon.judge.reply import Quote, bound_text
 from aigon.judge.selection import asks_documentation, asks_removal
 from aigon.model.changes import FileDiff
 from aigon.model.criteria import Criterion
-from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
+from aigon.text.quoting import strip_escapes
 
 TOLERANCE = 3
 """Lines by which the number of a quote may be off: models miscount; the text must be there all the same."""

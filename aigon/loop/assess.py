@@ -24,7 +24,7 @@ from aigon.model.checks import Check, Finding, Problem
 from aigon.model.criteria import HIDDEN
 from aigon.proof import criteria
 from aigon.proof.frozen import ProtectedFiles
-from aigon.text.fingerprints import fingerprint
+from aigon.text.quoting import fingerprint
 
 
 class KnownLeftovers(Struct, Attendant):

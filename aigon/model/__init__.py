@@ -2,8 +2,14 @@
 
 criteria     acceptance criteria, verdicts, promises      checks       checks, findings, what a project answers
 turns        agents, their turns and what these used      agent_types  what is known of a kind of agent
-failures     problems grouped, compared and in words      assessments  what is remembered of an assessment
+failures     problems grouped, compared and in words      imported     a spec that another tool wrote
 outcomes     how a run ends                               resources    disk and memory that a run needs
 changes      diffs, edits and integrity concerns          candidates   agents in worktrees of their own
 judging      questions to a judge and its answers         diagnosis    results of `aigon doctor`
 """
+
+from msgspec import Struct
+
+
+class Recorded(Struct, frozen=True, forbid_unknown_fields=True):
+    """A value in a journal. A field that it does not know is refused: a newer aigon wrote it."""

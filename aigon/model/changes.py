@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from aigon.model.recorded import Recorded
+from aigon.model import Recorded
 
 FileStatus = Literal["A", "M", "D", "T"]
 LineSign = Literal["+", "-", " "]

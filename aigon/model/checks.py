@@ -5,7 +5,7 @@ from typing import Literal, Protocol
 
 from msgspec import Struct, field
 
-from aigon.model.recorded import Recorded
+from aigon.model import Recorded
 
 Role = Literal["tests", "build", "lint", "types", "endpoints", "script", "git", "proof", "integrity"]
 CheckStatus = Literal["pass", "fail", "error", "skipped"]

@@ -8,8 +8,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from aigon.errors import usage
+from aigon.model import Recorded
 from aigon.model.checks import ROLES, Finding, Role
-from aigon.model.recorded import Recorded
 from aigon.text.amounts import list_criteria
 from aigon.text.patterns import compile_re
 

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from aigon.model.checks import Finding, Problem
-from aigon.text.fingerprints import fingerprint, normalise, strip_escapes
-from aigon.text.quoting import clean, clip, code_span, fold
+from aigon.text.quoting import clean, clip, code_span, fingerprint, fold, normalise, strip_escapes
 
 MAX_PROBLEMS_READ = 200
 """Parsers keep no more problems of one finding, so a longer list may be incomplete."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Literal, cast
 
 from aigon.errors import Exit
-from aigon.model.recorded import Recorded
+from aigon.model import Recorded
 
 RunPurpose = Literal["build", "tests", "trial"]
 PURPOSES: Mapping[RunPurpose, str] = {"build": "", "tests": "tests for ", "trial": "trial build of "}

@@ -6,8 +6,8 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from aigon.model import Recorded
 from aigon.model.criteria import Criterion, Promise, Verdict
-from aigon.model.recorded import Recorded
 from aigon.text.patterns import compile_re
 
 RequestKind = Literal["done", "skip", "reset", "enqueue"]

@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from aigon.model.recorded import Recorded
+from aigon.model import Recorded
 
 Resource = Literal["disk", "files", "memory"]
 

@@ -19,6 +19,8 @@ It may also have these, which otherwise follow from the data:
 
 A consultation is read-only use, which the key `judge` of a type describes: the program gets no tool that changes
 anything, and `agent.args` are left out, since they could give it one. It runs in an empty folder.
+
+The steps of a turn are for people to watch, and never evidence.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -26,8 +28,8 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from aigon.model import Recorded
 from aigon.model.agent_types import AgentType
-from aigon.model.recorded import Recorded
 
 TurnEnd = Literal[
     "finished", "failed", "refused", "timed_out", "not_started", "killed",
@@ -36,6 +38,8 @@ TurnEnd = Literal[
 TEMPORARY_ENDS: tuple[TurnEnd, ...] = ("usage_limit", "overloaded", "unavailable")
 """Ends that waiting fixes: they are no failures, and use up no iteration."""
 CostStatus = Literal["reported", "estimated", "unknown"]
+ActivityKind = Literal["says", "reads", "edits", "runs", "searches", "uses", "fails", "prints", "spends"]
+"""`uses` is a tool of any other kind, `fails` what came of the tool before it, `prints` a line of plain output."""
 
 
 class Usage(Recorded, frozen=True):
@@ -205,3 +209,38 @@ class TurnReport(Struct, frozen=True):
     tools: tuple[str, ...] = ()
     resets_at: float | None = None
     usage_by_model: tuple[ModelUsage, ...] = ()
+
+
+class Spent(Struct, frozen=True):
+    """Amounts that a program says it used: tokens in and out, cached ones too, and US dollars, 0 if it does not say."""
+
+    tokens: int = 0
+    usd: float = 0.0
+
+    def plus(self, other: "Spent") -> "Spent":
+        return Spent(self.tokens + other.tokens, self.usd + other.usd)
+
+
+class Activity(Struct, frozen=True):
+    """One step. `text` is what is said, or what a tool is used on; with `goes_on` the next piece belongs to it.
+
+    If it `spends`, `spent` is what the model's reply used that `text` names; "" is a reply of its own.
+    """
+
+    kind: ActivityKind
+    text: str
+    goes_on: bool = False
+    spent: Spent | None = None
+
+
+class Step(Struct, frozen=True):
+    """An activity on record: when it was heard of (seconds since the epoch), and in which iteration.
+
+    `spent` is what the turn had used by then.
+    """
+
+    at: float
+    number: int
+    kind: ActivityKind
+    text: str
+    spent: Spent | None = None

@@ -19,7 +19,7 @@ from aigon.job.job import Job
 from aigon.job.results import Measurement, Result
 from aigon.job.world import CheckEnvironment, World
 from aigon.model.checks import Check, Finding, Problem, TestResult
-from aigon.observation.observer import Observer
+from aigon.observation import Observer
 from aigon.proof import criteria
 from aigon.proof.base_tests import find_lost_tests, leave_out_files
 from aigon.proof.frozen import Frozen

@@ -15,9 +15,8 @@ from aigon.model.checks import Check, Finding
 from aigon.model.criteria import COMMAND_KINDS, HIDDEN, Criterion, Verdict, VerdictStatus, find_bound_checks
 from aigon.spec.criteria import list_boxes
 from aigon.spec.expectation import DECISION_RULES, Expectation, read_expectation
-from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
-from aigon.text.quoting import clip
+from aigon.text.quoting import clip, strip_escapes
 
 COMMAND_TIMEOUT = 600.0
 """Seconds for a criterion's own command."""

@@ -20,8 +20,7 @@ from aigon.journal.events import CheckFinished, CheckStarted, Event, Notice
 from aigon.journal.state import State
 from aigon.model.checks import Check, Finding
 from aigon.model.criteria import COMMAND_KINDS, Criterion, find_bound_checks
-from aigon.observation.observer import Observer
-from aigon.observation.reads import Observation, read_observation
+from aigon.observation import Observation, Observer, read_observation
 from aigon.proof import criteria, frozen
 from aigon.proof.bench import ProofBench, list_deciding, make_bench
 from aigon.proof.frozen import Frozen, Tested

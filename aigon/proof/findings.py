@@ -20,8 +20,7 @@ from aigon.proof import protected_keys
 from aigon.proof.frozen import Frozen, ProtectedFiles
 from aigon.proof.integrity import concerns
 from aigon.proof.restore import OWN
-from aigon.text.fingerprints import fingerprint
-from aigon.text.quoting import code_span
+from aigon.text.quoting import code_span, fingerprint
 
 FILES = 5_000
 """Changed files that are read, and test files of the base. Files beyond them are not read, which is said."""

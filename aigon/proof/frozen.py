@@ -18,7 +18,7 @@ from aigon.files.atomic import make_lasting, write_atomic
 from aigon.files.checksums import damage_error, dump_with_sum, load_with_sum
 from aigon.job.world import Attendant
 from aigon.model.checks import Check, TestResult
-from aigon.observation.reads import Observation
+from aigon.observation import Observation
 from aigon.profiles.protection import Rule
 
 VERSION = 3

@@ -34,8 +34,7 @@ from aigon.proof.criteria import judge_by_own_command, list_commands, name_comma
 from aigon.proof.prove import frozen_of
 from aigon.proof.vacuity import absent_files
 from aigon.spec.expectation import find_script
-from aigon.text.fingerprints import strip_escapes
-from aigon.text.quoting import clip, fold
+from aigon.text.quoting import clip, fold, strip_escapes
 
 TITLE = "Hidden tests"
 LONGEST = 200

@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from aigon.git import objects
 from aigon.git.trusted import TrustedGit
-from aigon.observation.reads import Observation
+from aigon.observation import Observation
 from aigon.profiles.protection import Protection, Rule
 from aigon.proof.analysis import references
 from aigon.proof.analysis.languages import extension, is_code

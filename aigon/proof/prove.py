@@ -29,7 +29,7 @@ from aigon.proof.frozen import Frozen, load
 from aigon.proof.vacuity import criterion_key, describe_passing, results_of
 from aigon.proof.watch import Watch
 from aigon.secrets.leaks import HOW_TO_ALLOW, is_secret_name
-from aigon.text.fingerprints import fingerprint
+from aigon.text.quoting import fingerprint
 
 TITLE = "Clean-room proof"
 BASE_TESTS = "base-tests"

@@ -12,9 +12,8 @@ from aigon.files.resources import find_resource
 from aigon.job.results import Result
 from aigon.model.criteria import Verdict
 from aigon.text.documents import parse_yaml
-from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
-from aigon.text.quoting import fold
+from aigon.text.quoting import fold, strip_escapes
 
 RedKind = Literal["assertion", "missing", "green", "foreign", "syntax", "network", "absent", "broken", "timeout"]
 FAULTS: Mapping[RedKind, str] = {

@@ -28,8 +28,7 @@ from aigon.prove.deciders import LIST, Deciders, read_deciders
 from aigon.prove.reds import Red, classify_red, list_words
 from aigon.prove.witness import Witness, list_mutants
 from aigon.text.amounts import format_count
-from aigon.text.fingerprints import fingerprint
-from aigon.text.quoting import fold
+from aigon.text.quoting import fingerprint, fold
 
 TIMES = 3
 """How often a test has to come out the same."""

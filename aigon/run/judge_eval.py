@@ -1,32 +1,173 @@
-"""Measure a judge: every change of a labelled set is judged as in a loop, and the verdicts are compared with the truth.
+"""Measure a judge: every labelled change is judged as in a loop, and the verdicts are compared with the truth.
 
-The questions, the checks of quotes and the refuting call are a loop's (`aigon.judge.judgement`).
+templates/judging/README.md describes the labelled changes. The questions, the checks of quotes and the refuting call
+are those of a loop (`aigon.judge.judgement`).
 """
 
 import os
+import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec import Struct
 
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.config.models import JudgeConfig
-from aigon.errors import AigonError, unavailable
+from aigon.errors import AigonError, environment, unavailable, usage
 from aigon.files.resources import find_resource
+from aigon.files.temporary import TemporaryFolder
+from aigon.git.diff import diff_trees
 from aigon.git.person import Checkout
-from aigon.judge.accuracy import AccuracyReport, JudgedCase, LabelledVerdict
+from aigon.git.trusted import TrustedGit
+from aigon.judge.accuracy import AccuracyReport, JudgedCase, LabelledVerdict, Truth
 from aigon.judge.backends import ask_in_thread
 from aigon.judge.judgement import judge_change
-from aigon.judge.labelled import LabelledCase, diff_case, load_cases, open_bench
+from aigon.judge.question import ObservedCheck
 from aigon.judge.settings import choose_judge
 from aigon.model.changes import FileDiff
+from aigon.model.checks import Finding
+from aigon.model.criteria import Spec
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.process import orphans
+from aigon.process.output import capture_output
 from aigon.process.stop import Stop
 from aigon.run.actors import find_judge
+from aigon.spec.files import read_spec_file
+from aigon.text.documents import DocumentNode, parse_yaml
 
+FILE = "case.yaml"
+TRUTHS: tuple[Truth, ...] = ("met", "unmet")
 Progress = Callable[[str], None]
+
+
+class LabelledCase(Struct, frozen=True):
+    """One change: `folder` holds it, `truth` says of each criterion that a judge decides whether it is met."""
+
+    name: str
+    about: str
+    folder: Path
+    spec: Spec
+    truth: Mapping[int, Truth]
+    observed: tuple[ObservedCheck, ...] = ()
+    delete: tuple[str, ...] = ()
+
+
+def load_cases(folder: Path) -> tuple[LabelledCase, ...]:
+    """Return the cases in `folder`, by name; the folder may be one itself.
+
+    Raises AigonError (exit 2) if there are none, and for a case that is not complete.
+    """
+    if (folder / FILE).is_file():
+        return (load_case(folder),)
+    found = sorted(file.parent for file in folder.glob(f"*/{FILE}"))
+    if not found:
+        hint = f"Each case is a folder with a {FILE} and a spec.md; `aigon judge-eval --help` tells more"
+        raise usage("There are no labelled changes here", where=str(folder), hint=hint)
+    return tuple(map(load_case, found))
+
+
+def load_case(folder: Path) -> LabelledCase:
+    """Return the case in one folder. Raises AigonError (exit 2), naming the file and the key."""
+    file = folder / FILE
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise usage(f"The case cannot be read: {error.strerror}", where=str(file)) from error
+    keys = parse_yaml(content, str(file)).fields(("about", "truth", "checks", "delete"), ("about", "truth"))
+    if not any((folder / name).exists() for name in ("after", "change.diff")) and "delete" not in keys:
+        raise usage("The case has no change", where=str(folder), hint="Put changed files into after/, or a change.diff")
+    spec = read_spec_file(folder / "spec.md", str(folder / "spec.md"))
+    return LabelledCase(
+        name=folder.resolve().name,
+        about=keys["about"].text(),
+        folder=folder,
+        spec=spec,
+        truth=_parse_truth(spec, keys["truth"]),
+        observed=tuple(map(_parse_check, keys["checks"].items())) if "checks" in keys else (),
+        delete=tuple(node.inside() for node in keys["delete"].items()) if "delete" in keys else (),
+    )
+
+
+def _parse_truth(spec: Spec, node: DocumentNode) -> dict[int, Truth]:
+    """Return the labels by criterion: exactly those that a judge decides have to have one."""
+    labels = {key: label.choice(TRUTHS) for key, label in node.pairs().items()}
+    asked = {str(criterion.number) for criterion in spec.criteria if criterion.kind == "judge"}
+    if odd := ", ".join(sorted(asked ^ labels.keys())):
+        hint = "A judge decides the criteria without an annotation that no check decides: `aigon spec-show` lists them"
+        raise node.wrong(f"does not fit the criteria of spec.md that a judge decides: {odd}", hint)
+    return {int(number): label for number, label in labels.items()}
+
+
+def _parse_check(node: DocumentNode) -> ObservedCheck:
+    """Return a check that passed, as every check has when a judge is asked."""
+    keys = node.fields(("title", "summary", "output"), ("title",))
+    title, summary, output = (keys[key].text() if key in keys else "" for key in ("title", "summary", "output"))
+    return ObservedCheck(Finding(title.lower(), "tests", title, "pass", summary or "ok", excerpt=output), output)
+
+
+class LabelledBench(Struct, frozen=True):
+    """A place where changes are made: `root` is the work tree of `git`."""
+
+    root: Path
+    git: TrustedGit
+
+
+@contextmanager
+def open_bench() -> Iterator[LabelledBench]:
+    """Yield a repository for the length of an evaluation. Raises AigonError (exit 7) when git cannot make one."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    with TemporaryFolder("judge-eval") as folder:
+        root = folder / "tree"
+        root.mkdir()
+        for arguments in (
+            ("init", "-q"),
+            ("config", "user.name", "aigon judge-eval"),
+            ("config", "user.email", "judge-eval@example.invalid"),
+        ):
+            code, _, err = capture_output(("git", *arguments), cwd=root, env=env)
+            if code:
+                hint = err.decode(errors="replace").strip()
+                raise environment(f"git {arguments[0]} failed", where=str(root), hint=hint)
+        with Checkout.open(root) as checkout:
+            yield LabelledBench(checkout.root, TrustedGit(checkout, folder / "git"))
+
+
+def diff_case(bench: LabelledBench, case: LabelledCase) -> tuple[FileDiff, ...]:
+    """Return what the case changes. Raises AigonError (exit 2) if its diff does not apply, or nothing changes."""
+    for entry in bench.root.iterdir():
+        if entry.name != ".git":
+            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+    _copy_files(case.folder / "before", bench.root)
+    base = _write_tree(bench)
+    _copy_files(case.folder / "after", bench.root)
+    file = case.folder / "change.diff"
+    if file.is_file():
+        try:
+            bench.git.run("apply", "--whitespace=nowarn", str(file.resolve()))
+        except AigonError as error:
+            hint = "It has to apply to before/, with the prefixes a/ and b/"
+            raise usage(f"The diff does not apply: {error.hint}", where=str(file), hint=hint) from None
+    for path in case.delete:
+        try:
+            (bench.root / path).unlink()
+        except OSError as error:
+            raise usage(f"{path} cannot be deleted: {error.strerror}", where=str(case.folder / FILE)) from None
+    diffs = diff_trees(bench.git, base, _write_tree(bench), frozenset())
+    if not diffs:
+        raise usage("The case changes nothing", where=str(case.folder), hint="Compare its before/ with its after/")
+    return diffs
+
+
+def _copy_files(source: Path, root: Path) -> None:
+    if source.is_dir():
+        shutil.copytree(source, root, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".git"))
+
+
+def _write_tree(bench: LabelledBench) -> str:
+    bench.git.run("add", "--all", "--force", ".")
+    return bench.git.run("write-tree").decode().strip()
 
 
 class JudgeEvalRequest(Struct, frozen=True):

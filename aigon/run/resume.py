@@ -16,7 +16,6 @@ from aigon.git.locks import GitLocks
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
 from aigon.job import branch
-from aigon.job.run_branch import require_branch, require_whole
 from aigon.job.world import World
 from aigon.journal.events import Event, IterationFinished, Notice, RunStarted, SavedAside
 from aigon.journal.records import Origin, Records
@@ -29,6 +28,7 @@ from aigon.proof.frozen import load
 from aigon.run.choices import continue_choices
 from aigon.run.opening import OpenedRun, Opening, list_earlier_attempts
 from aigon.run.prepare import prepare_ready
+from aigon.run.repository import require_branch, require_whole
 from aigon.spec import files as specs
 from aigon.spec.document import tick_boxes
 from aigon.spec.features import Feature

@@ -33,8 +33,8 @@ from aigon.process.stop import Stop
 from aigon.proof.frozen import Frozen, ProtectedFiles, copy_of
 from aigon.proof.restore import MainsOwn
 from aigon.proof.watch import watch
-from aigon.run.lent_repository import make_run_repository
 from aigon.run.opening import OpenedRun, Opening
+from aigon.run.repository import make_run_repository
 from aigon.secrets import redaction
 from aigon.secrets.leaks import list_exclude_lines
 

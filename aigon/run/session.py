@@ -20,7 +20,6 @@ from aigon.files.temporary import remove_abandoned
 from aigon.job import branch
 from aigon.job.job import Job
 from aigon.job.options import Options
-from aigon.job.run_branch import require_branch
 from aigon.job.seat import Seat, checkout_lock
 from aigon.job.settings import limit_by_kind
 from aigon.job.world import TurnNotes, World
@@ -40,11 +39,11 @@ from aigon.process.running import loop_lock
 from aigon.process.stop import Stop
 from aigon.run import invocations, resume
 from aigon.run.choices import record_choices
-from aigon.run.lent_repository import recover_turn
 from aigon.run.opening import Confirm, OpenedRun, Opening, begin_run, freeze_job
 from aigon.run.prepare import Prepared, build_job, prepare_ready
 from aigon.run.repair.journal import are_views_intact, repair_views
 from aigon.run.repair.records import require_sound_records, set_damaged_state_aside
+from aigon.run.repository import recover_turn, require_branch
 from aigon.run.run_world import make_run_world
 from aigon.run.sinks.memory import list_titles
 from aigon.spec import files as specs

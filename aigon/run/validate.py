@@ -29,7 +29,7 @@ from aigon.loop.drive import Recorder
 from aigon.loop.guards.availability import unavailable
 from aigon.model.checks import Check
 from aigon.model.outcomes import Outcome, Stopped
-from aigon.observation.reads import Observation
+from aigon.observation import Observation
 from aigon.proof import frozen
 from aigon.proof.baseline import find_baseline
 from aigon.proof.prove import frozen_of, prove

@@ -6,10 +6,13 @@ that language is parsed first.
 
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
-from typing import Literal
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from tree_sitter import Parser
 
 Language = Literal["python", "javascript", "typescript", "tsx", "rust", "go"]
 LONGEST = 1_000_000
@@ -28,6 +31,7 @@ _LANGUAGES: Mapping[str, Language] = {
 
 Edit = tuple[int, int, str]
 """First byte, the byte after the last, and the text that replaces them."""
+MOST_ERRORS = 20
 
 
 class Node(Struct, frozen=True, eq=False):
@@ -113,10 +117,49 @@ def parse(path: str, text: str | bytes) -> Source | None:
             from aigon.syntax.python import parse_python
 
             return Source(path, language, data, parse_python(data))
-        from aigon.syntax.grammars import parse_grammar
-
         root, broken = parse_grammar(data, language)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         where = f"{path}:{line}" if (line := getattr(error, "lineno", None)) else path
         return Source(path, language, data, nothing, (f"{where}: {getattr(error, 'msg', error)}",))
     return Source(path, language, data, root, tuple(f"{path}:{line}: this is no {language}" for line in broken))
+
+
+@cache
+def _load_grammar(language: Language) -> "Parser":
+    """Return a parser; only this language's grammar is loaded."""
+    import tree_sitter
+
+    if language == "javascript":
+        from tree_sitter_javascript import language as grammar
+    elif language == "typescript":
+        from tree_sitter_typescript import language_typescript as grammar
+    elif language == "tsx":
+        from tree_sitter_typescript import language_tsx as grammar
+    elif language == "rust":
+        from tree_sitter_rust import language as grammar
+    else:
+        from tree_sitter_go import language as grammar
+    return tree_sitter.Parser(tree_sitter.Language(grammar()))
+
+
+def parse_grammar(data: bytes, language: Language) -> tuple[Node, tuple[int, ...]]:
+    """Return the file, and the lines that the grammar could not read. Raises RecursionError."""
+    broken: list[int] = []
+    cursor = _load_grammar(language).parse(data).walk()
+
+    def convert(depth: int) -> Node:
+        if depth > DEEPEST:
+            raise RecursionError("nodes are too deep inside one another")
+        found = cursor.node
+        assert found is not None, "a cursor is at a node"
+        if found.is_error or found.is_missing:
+            broken.append(found.start_point.row + 1)
+        field, children = cursor.field_name or "", []
+        if cursor.goto_first_child():
+            children.append(convert(depth + 1))
+            while cursor.goto_next_sibling():
+                children.append(convert(depth + 1))
+            cursor.goto_parent()
+        return Node(found.type, found.start_byte, found.end_byte, found.start_point.row + 1, field, tuple(children))
+
+    return convert(0), tuple(dict.fromkeys(broken))[:MOST_ERRORS]

@@ -1,12 +1,12 @@
-"""Make text that aigon did not write safe to show in a prompt, a log, a commit message or a terminal.
+"""Text that aigon did not write: safe to show in a prompt, a log, a commit or a terminal, and errors by stable names.
 
 Repositories, tools and agents choose this text: it may hold escape sequences, fences, headings or line breaks. Here it
 stays data on the line, or in the block, where aigon put it.
 """
 
 import re
+from collections.abc import Iterable
 
-from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
 
 _BREAKS = compile_re(r"\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
@@ -14,6 +14,17 @@ _HIDDEN = compile_re(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\uf
 _LONE_SURROGATES = compile_re(r"[\ud800-\udfff]")
 _STARTS_A_BLOCK = compile_re(r"(?=[#\-+*>~`=|<_\[\\])|(?<=\d)(?=[.)])")
 _BULLET = compile_re(r"^\s*[-*+]\s+")
+_ANSI = compile_re(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])?")
+_VARIABLE_PARTS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (compile_re(r"(?<![\w./])/+(?:[^\s/:'\"<>|()\[\],;]+/+)+(?=[^\s/])"), ""),
+    (compile_re(r"\b0x[0-9a-fA-F]+\b"), "0x"),
+    (compile_re(r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"), "UUID"),
+    (compile_re(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"), "TIME"),
+    (compile_re(r"\b\d+(?:\.\d+)?\s?(?:ms|µs|us|ns|s|sec|secs|seconds|minutes|min)\b"), "DURATION"),
+    (compile_re(r"(?<=[\w\])]):\d+(?::\d+)?"), ":N"),
+    (compile_re(r"\bline \d+\b"), "line N"),
+)
+"""What changes from run to run although the error is the same, in an order measured on 34 failing runs of pytest."""
 
 
 def clean(text: str) -> str:
@@ -64,3 +75,33 @@ def code_block(text: str, info: str = "text") -> str:
 
 def _longest_run(text: str) -> int:
     return max((len(run) for run in re.findall(r"`+", text)), default=0)
+
+
+def strip_escapes(text: str) -> str:
+    """Return `text` without terminal escape sequences."""
+    return _ANSI.sub("", text)
+
+
+def normalise(text: str) -> str:
+    """Return `text` without what changes from run to run although the error is the same."""
+    text = " ".join(strip_escapes(text).split())
+    for pattern, replacement in _VARIABLE_PARTS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def fingerprint(*parts: str) -> str:
+    """Return twelve hex digits that name an error: equal for the same error in another place, run or directory."""
+    return _hash("\0".join(map(normalise, parts)))
+
+
+def combine_fingerprints(fingerprints: Iterable[str]) -> str:
+    """Return one name for a set of fingerprints; "" for none."""
+    names = sorted(set(fingerprints))
+    return _hash("\n".join(names)) if names else ""
+
+
+def _hash(text: str) -> str:
+    from hashlib import sha256  # loads OpenSSL, which a start does not need
+
+    return sha256(text.encode("utf-8", "replace")).hexdigest()[:12]

@@ -25,12 +25,11 @@ from aigon.journal.events import (
     TurnEnded,
 )
 from aigon.journal.records import Records
-from aigon.model.activity import Step
 from aigon.model.checks import CheckStatus, Finding, TestCounts
 from aigon.model.criteria import Promise
 from aigon.model.failures import has_failed
 from aigon.model.outcomes import get_status
-from aigon.model.turns import CostStatus
+from aigon.model.turns import CostStatus, Step
 from aigon.records.portable import format_name
 from aigon.text.quoting import clip, fold
 from aigon.views.terminal.events import IterationCount, criterion_number

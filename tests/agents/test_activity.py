@@ -22,7 +22,7 @@ from aigon.agents.activity import (
 )
 from aigon.agents.adapters import find_adapter
 from aigon.agents.adapters._records import parse_line
-from aigon.model.activity import Step
+from aigon.model.turns import Step
 from aigon.secrets.redaction import make_redactor
 from tests.agents.captured import FOLDER, events
 

@@ -122,13 +122,13 @@ POWER = (
         "test_a_branch_that_names_lost_objects_is_refused_with_a_command_that_helps[a blob gone]",
     ),
     Mechanism(
-        "power cut", "objects without a byte go", "aigon/job/run_branch.py",
+        "power cut", "objects without a byte go", "aigon/run/repository.py",
         '    remove_empty_objects(checkout.common_dir / "objects")\n', "",
         f"{ROWS}/test_power_cut.py::"
         "test_a_branch_that_names_lost_objects_is_refused_with_a_command_that_helps[a blob empty]",
     ),
     Mechanism(
-        "power cut", "a branch that cannot be read is not called new", "aigon/job/run_branch.py",
+        "power cut", "a branch that cannot be read is not called new", "aigon/run/repository.py",
         "raise describe_damaged_ref(checkout, branch, last) or deleted", "raise deleted",
         f"{ROWS}/test_power_cut.py::"
         "test_a_branch_that_names_lost_objects_is_refused_with_a_command_that_helps[ref empty]",
@@ -371,7 +371,7 @@ ROOM = (
         "tests/loop/test_leftovers.py::test_a_number_that_was_given_out_anew_is_nobody_of_ours",
     ),
     Mechanism(
-        "disk full", "the history of the run says what the next turn needs", "aigon/loop/guards/resources.py",
+        "disk full", "the history of the run says what the next turn needs", "aigon/loop/guards/limits.py",
         "limits.disk_free, state.greed if limits.by_history else {})", "limits.disk_free, {})",
         "tests/model/test_room.py::"
         "test_no_turn_begins_if_less_is_free_than_the_greediest_took",

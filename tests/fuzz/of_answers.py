@@ -225,11 +225,11 @@ def _editor(folder: str) -> SessionTool:
     from io import StringIO
     from pathlib import Path
 
-    from aigon.agents.api_agent.editor import DEFINITION, Editor
     from aigon.agents.api_agent.tool import SessionLog
+    from aigon.agents.api_agent.workspace_tools import EDITOR, Editor
 
     Path(folder, "a.txt").write_bytes(b"one\ntwo\n")
-    return SessionTool(cast(Any, DEFINITION), Editor(Path(folder)), SessionLog(StringIO()))
+    return SessionTool(cast(Any, EDITOR), Editor(Path(folder)), SessionLog(StringIO()))
 
 
 def _agents() -> list[Target]:

@@ -11,7 +11,7 @@ import pytest
 from aigon.git.person import LOCAL_VARIABLES, Checkout
 from aigon.git.secret_files import find_leaks, make_content_check, make_tracked_check, unstage
 from aigon.git.trusted import TrustedGit
-from aigon.loop.rewriting import rewrite_without
+from aigon.loop.take import rewrite_without
 from aigon.secrets.leaks import SECRET_NAMES, find_leak, is_secret_name, list_exclude_lines
 from tests.lab import Lab
 

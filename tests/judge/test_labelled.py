@@ -12,10 +12,10 @@ import pytest
 from aigon.errors import AigonError, Exit
 from aigon.files.resources import find_resource
 from aigon.judge.accuracy import Calls, sum_calls
-from aigon.judge.labelled import LabelledCase, diff_case, load_case, load_cases, open_bench
 from aigon.model.changes import FileDiff
 from aigon.model.judging import JudgeAnswer
 from aigon.model.turns import Usage
+from aigon.run.judge_eval import LabelledCase, diff_case, load_case, load_cases, open_bench
 from tests.judge.labelled_facts import PYTHON, TRUE_OF_JAVASCRIPT, TRUE_OF_PYTHON
 
 SET = find_resource("templates", "judging")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from aigon.judge.labelled import load_cases
+from aigon.run.judge_eval import load_cases
 from tests.judge.backends.test_agent import NOTES
 from tests.lab import Lab, Ran, alive, finish, until
 

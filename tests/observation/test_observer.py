@@ -5,10 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from aigon import observation as observing
 from aigon.job.world import UNNAMED, CheckEnvironment
-from aigon.observation import observer
-from aigon.observation.observer import Observer, find_strace, list_read, set_back, show_reads
-from aigon.observation.reads import Means, Observation, Reads, read_observation
+from aigon.observation import (
+    Means,
+    Observation,
+    Observer,
+    Reads,
+    find_strace,
+    list_read,
+    read_observation,
+    set_back,
+    show_reads,
+)
 from tests.projects import files
 
 TREE = {
@@ -30,7 +39,7 @@ def means(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     if request.param == "strace":
         if not find_strace() or subprocess.run([find_strace(), "true"], capture_output=True).returncode:
             pytest.skip("strace is not installed, or may not trace")
-        monkeypatch.setattr(observer, "show_reads", lambda _root, _paths: False)
+        monkeypatch.setattr(observing, "show_reads", lambda _root, _paths: False)
     return "access times" if request.param == "access times" else "strace"
 
 
@@ -88,8 +97,8 @@ def test_a_file_that_is_gone_or_replaced_was_not_read(tmp_path: Path) -> None:
 
 def test_where_nothing_tells_nothing_is_claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files(tmp_path, {**TREE, ".git/config": ""})
-    monkeypatch.setattr(observer, "show_reads", lambda _root, _paths: False)
-    monkeypatch.setattr(observer, "find_strace", lambda: "")
+    monkeypatch.setattr(observing, "show_reads", lambda _root, _paths: False)
+    monkeypatch.setattr(observing, "find_strace", lambda: "")
     watching = Observer("spec.md")
     place = CheckEnvironment(tmp_path, {})
     watching.enter(place, TREE)

@@ -9,7 +9,7 @@ from aigon.files.resources import read_profiles
 from aigon.git import objects
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
-from aigon.observation.reads import Observation, Reads
+from aigon.observation import Observation, Reads
 from aigon.profiles.profile import load_free_files, load_protections
 from aigon.profiles.protection import Protection
 from aigon.proof.findings import Changed

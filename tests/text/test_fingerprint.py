@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from aigon.text.fingerprints import combine_fingerprints, fingerprint, normalise, strip_escapes
+from aigon.text.quoting import combine_fingerprints, fingerprint, normalise, strip_escapes
 
 quick = settings(max_examples=80)
 

@@ -16,9 +16,9 @@ from aigon.errors import usage
 from aigon.journal.codec import to_ndjson
 from aigon.journal.events import CheckFinished, CheckStarted, Event, IterationStarted, Notice, RunFinished
 from aigon.journal.spending import Spend
-from aigon.model.activity import Step
 from aigon.model.candidates import Candidate
 from aigon.model.outcomes import Stopped
+from aigon.model.turns import Step
 from aigon.views.terminal.arena import ArenaNdjson, render_arena_summary
 from aigon.views.terminal.frame import draw_arena, draw_arena_end
 from aigon.views.terminal.lines import ArenaLines

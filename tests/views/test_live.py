@@ -27,10 +27,9 @@ from aigon.journal.events import (
     Waiting,
 )
 from aigon.journal.spending import Spend
-from aigon.model.activity import Spent, Step
 from aigon.model.checks import Check
 from aigon.model.outcomes import Stopped
-from aigon.model.turns import Turn
+from aigon.model.turns import Spent, Step, Turn
 from aigon.views.terminal.events import IterationCount
 from aigon.views.terminal.frame import draw_arena, draw_run, draw_run_end, format_clock
 from aigon.views.terminal.live import STOPPING, LiveSink

@@ -21,7 +21,7 @@ from aigon.agents.adapters._records import (
     value_at,
 )
 from aigon.files.resources import read_shipped
-from aigon.model.activity import Activity, ActivityKind, Spent
+from aigon.model.turns import Activity, ActivityKind, Spent
 from aigon.text.documents import DocumentNode, parse_yaml
 from aigon.text.patterns import compile_re
 

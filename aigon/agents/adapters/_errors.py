@@ -13,8 +13,8 @@ from aigon.agents.adapters._records import text_at
 from aigon.files.resources import read_shipped
 from aigon.model.turns import TEMPORARY_ENDS, ProgramExit, TurnEnd, TurnReport
 from aigon.text.documents import parse_yaml
-from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
+from aigon.text.quoting import strip_escapes
 
 _NAMED_ENDS: Mapping[str, TurnEnd] = {"ContentPolicyViolationError": "refused", "BudgetExceededError": "usage_limit"}
 TURNED_AWAY = (*TEMPORARY_ENDS, "bad_credentials")

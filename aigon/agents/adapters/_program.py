@@ -20,8 +20,8 @@ from aigon.model.turns import (
     Usage,
 )
 from aigon.text.amounts import abbreviate_duration
-from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
+from aigon.text.quoting import strip_escapes
 
 LAST_WORDS = 2_000
 """Characters of the agent's last words that are kept, for people."""

@@ -18,8 +18,8 @@ from aigon.agents.adapters._errors import LITELLM_ERROR, TURNED_AWAY, read_excep
 from aigon.agents.adapters._program import LONGEST_DETAIL
 from aigon.agents.adapters._records import describe_use
 from aigon.model.turns import ProgramExit, TurnReport, Usage
-from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
+from aigon.text.quoting import strip_escapes
 
 _TOKENS = compile_re(
     r"Tokens: (?P<sent>\S+) sent(?:, \S+ cache write)?(?:, (?P<hit>\S+) cache hit)?, (?P<got>\S+) received\."

@@ -25,8 +25,8 @@ from aigon.agents.adapters._records import (
     value_at,
 )
 from aigon.model.turns import ProgramExit, TurnReport
-from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
+from aigon.text.quoting import strip_escapes
 
 _BEGINS = compile_re(r'^[ \t]*"messages":[ \t]*\[', re.M)
 _INFO = compile_re(r'^[ \t]*"info":[ \t]*', re.M)

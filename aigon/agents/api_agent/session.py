@@ -17,7 +17,7 @@ from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from aigon.agents.anthropic_api import BrokenReply, find_status, load_prices, open_client
-from aigon.agents.api_agent import bash, editor, endpoints, mcp, reply
+from aigon.agents.api_agent import endpoints, mcp, reply
 from aigon.agents.api_agent.call import (
     Conversation,
     SessionContext,
@@ -31,6 +31,7 @@ from aigon.agents.api_agent.call import (
 from aigon.agents.api_agent.reply import Ending
 from aigon.agents.api_agent.settings import SessionMeter, Settings
 from aigon.agents.api_agent.tool import SessionLog, SessionTool, Work
+from aigon.agents.api_agent.workspace_tools import EDITOR, SHELL, Editor, Shell, list_writable
 from aigon.files.resources import read_prompt
 from aigon.isolation import landlock
 from aigon.process import orphans
@@ -95,14 +96,14 @@ def open_session(
     def note(text: str) -> None:
         log.write("note", text=text)
 
-    places = bash.list_writable(settings, scratch) if landlock.can_confine() else None
+    places = list_writable(settings, scratch) if landlock.can_confine() else None
     services = endpoints.load_services(settings.checkout, note)
     log.hide(service.api_key_env for service in services if service.api_key_env)
     redact = redaction.make_redactor(os.environ)
-    shell = bash.Shell(settings.workspace, scratch, places, settings.command_timeout, redact)
+    shell = Shell(settings.workspace, scratch, places, settings.command_timeout, redact)
     own: dict[str, tuple[dict[str, object], Work]] = {
-        str(bash.DEFINITION["name"]): (bash.DEFINITION, shell),
-        str(editor.DEFINITION["name"]): (editor.DEFINITION, editor.Editor(settings.workspace)),
+        str(SHELL["name"]): (SHELL, shell),
+        str(EDITOR["name"]): (EDITOR, Editor(settings.workspace)),
     }
     servers = mcp.connect_servers(mcp.load_servers(settings.checkout, note), settings.workspace, stack, note)
     every = {**endpoints.build_tools(services), **servers, **own}

@@ -18,8 +18,8 @@ from aigon.config.endpoint_references import (
 )
 from aigon.config.endpoints import Expect
 from aigon.text.documents import refuse_constant
-from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
+from aigon.text.quoting import strip_escapes
 
 LARGEST_BODY = 8 * 1024 * 1024
 """Bytes of a body that are read: far more than anybody compares, few enough to hold."""

@@ -22,8 +22,8 @@ from aigon.process.server import (
     list_listening_ports,
     read_port_base,
 )
-from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
+from aigon.text.quoting import strip_escapes
 
 _PAUSE, _LONGEST_PAUSE = 0.02, 0.25
 """Seconds between two attempts to reach the server, at first and at most."""

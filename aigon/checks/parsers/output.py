@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
+from aigon.text.quoting import strip_escapes
 
 LARGEST_REPORT = 16 * 1024 * 1024
 """Bytes of one report or JSON document that are read: some 100,000 tests. Of a larger report nothing is believed."""

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from aigon.checks.parsers.output import clean, find_matches, join_lines, parse_number, shorten_lines
 from aigon.checks.parsers.readings import make_problem
 from aigon.model.checks import ParsedOutput, Problem
-from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
+from aigon.text.quoting import strip_escapes
 
 Place = tuple[str, int]
 """File and line; ("", 0) if none is named."""

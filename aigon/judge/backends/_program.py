@@ -13,8 +13,8 @@ from aigon.model.judging import JudgeSettings
 from aigon.model.turns import ProgramExit
 from aigon.process import run
 from aigon.secrets import redaction
-from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
+from aigon.text.quoting import strip_escapes
 
 _FENCE = compile_re(r"^ {0,3}(`{3,})[ \t]*(\w*)[ \t]*$", re.M)
 _BEGINNINGS = 1000

@@ -1,9 +1,9 @@
 """Guards: each is a function of the limits, the state after the latest assessment and a probe of the world.
 
 A guard returns the outcome with which the run ends, or None. Each module here has `GUARDS`, its guards by their place
-in the order: `resources` stops for disk and memory (exit code 7), `availability` for an agent or judge that cannot work
-(6), `spending` for time and money (5), `progress` for failures, repetition and the number of iterations (3). Guards
-from LAST on give way to "needs a human".
+in the order: `limits` stops for disk and memory (exit code 7), and for time and money (5), `availability` for an agent
+or judge that cannot work (6), `progress` for failures, repetition and the number of iterations (3). Guards from LAST on
+give way to "needs a human".
 
 A plug-in has `stop(limits, state, probe) -> str`: why the run has to end, or "". It can end a run and never prove one.
 """

@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from aigon.files.atomic import write_view
-from aigon.journal.attempt import Attempt, count_passed_checks
+from aigon.journal.attempt import Attempt, CheckSummary, count_passed_checks
 from aigon.journal.attempts import Attempts
 from aigon.journal.events import Event, IterationFinished, RunFinished, RunStarted
 from aigon.journal.memory import describe_ending, render_once, render_scratchpad, render_title
 from aigon.journal.spending import Spend, describe_spend, format_cost
-from aigon.model.assessments import CheckSummary
 from aigon.model.criteria import VERDICT_WORDS
 from aigon.model.outcomes import describe_outcome
 from aigon.run.sinks import SinkContext

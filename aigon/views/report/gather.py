@@ -32,7 +32,7 @@ from aigon.journal.state_document import command_elsewhere
 from aigon.model.candidates import Candidate
 from aigon.model.changes import FileChange
 from aigon.model.criteria import COMMAND_KINDS
-from aigon.observation.reads import Observation
+from aigon.observation import Observation
 from aigon.process.running import loop_lock
 from aigon.proof import frozen
 from aigon.spec.document import parse_spec

@@ -29,11 +29,10 @@ from aigon.journal.events import (
     Waiting,
 )
 from aigon.journal.spending import format_cost
-from aigon.model.activity import Spent
 from aigon.model.checks import Finding
 from aigon.model.criteria import VERDICT_WORDS
 from aigon.model.outcomes import describe_outcome
-from aigon.model.turns import Turn
+from aigon.model.turns import Spent, Turn
 from aigon.text.amounts import format_count, format_dollars, format_duration, format_epoch
 from aigon.text.quoting import fold
 

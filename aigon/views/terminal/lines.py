@@ -22,7 +22,7 @@ from aigon.journal.events import (
     TurnEnded,
     Waiting,
 )
-from aigon.model.activity import Step
+from aigon.model.turns import Step
 from aigon.text.quoting import fold
 from aigon.views.terminal.arena import write_arena_summary
 from aigon.views.terminal.events import IterationCount, describe_event, is_shown, is_warning

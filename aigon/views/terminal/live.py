@@ -17,7 +17,7 @@ from rich.live import Live
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
 from aigon.files.pipe import discard_output, write_line
 from aigon.journal.events import Event, Notice
-from aigon.model.activity import Step
+from aigon.model.turns import Step
 from aigon.views.terminal.arena import write_arena_summary
 from aigon.views.terminal.frame import draw_arena, draw_arena_end, draw_run, draw_run_end
 from aigon.views.terminal.page import Page

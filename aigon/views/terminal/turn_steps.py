@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from aigon.agents.activity import ActivityFile, find_newest_activity
 from aigon.journal.events import Event, IterationStarted, RunStarted, TurnEnded
-from aigon.model.activity import Spent, Step
+from aigon.model.turns import Spent, Step
 
 MOST = 8
 """Steps that are kept."""

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents.api_agent.editor import Editor
 from aigon.agents.api_agent.tool import ToolFailure
+from aigon.agents.api_agent.workspace_tools import Editor
 
 
 @pytest.fixture

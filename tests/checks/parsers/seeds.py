@@ -20,7 +20,7 @@ from tests.checks.parsers.captured import FOLDER
 
 CORPUS = Path(__file__).parent / "corpus"
 """Inputs that once broke something, or would break something simpler: `WHAT.bin`. Every parser gets all of them."""
-_OURS = ("aigon.checks.parsers.", "aigon.text.fingerprints")
+_OURS = ("aigon.checks.parsers.", "aigon.text.quoting")
 REPORTS = (".json", ".xml", ".jsonl", ".sarif")
 
 

@@ -19,8 +19,8 @@ from aigon.checks.parsers.readings import ResultTally, describe_unknown, keep_di
 from aigon.checks.parsers.stacks import describe_package, explain_go_failure
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.amounts import format_count
-from aigon.text.fingerprints import strip_escapes
 from aigon.text.patterns import compile_re
+from aigon.text.quoting import strip_escapes
 
 _RESULTS: dict[str, TestResult] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 _ACTIONS = frozenset(

@@ -11,7 +11,7 @@ from aigon.checks.parsers.readings import ResultTally, describe_unknown, keep_di
 from aigon.checks.parsers.runners import junit
 from aigon.checks.parsers.stacks import describe_failure, explain_unloaded, find_frame, find_thresholds
 from aigon.model.checks import ParsedOutput, Problem, TestResult
-from aigon.text.fingerprints import strip_escapes
+from aigon.text.quoting import strip_escapes
 
 _RESULTS: dict[str, TestResult] = {"passed": "passed", "failed": "failed"}
 """The other words (pending, todo, skipped, disabled) are all of tests that did not run."""

@@ -1,4 +1,4 @@
-"""Guards of time and money."""
+"""Guards of what a run may use up: time and money, disk and memory."""
 
 from aigon.errors import Exit
 from aigon.job.escalation import find_next_step
@@ -6,7 +6,7 @@ from aigon.job.options import Limits
 from aigon.journal.spending import estimate_turn_cost, is_affordable
 from aigon.journal.state import State
 from aigon.model.outcomes import Outcome, Stopped
-from aigon.model.resources import Probe
+from aigon.model.resources import Probe, describe_disk_shortage, describe_file_size_shortage, describe_memory_shortage
 
 
 def run_time(limits: Limits, _state: State, probe: Probe) -> Outcome | None:
@@ -53,4 +53,18 @@ def usual_cost(limits: Limits, state: State) -> float | None:
     return estimate_turn_cost(state.paid, agent.name, agent.model)
 
 
-GUARDS = {50: run_time, 60: cost}
+def disk(limits: Limits, state: State, probe: Probe) -> Outcome | None:
+    """Not enough room on disk for another turn, or none that can be written to."""
+    said = describe_disk_shortage(probe.volumes, limits.disk_free, state.greed if limits.by_history else {})
+    said = said or describe_file_size_shortage(probe.longest_file)
+    return Stopped("disk", said, Exit.ENVIRONMENT) if said else None
+
+
+def memory(limits: Limits, state: State, probe: Probe) -> Outcome | None:
+    """Not enough memory for another turn."""
+    greed = state.greed if limits.by_history else {}
+    said = describe_memory_shortage(probe.memory_free, probe.memory_limit, limits.memory_free, greed)
+    return Stopped("memory", said, Exit.ENVIRONMENT) if said else None
+
+
+GUARDS = {20: disk, 30: memory, 50: run_time, 60: cost}

@@ -1,4 +1,4 @@
-"""Watch what the commands of one clean room read, one after the other: by access times, else by strace.
+"""Files that commands of one clean room read, one command after the other: by access times, else by strace.
 
 The kernel moves the access time of a file that is read if it is older than the modification (relatime), for an mmap,
 an interpreter's start and a listed folder, too. It does not for `stat`, with O_NOATIME, or on a file system that is
@@ -10,15 +10,20 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, Literal
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from aigon.files.temporary import TemporaryFolder
 from aigon.job.world import CheckEnvironment, CheckStart
-from aigon.observation.reads import Means, Observation, Reads
 from aigon.text.patterns import compile_re
 
+Means = Literal["access times", "strace", ""]
+"""How it is told what a command reads; empty where nothing here tells it."""
+
+SHOWN = 8
+"""Files that a line names; the rest is counted."""
 MOST = 20_000
 """Tracked files that are kept of what one command read."""
 LARGEST = 500 * 1024 * 1024
@@ -29,6 +34,61 @@ _CALLS = "trace=open,openat,openat2,getdents,getdents64"
 _OPENED = compile_re(rb"\) += \d+<(/[^>]*)>")
 _LISTED = compile_re(rb"getdents(?:64)?\(\d+<(/[^>]*)>")
 _ESCAPE = compile_re(rb"\\([0-7]{1,3})")
+
+
+class Reads(Struct, frozen=True):
+    """The tracked files that a command read, and the folders that it listed, relative to the project.
+
+    `walks`: it reads the project as its subject, as a linter does, so that nothing of it decides. `unknown` says why
+    nothing is known of it; empty if something is.
+    """
+
+    files: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    walks: bool = False
+    unknown: str = ""
+
+
+class Observation(Struct, frozen=True):
+    """The files that each deciding command read on the base, by its name in the record, and how they were observed.
+
+    They are `apart` if each came to the same in a room without a network, where nothing is shared with other rooms.
+    """
+
+    means: Means = ""
+    commands: Mapping[str, Reads] = field(default_factory=dict)
+    apart: bool = False
+
+    def list_readers(self) -> dict[str, tuple[str, ...]]:
+        """Return by file the commands that read it."""
+        readers: dict[str, list[str]] = {}
+        for name, each in self.commands.items():
+            for path in each.files:
+                readers.setdefault(path, []).append(name)
+        return {path: tuple(names) for path, names in readers.items()}
+
+    def describe(self, name: str) -> str:
+        """Return what a command read, on one line; empty if it was not observed."""
+        if (reads := self.commands.get(name)) is None:
+            return ""
+        if reads.walks or reads.unknown:
+            return reads.unknown or "the whole project, as its subject"
+        more = f" and {len(reads.files) - SHOWN} more" if len(reads.files) > SHOWN else ""
+        return f"{', '.join(reads.files[:SHOWN])}{more}" if reads.files else "nothing that is tracked"
+
+    def as_document(self) -> dict[str, Any]:
+        """Return it as data."""
+        document: dict[str, Any] = to_builtins(self)
+        return document
+
+
+def read_observation(document: Mapping[str, Any]) -> Observation:
+    """Return what a document says that `as_document` made. Raises KeyError, TypeError or ValueError."""
+    commands = {
+        name: Reads(tuple(each["files"]), tuple(each["folders"]), each["walks"], each["unknown"])
+        for name, each in document["commands"].items()
+    }
+    return Observation(document["means"], commands, document.get("apart", False))
 
 
 class Observer(Struct):
