@@ -1,7 +1,7 @@
 """`aigon feature-eval`: the comparison of candidates on equal evidence: gates, then one measure after the other.
 
-evaluation   the whole comparison;  file  what is kept of it
-entry        the facts on one candidate;  rules/  pure: what follows from them
+evaluation   the whole comparison, and the facts on one candidate;  file  what is kept of it
+rules/       pure: what follows from facts
 new_tests    the tests that a candidate added, on the base and on the work of others
 bench        clean rooms in which tests run;  stand  what the tests of one candidate run with
 pairwise     a judge, asked in both orders and without names

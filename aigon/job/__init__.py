@@ -2,6 +2,6 @@
 
 `job` says what is built, `options` what a person asked for and the limits that follow, `demand` what proven means,
 `escalation` who works next. `world` is the frozen context with its attendants, `assessment` and `results` what was
-found on one tree, `ledger` what the loops of an arena spend. `seat`, `branch`, `run_branch`, `bookkeeping` and
-`spec_locations` are about checkouts and specs.
+found on one tree, `ledger` what the loops of an arena spend. `seat`, `branch`, `bookkeeping` and `spec_locations`
+are about checkouts and specs.
 """

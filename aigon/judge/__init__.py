@@ -5,6 +5,5 @@ reply                   its reply, read strictly
 quotes, passages        whether a quote is at the place that it names, and more than words
 judgement               from questions and answers to verdicts
 settings, backends/     which judge, and how it is asked: one file per judge
-pairwise                which of two changes is better
-labelled, accuracy      how often a judge is right, on changes of which the truth is known
+accuracy                how often a judge is right, on changes of which the truth is known
 """

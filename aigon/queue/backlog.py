@@ -8,8 +8,7 @@ from msgspec import Struct
 from aigon.errors import AigonError, usage
 from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
-from aigon.job.dependencies import find_dependencies, list_missing
-from aigon.job.spec_locations import SpecLocation, list_spec_locations
+from aigon.job.spec_locations import SpecLocation, find_dependencies, list_missing, list_spec_locations
 from aigon.journal.decisions import find_decision
 from aigon.journal.queue import QueueEntry, list_steps, read_queue
 from aigon.journal.records import Records

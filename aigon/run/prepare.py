@@ -21,7 +21,6 @@ from aigon.files.home import find_home
 from aigon.files.resources import find_resource
 from aigon.git.person import Checkout
 from aigon.isolation.machine_paths import rebase_search_paths
-from aigon.job.dependencies import find_dependencies
 from aigon.job.job import Job, ProofPlan
 from aigon.job.options import (
     Options,
@@ -32,7 +31,7 @@ from aigon.job.options import (
     resolve_waits,
 )
 from aigon.job.settings import TaskKind, apply_settings, describe_settings, find_kind
-from aigon.job.spec_locations import find_feature_here, find_feature_to_begin, list_spec_locations
+from aigon.job.spec_locations import find_dependencies, find_feature_here, find_feature_to_begin, list_spec_locations
 from aigon.journal.acceptance import Acceptance, load_acceptance
 from aigon.model.criteria import HIDDEN, Criterion, Spec, list_promises, parse_promises
 from aigon.model.judging import JudgeSettings

@@ -1,7 +1,7 @@
 """`aigon ui`: pages that show what happens in a repository, live, and start verbs of aigon.
 
-- `server.py`: the address, the token, the process
+- `server.py`: the address, the token, the process, and the pages; `forms.py`: what their forms do
 - `guard.py`: who may ask for what
-- `pages.py`: the pages; `forms.py`: what their forms do
+- `fragments.py`: the parts of pages that change; `board.py`: the cards of the board
 - `feed.py`: what changes on a page while it is open; `lane.py`: one run, folded from its journal
 """

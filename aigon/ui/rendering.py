@@ -19,8 +19,8 @@ from aigon.spec.features import ROOT
 from aigon.text.amounts import format_count, format_dollars, format_duration
 from aigon.views import stats
 from aigon.views.board_cards import TITLES
-from aigon.views.markup import make_environment
 from aigon.views.report import words
+from aigon.views.report.words import make_environment
 from aigon.views.terminal.events import describe_spent
 
 LINES = 400

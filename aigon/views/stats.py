@@ -107,7 +107,7 @@ def render_stats_page(stats: Statistics, since: str) -> str:
     """Return the statistics as one page, which loads nothing."""
     from markupsafe import Markup
 
-    from aigon.views.markup import make_environment
+    from aigon.views.report.words import make_environment
 
     style = Markup(find_resource("templates", "report", "page.css").read_text(encoding="utf-8"))
     source = find_resource("templates", "report", "stats.html").read_text(encoding="utf-8")

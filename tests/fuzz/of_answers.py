@@ -12,11 +12,12 @@ from aigon.agents.adapters._errors import find_reset_time, parse_retry_after
 from aigon.agents.api_agent.tool import SessionTool
 from aigon.checks import parsers
 from aigon.checks.endpoints.answer import HttpAnswer
+from aigon.compare import pairwise
 from aigon.compile.model import read_answer
 from aigon.compile.proposals import Surroundings
 from aigon.git.blind_spots import list_submodules, parse_hidden
 from aigon.git.diff import parse_diff
-from aigon.judge import pairwise, reply
+from aigon.judge import reply
 from aigon.judge.backends import _program, command
 from aigon.judge.selection import ShownChange
 from aigon.model.changes import Edit, Edits

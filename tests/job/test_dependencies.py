@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import AigonError
-from aigon.job.dependencies import find_dependencies, list_missing
-from aigon.job.spec_locations import SpecLocation
+from aigon.job.spec_locations import SpecLocation, find_dependencies, list_missing
 from aigon.spec.features import Feature, parse_feature_path
 
 

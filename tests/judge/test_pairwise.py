@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aigon.judge.pairwise import (
+from aigon.compare.pairwise import (
     Pair,
     PairwiseResult,
     anonymize_diff,

@@ -16,7 +16,7 @@ from aigon.files.locks import hold_lock
 from aigon.journal.codec import decode, dumps
 from aigon.journal.events import Event, IterationStarted, RunFinished
 from aigon.process.running import loop_lock
-from aigon.ui.pages import Pages
+from aigon.ui.server import Pages
 from tests.lab import Lab
 from tests.ui.desk import Desk, served, take_environment
 from tests.views.report.accounts import iterations, started

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
-from aigon.spec.importers._outline import count_steps, count_unused, find_summary, join_item, read_outline
+from aigon.spec.importers._reading import count_steps, count_unused, find_summary, join_item, read_outline
 from aigon.text.patterns import compile_re
 
 TITLE = "Kiro"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
-from aigon.spec.importers._outline import (
+from aigon.spec.importers._reading import (
     ACCEPTANCE,
     Block,
     count_unused,

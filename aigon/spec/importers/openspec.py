@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
-from aigon.spec.importers._outline import (
+from aigon.spec.importers._reading import (
     Block,
     count_steps,
     count_unused,

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
-from aigon.spec.importers._data import count_unused_keys, read_json, read_text
+from aigon.spec.importers._reading import count_unused_keys, read_json, read_text
 from aigon.text.patterns import compile_re
 
 TITLE = "prd.json"

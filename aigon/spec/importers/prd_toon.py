@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import to_builtins
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
-from aigon.spec.importers._data import count_unused_keys
+from aigon.spec.importers._reading import count_unused_keys
 from aigon.spec.prd import PrdTask, parse_prd
 from aigon.text.patterns import compile_re
 

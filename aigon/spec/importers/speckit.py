@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from aigon.model.imported import ImportedCriterion, ImportedSpec
-from aigon.spec.importers._outline import (
+from aigon.spec.importers._reading import (
     count_steps,
     count_unused,
     find_accepted,

@@ -13,10 +13,10 @@ from aigon.journal.spending import format_cost
 from aigon.model.changes import Concern, FileChange
 from aigon.model.failures import group_problems, has_failed, select_errors
 from aigon.text.amounts import format_count, format_duration, format_timestamp
-from aigon.views.markup import make_environment
 from aigon.views.proving import list_accepted
 from aigon.views.report import words
 from aigon.views.report.charts import build_figures
+from aigon.views.report.words import make_environment
 
 LARGEST = 480_000
 """Bytes of a page."""

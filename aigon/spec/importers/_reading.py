@@ -1,8 +1,9 @@
-"""A Markdown file as importers see it: headings, list items and paragraphs in order."""
+"""A file as importers read it: Markdown as headings, list items and paragraphs in order, JSON and TOON as values."""
 
+import json
 import re
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -115,3 +116,25 @@ def count_unused(blocks: Sequence[Block], used: Container[int]) -> Counter[str]:
     """Count the list items at the top of their list that are not in `used`, by the heading above them."""
     left = (b for index, b in enumerate(blocks) if b.kind == "item" and b.depth == 1 and index not in used)
     return Counter(block.section or "the text" for block in left)
+
+
+def read_json(text: str) -> object:
+    """Return the document. Raises ValueError with what is wrong and where."""
+    try:
+        return json.loads(text.removeprefix("\ufeff"))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON: {error.msg} in line {error.lineno}") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def read_text(item: Mapping[str, object], *keys: str) -> str:
+    """Return the first of these values that is a text or a number, and not empty."""
+    values = (item.get(key) for key in keys)
+    found = (str(value).strip() for value in values if isinstance(value, str | int | float) and value is not True)
+    return next(filter(None, found), "")
+
+
+def count_unused_keys(item: Mapping[str, object], carried: Container[str]) -> Counter[str]:
+    """Count the keys with a value that are not in `carried`."""
+    return Counter(str(key) for key, value in item.items() if value and key not in carried)
