@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from aigon.git.person import Checkout
-from aigon.run.replay.verification import verify_run
+from aigon.run.replay import verify_run
 from tests import warm
 
 SPEC = "docs/specs/features/03-in-progress/feature-42-dark-mode.md"

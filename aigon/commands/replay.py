@@ -178,7 +178,7 @@ def _verify(
     project: "Project", checkout: "Checkout", feature: str, agent: str | None, run_id: str | None, as_json: bool
 ) -> int:
     from aigon.errors import environment
-    from aigon.run.replay.verification import verify_run
+    from aigon.run.replay import verify_run
     from aigon.text.quoting import clean
 
     damaged = dict(project.unreadable(feature)) if run_id is None and agent is None else {}
@@ -198,7 +198,7 @@ def _verify(
 def _try_again(checkout: "Checkout", feature: str, run: "RunInfo", as_json: bool) -> int:
     from msgspec import to_builtins
 
-    from aigon.run.replay.recheck import recheck_run
+    from aigon.run.replay import recheck_run
 
     is_flaky = False
     for done in recheck_run(checkout, feature, run.journal):
@@ -210,7 +210,7 @@ def _try_again(checkout: "Checkout", feature: str, run: "RunInfo", as_json: bool
 
 
 def _record(checkout: "Checkout", run: "RunInfo", folder: Path, as_json: bool) -> int:
-    from aigon.run.replay.recording import record_run
+    from aigon.run.replay import record_run
     from aigon.text.quoting import fold
 
     number, left_out = record_run(checkout, run.journal, folder.absolute())

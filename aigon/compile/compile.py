@@ -22,7 +22,7 @@ from aigon.process.run import Command, run
 from aigon.proof.criteria import judge_by_command, list_bound_findings, list_commands, read_printed_number
 from aigon.proof.vacuity import absent_files
 from aigon.run.prepare import Prepared, prepare
-from aigon.run.present_tree import MayRun, run_on_copy, select_checks
+from aigon.run.validate import MayRun, run_on_copy, select_checks
 from aigon.spec.document import annotate, can_annotate
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import strip_escapes

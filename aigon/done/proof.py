@@ -26,8 +26,7 @@ from aigon.model.checks import Check
 from aigon.model.failures import describe_first_problems
 from aigon.proof import frozen
 from aigon.run.prepare import Prepared, build_job, prepare
-from aigon.run.present_tree import open_world
-from aigon.run.validate import assess_once
+from aigon.run.validate import assess_once, open_world
 from aigon.spec.features import ROOT
 
 

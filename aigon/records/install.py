@@ -23,7 +23,7 @@ from aigon.proof import frozen
 from aigon.records.portable import FROZEN, JOURNAL, PortableRecord, gather_record
 from aigon.run.repair.journal import repair_state_file, repair_views
 from aigon.run.repair.repair import locate_state_file
-from aigon.run.replay.verification import verify_run
+from aigon.run.replay import verify_run
 from aigon.worktrees.cleanup import remove_safely
 from aigon.worktrees.worktree import choose_free_slot
 

@@ -2,7 +2,7 @@
 
 `implement` runs a feature. Before it, `seating` finds the checkout, `prepare` and `actors` what is run and by whom,
 `choices` what a resumed run continues, `session` opens it with `opening` (a new run) or `resume` (an old one),
-`run_world` makes its world, and `lent_repository` what its agents commit to. `dry_run` and `validate` show without an
+`run_world` makes its world, and `repository` what its agents commit to. `dry_run` and `validate` show without an
 agent. `feature_stages` creates and sets up features, `decisions` records a person's word, which `authority` tells from
 that of a loop, `invocations` stops runs and ends leftovers, `repair` fixes records, `doctor` looks at the machine.
 """

@@ -10,7 +10,7 @@ import pytest
 
 from aigon.files.checksums import format_line, read_documents
 from aigon.git.person import Checkout
-from aigon.run.replay.verification import verify_run
+from aigon.run.replay import verify_run
 from tests.lab import BRANCH, SPEC, STATE, Lab
 
 AGENT = """

@@ -1,15 +1,28 @@
-"""Verify that journal, state file, commits, trailers and ticked boxes of a run say the same."""
+"""Look at a run that is over: verify that its records agree, try its checks again, make a recording of it."""
 
 import json
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 
 from msgspec import Struct, field
 
-from aigon.errors import AigonError
+from aigon.errors import AigonError, environment, usage
+from aigon.files.temporary import TemporaryFolder
+from aigon.git import objects
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository
-from aigon.journal.events import CommitIntended, IterationFinished, RolledBack, RunFinished
+from aigon.git.trusted import TrustedGit
+from aigon.job.options import Options
+from aigon.journal.events import (
+    CheckFinished,
+    CommitIntended,
+    IterationFinished,
+    RolledBack,
+    RunFinished,
+    RunStarted,
+    TurnEnded,
+)
 from aigon.journal.records import Records
 from aigon.journal.replay import EventOrder, NewerJournal, iterate_events
 from aigon.journal.state import State
@@ -17,12 +30,18 @@ from aigon.journal.state_file import StateFileSink, find_last_write
 from aigon.loop.commit_message import render_iteration_message
 from aigon.model.criteria import VERDICT_WORDS
 from aigon.model.outcomes import Met, get_exit_code, get_status
+from aigon.proof.bench import list_deciding, make_bench
+from aigon.proof.prove import frozen_of
+from aigon.run.prepare import prepare
 from aigon.run.repair.repair import locate_state_file
+from aigon.run.validate import open_present_world
 from aigon.spec.document import parse_spec
+from aigon.spec.features import ROOT
 
 COMPARED = ("Feature", "Run", "Iteration", "Checks", "Criteria")
 """Trailers that follow from the journal."""
 _MOST_SHOWN = 80
+_LINK, _MODULE = "120000", "160000"
 
 
 class _RunReading(Struct):
@@ -182,3 +201,106 @@ def _find_strangers(
         commit, _, run = line.partition(" ")
         if run == run_id and commit not in made:
             yield f"commit {commit[:8]}: it claims to be of this run, and the journal does not have it"
+
+
+def record_run(checkout: Checkout, journal: Path, folder: Path) -> tuple[int, list[str]]:
+    """Write an attempt into `folder` for each iteration that the branch kept.
+
+    An attempt is numbered by its place, as a run that plays it counts, and is without aigon's own files. Returns how
+    many attempts there are, and what cannot be recorded. Raises AigonError: exit 2 if the folder is not empty or there
+    is no attempt, exit 7 if a commit is gone or nothing can be written.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise usage("A recording needs a new or empty folder", where=str(folder), hint="Name another: --record DIR")
+    commits, said = _list_iterations(journal)
+    if len(commits) < 2:
+        raise usage("There is nothing to record: no iteration of this run has a commit", where=str(journal))
+    left_out: list[str] = []
+    with TemporaryFolder("record") as own:
+        git = TrustedGit(checkout, own / "git", own / "objects")
+        git.prepare(checkout)
+        for place, ((_, before), (number, commit)) in enumerate(pairwise(commits), 1):
+            try:
+                left_out += _record_attempt(git, folder / str(place), before, commit)
+                (folder / str(place) / "says.txt").write_text(said.get(number, ""), encoding="utf-8", errors="replace")
+            except OSError as error:
+                raise environment(f"The recording cannot be written: {error.strerror}", where=str(folder)) from error
+    return len(commits) - 1, left_out
+
+
+def _list_iterations(journal: Path) -> tuple[list[tuple[int, str]], dict[int, str]]:
+    """Return where the run began and the commit of each iteration that was kept, and what agents said in each."""
+    commits: list[tuple[int, str]] = []
+    said: dict[int, str] = {}
+    for event in iterate_events(journal):
+        match event:
+            case RunStarted() if not commits:
+                commits.append((event.earlier_iterations, event.head))
+            case TurnEnded(turn=turn):
+                said[turn.number] = turn.said
+            case IterationFinished(checkpoint=commit, number=number) if commit:
+                commits = [*(each for each in commits if each[0] < number), (number, commit)]
+            case RolledBack(number=number):
+                commits = [commits[0], *(each for each in commits[1:] if each[0] <= number)]
+    return commits, said
+
+
+def _record_attempt(git: TrustedGit, folder: Path, before: str, commit: str) -> Iterator[str]:
+    old, new = objects.list_entries(git, before), objects.list_entries(git, commit)
+    changed = {path: entry for path, entry in new.items() if not _is_own(path) and old.get(path) != entry}
+    files = {path: entry for path, entry in changed.items() if entry.mode not in (_LINK, _MODULE)}
+    yield from (f"{path} (a link or a submodule)" for path in changed.keys() - files.keys())
+    blobs = dict(objects.read_objects(git, {entry.sha for entry in files.values()}))
+    folder.mkdir(parents=True)
+    for path, entry in files.items():
+        target = folder / "files" / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(blobs[entry.sha])
+        target.chmod(0o755 if entry.mode == "100755" else 0o644)
+    if gone := [path for path in old if path not in new and not _is_own(path)]:
+        (folder / "delete").write_text("".join(f"{path}\n" for path in gone), encoding="utf-8")
+
+
+def _is_own(path: str) -> bool:
+    return path.startswith((f"{ROOT}/", ".aigon/"))
+
+
+class RecheckedCommit(Struct, frozen=True):
+    """An iteration commit: how many checks ran on it again, and what came out differently: then and now, by check."""
+
+    number: int
+    commit: str
+    checks: int
+    flaky: Mapping[str, tuple[str, str]]
+
+
+def recheck_run(checkout: Checkout, feature: str, journal: Path) -> Iterator[RecheckedCommit]:
+    """Yield each iteration commit of a run after its checks ran again in a clean room.
+
+    The branch of the feature has to be checked out. Raises AigonError as a validation does.
+    """
+    options = Options(feature=feature)
+    prepared = prepare(checkout, options, with_agent=False)
+    with open_present_world(checkout, prepared) as (world, job, _):
+        checks = list_deciding(job)
+        for look, statuses in _list_results(journal):
+            tree = world.workspace.trusted.run("rev-parse", f"{look.checkpoint}^{{tree}}").decode().strip()
+            bench = make_bench(job, world, frozen_of(job, world), tree, world.folder / str(look.number), look.findings)
+            ran = bench.run(tree, [check for check in checks if check.name in statuses], "again")
+            now = {name: result.finding.status for name, result in ran.items()}
+            flaky = {name: (statuses[name], status) for name, status in now.items() if statuses[name] != status}
+            yield RecheckedCommit(look.number, look.checkpoint, len(now), flaky)
+
+
+def _list_results(journal: Path) -> Iterator[tuple[IterationFinished, Mapping[str, str]]]:
+    """Yield the assessment of each iteration commit with the results of its checks and of its criteria's commands."""
+    statuses: dict[str, str] = {}
+    number = 0
+    for event in iterate_events(journal):
+        if isinstance(event, CheckFinished):
+            statuses = statuses if event.number == number else {}
+            number, statuses[event.finding.check] = event.number, event.finding.status
+        elif isinstance(event, IterationFinished) and event.checkpoint:
+            known: dict[str, str] = {finding.check: finding.status for finding in event.findings}
+            ran = {name: status for name, status in {**statuses, **known}.items() if status != "skipped"}
+            yield event, ran if number == event.number else known
