@@ -24,7 +24,6 @@ from aigon.git.listings import RawChange, split_paths
 from aigon.git.locks import lock_index
 from aigon.git.objects import Changes, TreeWriter, has_loose_object, name_object
 from aigon.git.person import Checkout
-from aigon.git.private_index import Content as Content
 from aigon.git.private_index import PrivateIndex
 
 _RESUME = "Run again with --resume"

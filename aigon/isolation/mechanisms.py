@@ -13,12 +13,12 @@ from aigon.errors import environment
 from aigon.files.temporary import remove_tree
 from aigon.isolation.enclosure import (
     Enclosure,
+    Isolation,
     explain_no_bubblewrap,
     find_bubblewrap,
     make_launcher_command,
     make_mount_plan,
 )
-from aigon.isolation.enclosure import Isolation as Isolation
 from aigon.isolation.mounts import Mount
 from aigon.process.output import capture_output
 from aigon.process.start import Program

@@ -9,7 +9,8 @@ from msgspec import Struct, field
 
 from aigon.errors import environment
 from aigon.files.system_errors import ResourceShortage, explain_os_error, explain_shortage
-from aigon.git.workspace import Content, Tip, Workspace
+from aigon.git.private_index import Content
+from aigon.git.workspace import Tip, Workspace
 from aigon.job.results import Result
 from aigon.model.changes import Concern, FileChange, PutBack
 from aigon.model.checks import Check, Finding

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,10 +14,12 @@ from aigon.files import atomic
 from aigon.files.home import find_home
 from aigon.git import repository
 from aigon.git.repository import read_checked_out_branch
-from aigon.model.criteria import Spec, SpecSettings
 from aigon.spec import features
 from aigon.spec import files as specs
 from aigon.spec.features import FOLDERS, LARGEST, ROOT, TOO_MUCH, Feature, choose_feature, is_named, parse_feature_path
+
+if TYPE_CHECKING:
+    from aigon.model.criteria import Spec, SpecSettings
 
 UNDER_WAY = ("inbox", "backlog", "in-progress", "in-evaluation")
 """The stages that a feature goes through, in order. In any other stage nobody works on it."""
@@ -230,7 +233,7 @@ def _merge_location(places: list[SpecLocation], place: SpecLocation) -> None:
 
 
 def find_dependencies(
-    places: Sequence[SpecLocation], feature: Feature, settings: SpecSettings
+    places: Sequence[SpecLocation], feature: Feature, settings: "SpecSettings"
 ) -> tuple[SpecLocation, ...]:
     """Return the features that one with these settings waits for: those it depends on that are not merged.
 
@@ -242,7 +245,7 @@ def find_dependencies(
     return direct
 
 
-def list_missing(places: Sequence[SpecLocation], settings: SpecSettings) -> tuple[str, ...]:
+def list_missing(places: Sequence[SpecLocation], settings: "SpecSettings") -> tuple[str, ...]:
     """Return the names of what `find_dependencies` returns; one that does not exist yet is named as the spec does."""
     missing = []
     for name in settings.depends_on:
@@ -254,7 +257,7 @@ def list_missing(places: Sequence[SpecLocation], settings: SpecSettings) -> tupl
     return tuple(missing)
 
 
-def _resolve(places: Sequence[SpecLocation], feature: Feature, settings: SpecSettings) -> tuple[SpecLocation, ...]:
+def _resolve(places: Sequence[SpecLocation], feature: Feature, settings: "SpecSettings") -> tuple[SpecLocation, ...]:
     found = []
     for name in settings.depends_on:
         try:

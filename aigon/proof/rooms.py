@@ -13,8 +13,9 @@ from aigon.isolation import clean_room, dependencies, mechanisms
 from aigon.isolation.check_sandbox import CheckSandbox
 from aigon.isolation.clean_room import CleanRoom
 from aigon.isolation.dependencies import Bytecode
+from aigon.isolation.enclosure import Isolation
 from aigon.isolation.machine_paths import find_shared_tools, list_other_checkouts
-from aigon.isolation.mechanisms import Isolation, can_overlay
+from aigon.isolation.mechanisms import can_overlay
 from aigon.job.job import Job
 from aigon.job.world import CheckEnvironment, CheckStart, World
 

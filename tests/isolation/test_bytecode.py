@@ -11,7 +11,8 @@ from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.isolation import clean_room, dependencies
 from aigon.isolation.clean_room import CleanRoom
-from aigon.isolation.mechanisms import Isolation, can_overlay
+from aigon.isolation.enclosure import Isolation
+from aigon.isolation.mechanisms import can_overlay
 from tests.lab import Lab
 
 VENV = (".venv",)

@@ -17,9 +17,9 @@ from aigon.errors import AigonError, Exit
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.isolation.clean_room import CleanRoom, RoomPlan, open_room
-from aigon.isolation.enclosure import make_room_env
+from aigon.isolation.enclosure import Isolation, make_room_env
 from aigon.isolation.export import Export, export_tree
-from aigon.isolation.mechanisms import IN_ORDER, Isolation, find_isolation_flaw
+from aigon.isolation.mechanisms import IN_ORDER, find_isolation_flaw
 from tests.lab import Lab
 from tests.projects import files
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from aigon.config.grants import Grants, Mechanism, Network
 from aigon.errors import AigonError
 from aigon.isolation import landlock, mechanisms, sandbox
-from aigon.isolation.enclosure import LAUNCHER, Enclosure
+from aigon.isolation.enclosure import LAUNCHER, Enclosure, Isolation
 from aigon.isolation.machine_paths import expand_existing, load_sandbox_data
 from aigon.isolation.sandbox import Sandbox
 from aigon.model.turns import ProgramExit
@@ -370,7 +370,7 @@ print("outside")
 
 @pytest.mark.parametrize("name", mechanisms.CLOSING)
 def test_checks_in_a_clean_room_have_a_loopback_of_their_own_and_no_other_network(
-    name: mechanisms.Isolation, tmp_path: Path
+    name: Isolation, tmp_path: Path
 ) -> None:
     workspace, export, scratch = (tmp_path / part for part in ("workspace", "export", "scratch"))
     for place in (workspace, export, scratch):
@@ -387,7 +387,7 @@ def test_checks_in_a_clean_room_have_a_loopback_of_their_own_and_no_other_networ
 
 
 def test_a_network_of_checks_that_cannot_be_closed_is_refused_by_name(tmp_path: Path) -> None:
-    refused: tuple[mechanisms.Isolation, ...] = ("landlock", "none")
+    refused: tuple[Isolation, ...] = ("landlock", "none")
     for wanted in refused:
         with pytest.raises(AigonError, match="network of checks") as caught:
             mechanisms.choose_isolation(tmp_path, wanted, "closed")
