@@ -37,7 +37,8 @@ def expand_existing(entries: Iterable[str], env: Mapping[str, str], root: Path |
 
     A relative entry starts at `root` and is dropped without one. A folder that ends in `/` is made if it is missing.
     """
-    paths = (_expand(entry, env, root) for entry in entries)
+    home = find_home(env)
+    paths = (_expand(entry, env, home, root) for entry in entries)
     return tuple(dict.fromkeys(name for path in paths for name in _resolve_existing(path)))
 
 
@@ -48,11 +49,12 @@ def strip_made(entries: Iterable[str]) -> tuple[str, ...]:
 
 def find_absent(entries: Iterable[str], env: Mapping[str, str], root: Path) -> tuple[str, ...]:
     """Return the `entries` that name nothing that exists, except folders that would be made."""
-    named = ((entry, _expand(entry, env, root)) for entry in entries if not entry.endswith("/"))
+    home = find_home(env)
+    named = ((entry, _expand(entry, env, home, root)) for entry in entries if not entry.endswith("/"))
     return tuple(entry for entry, path in named if not os.path.exists(path))  # noqa: PTH110 - a text
 
 
-def _expand(entry: str, env: Mapping[str, str], root: Path | None) -> str:
+def _expand(entry: str, env: Mapping[str, str], home: str, root: Path | None) -> str:
     if entry.startswith("$"):
         name, slash, rest = entry[1:].partition("/")
         entry = f"{env[name]}{slash}{rest}" if env.get(name) else ""
@@ -60,7 +62,7 @@ def _expand(entry: str, env: Mapping[str, str], root: Path | None) -> str:
         if env.get(variable) and entry.startswith(f"{prefix}/"):
             entry = env[variable] + entry.removeprefix(prefix)
     if entry == "~" or entry.startswith("~/"):
-        entry = f"{find_home(env)}/{entry[2:]}" if find_home(env) else ""
+        entry = f"{home}/{entry[2:]}" if home else ""
     return f"{root}/{entry}" if entry and root and not entry.startswith("/") else entry
 
 
@@ -71,13 +73,14 @@ def _resolve_existing(path: str) -> Iterator[str]:
     if path.endswith("/"):
         with contextlib.suppress(OSError):  # the agent will say what it lacks
             Path(path).mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not os.path.exists(path):  # noqa: PTH110 - a text
+        return
     folder, _, name = path.rstrip("/").rpartition("/")
     named = os.path.join(os.path.realpath(folder or "/"), name)  # noqa: PTH118 - a text
     if name in ("", ".", ".."):
         named = os.path.realpath(path)
-    if os.path.exists(named):  # noqa: PTH110 - a text
-        yield named
-        yield os.path.realpath(named)
+    yield named
+    yield os.path.realpath(named)
 
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])

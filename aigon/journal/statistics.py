@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from statistics import fmean, median
 from typing import Literal, get_args
 
 from msgspec import Struct, field
@@ -180,6 +179,8 @@ def measure_spread(numbers: Sequence[float]) -> Spread | None:
     """Return how the numbers are spread; None for none."""
     if not numbers:
         return None
+    from statistics import fmean, median
+
     return Spread(len(numbers), fmean(numbers), median(numbers), sorted(numbers)[math.ceil(0.9 * len(numbers)) - 1])
 
 

@@ -7,7 +7,6 @@ are laid over the tree, like those of tests.
 import json
 import posixpath
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -229,6 +228,8 @@ class _BaseSources:
                     entries = {key: document[key] for key in _ENTRIES if key in document}
                     found.append(json.dumps(entries if {"main", "exports"} & entries.keys() else [entries, "index.js"]))
                 elif posixpath.basename(path) == "pyproject.toml":
+                    import tomllib
+
                     project = tomllib.loads(text).get("project", {})
                     keys = ("name", "scripts", "gui-scripts", "entry-points")
                     found.append(json.dumps({key: project.get(key) for key in keys}))

@@ -5,9 +5,11 @@ What cannot be read as its format is compared and put back as a whole: nobody ca
 
 import json
 from collections.abc import Mapping, MutableMapping, Sequence
-from configparser import Error, RawConfigParser
 from io import StringIO
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from configparser import RawConfigParser
 
 Document = MutableMapping[str, Any]
 _ABSENT = object()
@@ -77,10 +79,8 @@ def _read(text: str | None, path: str) -> Document | None:
         elif path.endswith(".toml"):
             document = _read_toml(text)
         elif path.endswith((".cfg", ".ini")):
-            parser = _make_parser()
-            parser.read_string(text)
-            document = {name: dict(parser.items(name)) for name in parser.sections()}
-    except (ValueError, KeyError, Error, RecursionError):
+            document = _read_ini(text)
+    except (ValueError, KeyError, RecursionError):
         return None
     return document if isinstance(document, MutableMapping) else None
 
@@ -95,7 +95,20 @@ def _read_toml(text: str) -> Any:
         raise ValueError(str(error)) from error
 
 
-def _make_parser() -> RawConfigParser:
+def _read_ini(text: str) -> Document:
+    from configparser import Error
+
+    parser = _make_parser()
+    try:
+        parser.read_string(text)
+        return {name: dict(parser.items(name)) for name in parser.sections()}
+    except Error as error:
+        raise ValueError(str(error)) from error
+
+
+def _make_parser() -> "RawConfigParser":
+    from configparser import RawConfigParser  # a run without such a file does without
+
     parser = RawConfigParser(strict=False, allow_no_value=True)
     parser.optionxform = str  # type: ignore[assignment,method-assign]
     return parser

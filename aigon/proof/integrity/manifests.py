@@ -12,7 +12,6 @@ are build hooks that only work out a version.
 import json
 import posixpath
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -88,7 +87,7 @@ def _read_dependencies(path: str, text: str | None) -> Wants:
         document = _load(json.loads, text.removeprefix("\ufeff"))
         return {n: str(v) for group in _NODE for n, v in _dig(document, group).items()}
     if name in ("pyproject.toml", "Cargo.toml"):
-        return dict(_list_toml(_load(tomllib.loads, text.replace("\r\n", "\n"))))
+        return dict(_list_toml(_load_toml(text)))
     if not _LISTS.search(path):
         return {}
     lines = [line.strip() for line in text.split("\n")[:5000]]
@@ -107,7 +106,7 @@ def _read_scripts(path: str, text: str | None) -> Wants:
         own = _dig(_load(json.loads, text.removeprefix("\ufeff")), "scripts")
         return {name: str(command) for name, command in own.items() if name in _AT_INSTALL}
     if name == "pyproject.toml":
-        return dict(_list_build_hooks(_load(tomllib.loads, text.replace("\r\n", "\n"))))
+        return dict(_list_build_hooks(_load_toml(text)))
     if name == "setup.py":
         lines = (line.strip() for line in _RUNS.findall(text))
         return {line: line for line in lines if not line.startswith("#")}
@@ -145,6 +144,12 @@ def _dig(document: Any, *keys: str) -> Mapping[str, Any]:
     for key in keys:
         document = document.get(key) if isinstance(document, dict) else None
     return document if isinstance(document, dict) else {}
+
+
+def _load_toml(text: str) -> Mapping[str, Any]:
+    import tomllib  # a run whose agent changes no such file does without
+
+    return _load(tomllib.loads, text.replace("\r\n", "\n"))
 
 
 def _load(parse: Any, text: str) -> Mapping[str, Any]:
