@@ -105,6 +105,15 @@ def test_the_status_imports_nothing_that_only_a_run_needs(tmp_path: Path) -> Non
     assert NOT_TO_SHOW.isdisjoint(added) and count_own(added) <= 105, added
 
 
+def test_a_run_begins_without_what_only_some_runs_need(tmp_path: Path) -> None:
+    """Parsers of configuration and of tests in other languages, a judge, statistics over all runs."""
+    bare = set(modules(tmp_path, "pass"))
+    added = [name for name in modules(tmp_path, "import aigon.run.implement") if name not in bare]
+    assert (HEAVY - {"concurrent", "ctypes"}).isdisjoint(name.partition(".")[0] for name in added)
+    assert {"configparser", "statistics", "tomllib", "aigon.control", "aigon.judge.judgement"}.isdisjoint(added)
+    assert count_own(added) <= 270, added
+
+
 def test_a_start_hardly_ever_looks_for_cycles_in_what_stays(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")

@@ -18,7 +18,6 @@ from aigon.job.results import BaselineResults, Result
 from aigon.job.world import Attendant, World
 from aigon.journal.events import CriterionJudged, Event, Notice
 from aigon.journal.state import State
-from aigon.loop.judging import ask_about_open
 from aigon.loop.take import keep_secrets_out
 from aigon.model.checks import Check, Finding, Problem
 from aigon.model.criteria import HIDDEN
@@ -66,7 +65,11 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
         from aigon.proof.held_out import run_hidden_tests  # its parsers are needed nowhere else
 
         verdicts = yield from run_hidden_tests(job, world, snapshot, verdicts)
-    verdicts = require_support(findings, (yield from ask_about_open(job, world, snapshot.number, verdicts, findings)))
+    if any(verdict.method == "judge" for verdict in verdicts):
+        from aigon.loop.judging import ask_about_open  # a run without such criteria needs no part of a judge
+
+        verdicts = yield from ask_about_open(job, world, snapshot.number, verdicts, findings)
+    verdicts = require_support(findings, verdicts)
     if any(criterion.kind in ("judge", HIDDEN) for criterion in job.spec.criteria):
         world.sweep()  # of a judge that is a program, and of hidden tests
     if world.stop.now:

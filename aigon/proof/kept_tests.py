@@ -5,15 +5,19 @@ are in tests that ran and passed has not been taken away, whatever it is called 
 JavaScript, TypeScript, Rust and Go a test is the same if it is word for word, comments aside.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from aigon.control.alteration import list_cases
 from aigon.model.checks import TestResult
-from aigon.proof.analysis.assertions import AssertingTest, read_tests
 from aigon.proof.analysis.languages import is_python
+
+if TYPE_CHECKING:
+    from aigon.proof.analysis.assertions import AssertingTest
 
 
 class TestFiles(Struct, frozen=True):
@@ -71,6 +75,8 @@ def _group(ids: Iterable[str], texts: Mapping[str, str]) -> Iterator[tuple[Asser
 
 def _find_tests(ids: Iterable[str], texts: Mapping[str, str]) -> dict[str, AssertingTest]:
     """Return the test in these files that each id names; ids of anything else are left out."""
+    from aigon.proof.analysis.assertions import read_tests
+
     known: dict[str, AssertingTest | None] = {}
     for path, text in texts.items():
         for test in read_tests(text) if is_python(path) else ():
@@ -105,6 +111,8 @@ def _name_of(test: str) -> str:
 
 def _read_words(texts: Mapping[str, str]) -> dict[str, set[str]]:
     """Return by name the words of each test in files that are not Python: more than one where files share a name."""
+    from aigon.control.alteration import list_cases  # parsers of other languages
+
     found: dict[str, set[str]] = {}
     for path, text in texts.items():
         for case in () if is_python(path) else list_cases(path, text):

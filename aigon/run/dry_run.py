@@ -20,7 +20,6 @@ from aigon.job.spec_locations import require_open_feature
 from aigon.journal.records import locate_records
 from aigon.journal.spending import estimate_cost_range
 from aigon.journal.state import replay
-from aigon.journal.statistics import gather_statistics
 from aigon.loop.prompt import describe_decision, fill_template
 from aigon.profiles.resolution import describe_absent
 from aigon.proof import protection
@@ -106,6 +105,8 @@ def _describe_past(checkout: Checkout, prepared: Prepared) -> str:
 
     Limits follow a person's decision and never this.
     """
+    from aigon.journal.statistics import gather_statistics
+
     home = find_home(checkout.common_dir)
     found = gather_statistics(home, "kind") if home else None
     if not found:
