@@ -2,6 +2,6 @@
 
 `project_checks` finds them in a `project`; `schedule` runs them side by side, `execution` runs one and makes a finding
 of its `reports` and their `evidence`; `passes` remembers; `dependencies` come into rooms. `wording` binds criteria to
-checks, `pytest_arguments` reads command lines, `interpreters` finds node and Python. One parser for each tool is in
-`parsers`; the check that asks a server is in `endpoints`.
+checks, `interpreters` finds node and Python. One parser for each tool is in `parsers`; the check that asks a server is
+in `endpoints`.
 """

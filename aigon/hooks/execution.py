@@ -22,7 +22,7 @@ from aigon.process.stop import Stop
 from aigon.proof import restore
 from aigon.proof.frozen import Guarded, ProtectedFiles
 from aigon.proof.protection import path_of
-from aigon.proof.watch import Watch
+from aigon.proof.restore import Watch
 from aigon.secrets.redaction import drop_credentials, redact_value
 from aigon.text.quoting import clean, code_block, code_span
 

@@ -17,7 +17,7 @@ from aigon.journal import best
 from aigon.journal.events import Event, IterationFinished, Notice, RolledBack, SavedAside
 from aigon.journal.state import State
 from aigon.model.outcomes import Outcome, Stopped
-from aigon.proof.watch import Watch
+from aigon.proof.restore import Watch
 
 
 class RollbackPolicy(Struct, Attendant):

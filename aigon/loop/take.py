@@ -21,7 +21,7 @@ from aigon.journal.state import State
 from aigon.model.changes import PutBack
 from aigon.proof import restore
 from aigon.proof.frozen import ProtectedFiles
-from aigon.proof.watch import Watch
+from aigon.proof.restore import Watch
 from aigon.secrets.leaks import HOW_TO_ALLOW, Leak, is_secret_name
 from aigon.secrets.redaction import collect_findable_values
 

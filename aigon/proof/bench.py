@@ -21,9 +21,8 @@ from aigon.job.world import CheckEnvironment, World
 from aigon.model.checks import Check, Finding, Problem, TestResult
 from aigon.observation import Observer
 from aigon.proof import criteria
-from aigon.proof.base_tests import find_lost_tests, leave_out_files
+from aigon.proof.base_tests import TestFiles, find_kept_tests, find_lost_tests, leave_out_files
 from aigon.proof.frozen import Frozen
-from aigon.proof.kept_tests import TestFiles, find_kept_tests
 from aigon.proof.rooms import Rooms, open_room, rooms_for
 from aigon.proof.troubles import Trouble, describe_lost, find_trouble, name_in_record
 

@@ -17,12 +17,11 @@ from aigon.job.world import World
 from aigon.model.changes import Concern
 from aigon.model.checks import Check
 from aigon.proof import criteria
-from aigon.proof.base_tests import BaseVersions, leave_out_files, restore_base_versions
+from aigon.proof.base_tests import BaseVersions, TestFiles, leave_out_files, restore_base_versions
 from aigon.proof.bench import ProofBench, list_deciding, make_bench
 from aigon.proof.findings import Changed
 from aigon.proof.frozen import Frozen, had_no_tests
 from aigon.proof.inputs import find_inputs
-from aigon.proof.kept_tests import TestFiles
 from aigon.proof.troubles import (
     Trouble,
     compare_with_workspace,

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from aigon.checks.wording import Wording, read_wording
 from aigon.model.criteria import Spec
-from aigon.proof.analysis.patterns import find_pattern, list_patterns
+from aigon.proof.analysis.sightings import find_pattern, list_patterns
 from aigon.spec import markdown
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold

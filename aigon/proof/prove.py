@@ -26,8 +26,8 @@ from aigon.proof.clean_room import ProofResult, run_proof
 from aigon.proof.dry_run import make_refusal, name_deciding, record_base, run_clean_room_dry_run, try_criteria_on_base
 from aigon.proof.findings import Changed, apply_decisions, find_concerns, list_changed, make_finding
 from aigon.proof.frozen import Frozen, load
+from aigon.proof.restore import Watch
 from aigon.proof.vacuity import criterion_key, describe_passing, results_of
-from aigon.proof.watch import Watch
 from aigon.secrets.leaks import HOW_TO_ALLOW, is_secret_name
 from aigon.text.quoting import fingerprint
 

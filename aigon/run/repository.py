@@ -21,7 +21,7 @@ from aigon.isolation.sandbox import Sandbox, choose_mechanism
 from aigon.job.world import World
 from aigon.journal.state import State
 from aigon.process.start import Program
-from aigon.proof.watch import Watch
+from aigon.proof.restore import Watch
 from aigon.run.opening import Opening
 
 _UNSTAGE = " && git reset -q"

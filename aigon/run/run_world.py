@@ -31,8 +31,7 @@ from aigon.process.capacity import CheckSlots
 from aigon.process.meter import Meter
 from aigon.process.stop import Stop
 from aigon.proof.frozen import Frozen, ProtectedFiles, copy_of
-from aigon.proof.restore import MainsOwn
-from aigon.proof.watch import watch
+from aigon.proof.restore import MainsOwn, watch
 from aigon.run.opening import OpenedRun, Opening
 from aigon.run.repository import make_run_repository
 from aigon.secrets import redaction

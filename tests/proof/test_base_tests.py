@@ -2,7 +2,7 @@
 
 import pytest
 
-from aigon.checks.pytest_arguments import read_pytest_request
+from aigon.checks.evidence import read_pytest_request
 from aigon.job.results import Result
 from aigon.model.checks import Check, Finding, Problem, TestResult
 from aigon.proof.base_tests import MOST, find_lost_tests, leave_out_files

@@ -5,7 +5,7 @@ import textwrap
 import pytest
 
 from aigon.model.checks import TestResult
-from aigon.proof.kept_tests import TestFiles, find_kept_tests
+from aigon.proof.base_tests import TestFiles, find_kept_tests
 
 BASE = """
 import total

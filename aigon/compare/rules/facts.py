@@ -11,8 +11,7 @@ from aigon.model.changes import Concern, Edit, Edits, FileDiff
 from aigon.model.checks import Role
 from aigon.model.outcomes import Outcome
 from aigon.model.turns import CostStatus, Usage
-from aigon.proof.analysis.languages import LONGEST, Family, family, is_code
-from aigon.proof.analysis.text import bare
+from aigon.proof.analysis.languages import LONGEST, Family, bare, family, is_code
 from aigon.text.globs import is_covered
 
 

@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from aigon.control.alteration import list_cases
 from aigon.proof.analysis.assertions import read_tests
-from aigon.proof.analysis.languages import is_python, words
+from aigon.proof.analysis.languages import is_python, without_comments, words
 from aigon.proof.analysis.python import can_read, list_statements
-from aigon.proof.analysis.text import without_comments
 from aigon.syntax import Node, Source, parse
 from aigon.text.patterns import compile_re
 

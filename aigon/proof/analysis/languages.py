@@ -1,15 +1,47 @@
-"""Tell from its path what a file is written in, and which edits are about code."""
+"""Languages of files: by their path, and comments and strings told from code.
 
+They are told by the language's grammar, by patterns where there is none here. Not by pygments: some of its lexers look
+to the end of the text at every unclosed comment, so an agent could make them run for minutes, and they let an
+apostrophe in JSX text swallow the lines after it. In the patterns a string that does not end on its line ends with it,
+and each that may look far consumes what it looked at: time grows only with the text.
+"""
+
+import base64
 import posixpath
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from itertools import accumulate
 from typing import Literal
 
 from aigon.model.changes import Edit, Edits
+from aigon.syntax import Source, parse
+from aigon.text.patterns import compile_re
 
 Family = Literal["python", "c", "hash", "dash", "markup", "text"]
 """How comments and strings are written: `#` and triple quotes, `//` and `/* */`, `#`, `--`, `<!-- -->`, not at all."""
 
 LONGEST = 300_000
 """Characters of a text that are read. A longer source file is a concern of its own (executables)."""
+_QUOTED = r'"(?:\\.|[^"\\\n])*"?|\'(?:\\.|[^\'\\\n])*\'?'
+_BLOCK = r"/\*.*?(?:\*/|\Z)"
+_PATTERNS = {
+    "python": rf"(?P<string>(?P<q>\"\"\"|''')(?:\\.|[^\\])*?(?:(?P=q)|\Z)|{_QUOTED})|(?P<comment>\#[^\n]*)",
+    "c": rf"(?P<string>{_QUOTED}|`(?:\\.|[^`\\])*`?)|(?P<comment>//[^\n]*|{_BLOCK})",
+    "hash": rf"(?P<string>{_QUOTED})|(?P<comment>(?<!\S)\#[^\n]*)",
+    "dash": rf"(?P<string>{_QUOTED})|(?P<comment>--[^\n]*|{_BLOCK})",
+    "markup": r"(?P<string>(?!))|(?P<comment><!--.*?(?:-->|\Z))",
+    "text": r"(?P<string>(?!))|(?P<comment>(?!))",
+    "php": rf"(?P<string>{_QUOTED})|(?P<comment>//[^\n]*|\#(?!\[)[^\n]*|{_BLOCK})",
+}
+"""By family, and by extension for languages that differ from theirs; for Python that no Python can read, too."""
+_COMMENTS = ("comment", "line_comment", "block_comment")
+_STRINGS = (
+    *("JoinedStr", "string", "template_string", "regex", "string_literal", "raw_string_literal", "char_literal"),
+    *("interpreted_string_literal", "rune_literal"),
+)
+_IS_QUOTED = compile_re(r"\w{0,3}[\"']")
 
 
 def words(text: str) -> frozenset[str]:
@@ -67,3 +99,101 @@ def list_product(edits: Edits) -> list[Edit]:
 def list_parts(edits: Edits, *parts: str) -> list[Edit]:
     """Return the edits of files that are one of `parts`."""
     return [edit for edit in edits.files if edit.part in parts]
+
+
+def without_comments(text: str, path: str) -> str:
+    """Return the text with blanks for its comments. Every line and column stays where it was."""
+    return _blank(text, path, strings=False)
+
+
+def bare(text: str, path: str) -> str:
+    """Return the text with blanks for its comments and strings."""
+    return _blank(text, path, strings=True)
+
+
+def list_comments(text: str, path: str) -> Iterator[tuple[int, int]]:
+    """Yield where each comment begins and ends."""
+    yield from ((start, end) for is_comment, start, end in _pieces(text, path) if is_comment)
+
+
+def line_at(text: str, offset: int) -> int:
+    """Return the number of the line, from 1, that a character is on."""
+    return bisect_right(_starts(text), offset)
+
+
+def line_of(text: str, number: int) -> str:
+    """Return one line without its indentation; "" if there is no such line."""
+    starts = _starts(text)
+    if not 1 <= number <= len(starts):
+        return ""
+    end = starts[number] if number < len(starts) else len(text)
+    return text[starts[number - 1] : end].strip()
+
+
+_GLUED = compile_re(r"(['\"`])[ \t]*\+[ \t]*(['\"`])")
+_JOINED = compile_re(r"\[([^\[\]\n]{1,300})\]\s{0,9}\.join\(\s{0,9}(?:'([^'\n]{0,9})'|\"([^\"\n]{0,9})\")\s{0,9}\)")
+_ENCODED = compile_re(r"(?:atob\(|Buffer\.from\()\s{0,9}['\"]([A-Za-z0-9+/=]{4,400})['\"]")
+_INDEXED = compile_re(r"(?<=[\w)\]])\[\s{0,5}['\"`]([A-Za-z_]\w{0,40})['\"`]\s{0,5}\]")
+
+
+def join_strings(line: str) -> str:
+    """Return a line with its strings put together as it would put them together when it runs, and `a["b"]` as `a.b`."""
+    line = _JOINED.sub(lambda m: _join(m[1], m[2] or m[3] or ""), line)
+    line = _ENCODED.sub(lambda m: f"'{_decode(m[1])}'", line)
+    line = _GLUED.sub(lambda m: "" if m[1] == m[2] else m[0], line)
+    return _INDEXED.sub(r".\1", line)
+
+
+def _join(items: str, separator: str) -> str:
+    texts = re.findall(r"'([^'\n]*)'|\"([^\"\n]*)\"", items)
+    return "'" + separator.join(a or b for a, b in texts) + "'"
+
+
+def _decode(text: str) -> str:
+    try:
+        return base64.b64decode(text).decode("utf-8", "replace")
+    except ValueError:
+        return text
+
+
+@lru_cache(maxsize=64)
+def _starts(text: str) -> tuple[int, ...]:
+    return (0, *(m.end() for m in re.finditer("\n", text)))
+
+
+@lru_cache(maxsize=256)
+def _pieces(text: str, path: str) -> tuple[tuple[bool, int, int], ...]:
+    """Return the comments and strings of a text: whether it is a comment, where it begins, where it ends."""
+    source = parse(path, text[:LONGEST])
+    if source and source.root.children:
+        return tuple(_list_parsed(source))
+    end = extension(path)
+    found = _compile("php" if end == "php" else family(path)).finditer(text[:LONGEST])
+    return tuple((m["comment"] is not None, *m.span()) for m in found)
+
+
+def _list_parsed(source: Source) -> Iterator[tuple[bool, int, int]]:
+    text = source.data.decode("utf-8", "surrogateescape")
+    widths = (len(each.encode("utf-8", "surrogateescape")) for each in text)
+    starts = None if text.isascii() else [*accumulate(widths, initial=0)]
+    done = 0
+    for node in source.root.walk():
+        is_string = node.kind in _STRINGS or (node.kind == "Constant" and _IS_QUOTED.match(source.text(node)))
+        if node.start >= done and (node.kind in _COMMENTS or is_string):
+            done = node.end
+            first, last = (bisect_left(starts, at) if starts else at for at in (node.start, node.end))
+            yield node.kind in _COMMENTS, first, last
+
+
+@cache
+def _compile(name: str) -> re.Pattern[str]:
+    return re.compile(_PATTERNS[name], re.DOTALL)
+
+
+def _blank(text: str, path: str, *, strings: bool) -> str:
+    parts, at = [], 0
+    for is_comment, start, end in _pieces(text, path):
+        if is_comment or strings:
+            parts += [text[at:start], re.sub(r"[^\n]", " ", text[start:end])]
+            at = end
+    return "".join([*parts, text[at:LONGEST]])

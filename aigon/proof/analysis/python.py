@@ -11,8 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from aigon.proof.analysis.folding import decode_text, fold
-from aigon.proof.analysis.languages import LONGEST, is_python
-from aigon.proof.analysis.text import line_of
+from aigon.proof.analysis.languages import LONGEST, is_python, line_of
 
 _STARRED = {
     "sys": ("modules", "argv", "_getframe", "orig_argv"),

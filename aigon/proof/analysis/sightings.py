@@ -1,15 +1,59 @@
-"""Find what a rule looks for in a text, tell whether the change brought it, and put it into words."""
+"""What integrity rules look for: patterns and words by rule, and what was seen, told from what the base had, in words.
 
+The patterns and words are in `templates/integrity.yaml`.
+"""
+
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 
 from msgspec import Struct
 
+from aigon.files.resources import read_shipped
 from aigon.model.changes import Concern, ConcernLevel, Edit, hash_change
+from aigon.text.documents import DocumentNode, parse_yaml
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold
 
 _SHOWN = 5
 """Sightings of one file that are shown. The others are counted."""
+
+
+@cache
+def _read_rule(rule: str) -> Mapping[str, DocumentNode]:
+    return parse_yaml(read_shipped("templates", "integrity.yaml"), "integrity.yaml").pairs()[rule].pairs()
+
+
+def expand(pattern: str, names: Mapping[str, str]) -> str:
+    """Return a pattern with `%name%` replaced by what it stands for."""
+    while found := re.search(r"%(\w+)%", pattern):
+        pattern = pattern.replace(found[0], names[found[1]])
+    return pattern
+
+
+def list_words(rule: str, name: str) -> frozenset[str]:
+    """Return the words that a rule knows by a name."""
+    return frozenset(_read_rule(rule)[name].text().split())
+
+
+@cache
+def list_patterns(rule: str, name: str) -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of the list `name` of a rule, one by one."""
+    return tuple(map(compile_re, _list_texts(rule, name)))
+
+
+@cache
+def find_pattern(rule: str, name: str, flags: int = 0) -> re.Pattern[str]:
+    """Return the pattern `name` of a rule; for a list, one that matches what any of them matches."""
+    return compile_re("|".join(_list_texts(rule, name)), flags)
+
+
+def _list_texts(rule: str, name: str) -> list[str]:
+    entries = _read_rule(rule)
+    texts = {key: node.text() for key, node in entries.items() if isinstance(node.value, str)}
+    written = [texts[name]] if name in texts else [each.text() for each in entries[name].items()]
+    return [expand(each, texts) for each in written]
 
 
 class Sighting(Struct, frozen=True):

@@ -12,10 +12,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from aigon.model.changes import Concern, Edits
-from aigon.proof.analysis.languages import extension, is_code
-from aigon.proof.analysis.patterns import find_pattern, list_words
-from aigon.proof.analysis.sightings import Sighting, find_new, report
-from aigon.proof.analysis.text import line_of
+from aigon.proof.analysis.languages import extension, is_code, line_of
+from aigon.proof.analysis.sightings import Sighting, find_new, find_pattern, list_words, report
 
 RULE = "attributes"
 _WHY = "It changes what people, git and archives see of the code. Leave attributes of source files as they were."

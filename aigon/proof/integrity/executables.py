@@ -9,10 +9,8 @@ import re
 from collections.abc import Iterator
 
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits
-from aigon.proof.analysis.languages import LONGEST, extension, is_code, list_product
-from aigon.proof.analysis.patterns import find_pattern, list_words
-from aigon.proof.analysis.sightings import Sighting, find_new, report, report_file
-from aigon.proof.analysis.text import line_at, line_of, without_comments
+from aigon.proof.analysis.languages import LONGEST, extension, is_code, line_at, line_of, list_product, without_comments
+from aigon.proof.analysis.sightings import Sighting, find_new, find_pattern, list_words, report, report_file
 from aigon.text.quoting import fold
 
 RULE = "executables"

@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterator
 
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits, hash_change
-from aigon.proof.analysis.patterns import find_pattern
-from aigon.proof.analysis.sightings import report_file
+from aigon.proof.analysis.sightings import find_pattern, report_file
 from aigon.spec.features import ROOT
 from aigon.text.quoting import code_span, fold
 

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from aigon.model.changes import Concern, Edits, hash_change
 from aigon.proof.analysis.languages import LONGEST, is_code
-from aigon.proof.analysis.patterns import find_pattern
+from aigon.proof.analysis.sightings import find_pattern
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold
 

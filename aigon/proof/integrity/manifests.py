@@ -16,8 +16,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from aigon.model.changes import Concern, Edits
-from aigon.proof.analysis.patterns import find_pattern, list_words
-from aigon.proof.analysis.sightings import report_file
+from aigon.proof.analysis.sightings import find_pattern, list_words, report_file
 from aigon.text.quoting import code_span, fold
 
 RULE = "manifests"

@@ -16,9 +16,8 @@ from msgspec import Struct, field
 
 from aigon.model.changes import Concern, ConcernLevel, Edits
 from aigon.proof.analysis.examples import TABLE, Atoms, Examples, list_atoms, read_examples
-from aigon.proof.analysis.languages import extension, is_code, list_parts, list_product
+from aigon.proof.analysis.languages import extension, is_code, line_of, list_parts, list_product
 from aigon.proof.analysis.sightings import Sighting, find_new, report
-from aigon.proof.analysis.text import line_of
 
 RULE = "special-cases"
 _WHY = (

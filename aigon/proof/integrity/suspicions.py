@@ -16,11 +16,17 @@ from msgspec.structs import replace
 
 from aigon.files.resources import read_shipped
 from aigon.model.changes import Concern, ConcernLevel, Edits
-from aigon.proof.analysis.languages import extension, is_javascript, is_python, list_product
-from aigon.proof.analysis.patterns import expand
+from aigon.proof.analysis.languages import (
+    extension,
+    is_javascript,
+    is_python,
+    join_strings,
+    line_of,
+    list_product,
+    without_comments,
+)
 from aigon.proof.analysis.python import list_statements, read_module
-from aigon.proof.analysis.sightings import Sighting, find_new, report
-from aigon.proof.analysis.text import join_strings, line_of, without_comments
+from aigon.proof.analysis.sightings import Sighting, expand, find_new, report
 from aigon.text.documents import parse_yaml
 
 RULE = "suspicions"

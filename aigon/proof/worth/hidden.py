@@ -15,8 +15,7 @@ from aigon.git import objects
 from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check, Problem
-from aigon.proof.analysis.languages import is_code
-from aigon.proof.analysis.text import line_at, list_comments
+from aigon.proof.analysis.languages import is_code, line_at, list_comments
 from aigon.proof.worth.new_tests import measures_coverage
 from aigon.proof.worth.plants import Planted, plant, plant_at_end
 from aigon.proof.worth.tree import Run, Tree

@@ -21,8 +21,8 @@ from aigon.git import objects
 from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check
+from aigon.proof.base_tests import TestFiles, find_kept_tests
 from aigon.proof.frozen import Tested, had_no_tests
-from aigon.proof.kept_tests import TestFiles, find_kept_tests
 from aigon.proof.troubles import name_in_record
 from aigon.proof.worth.alter import Drawn, Way, alter
 from aigon.proof.worth.tree import Run, Texts, Tree
