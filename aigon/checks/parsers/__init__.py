@@ -17,7 +17,7 @@ from aigon.model.checks import ParsedOutput
 
 Reader = Callable[[bytes, bytes | None], ParsedOutput]
 _BESIDE = {
-    "cargo": "clippy rustfmt", "cargotest": "cargodoc nextest", "javascript": "bun mocha nodetest", "jest": "vitest",
+    "cargo": "clippy rustfmt", "cargotest": "cargodoc nextest", "javascript": "bun jest mocha nodetest vitest",
     "jvm": "gradle maven", "opaque": "any build node nodelint precommit",
     "swift": "swifttest xcresult", "tap": "ava", "violations": "androidlint checkstyle sarif",
 }  # fmt: skip

@@ -28,7 +28,7 @@ from aigon.checks.parsers.readings import (
     summarize_lint,
     summarize_tests,
 )
-from aigon.checks.parsers.runners import javascript, jest, junit, playwright, tap
+from aigon.checks.parsers.runners import javascript, junit, playwright, tap
 from aigon.checks.parsers.stacks import read_crash
 from aigon.files.resources import read_shipped
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
@@ -126,7 +126,7 @@ def _read_make(lines: str) -> ParsedOutput | None:
 def read_node(output: bytes, report: bytes | None) -> ParsedOutput:
     """Return what each part's first runner that understands it says, or else not understood."""
     lines = read_text(output)
-    found = jest.read_report(output, report)
+    found = javascript.read_jest_report(output, report)
     found = found or _merge_parts(_split_by_header(lines)) or _merge_parts(_split_by_prefix(lines))
     if not found and not _NO_SCRIPT.sub("", lines).strip():
         return replace(summarize_tests(TestCounts()), understood=False)
