@@ -3,7 +3,6 @@
 models                the sections of config.json
 sections              read by the types of their fields; errors in words
 loading               read, merge and check the two files
-values                single values under dotted keys, redacted
 endpoints             the key `endpoints`
 endpoint_references   `${name}` and `$.path` in requests and answers
 grants                what a sandbox grants

@@ -11,8 +11,7 @@ from aigon.cli import VERBS
 from aigon.commands.root import root
 from aigon.config.models import Config
 from aigon.config.sections import KeyPath, read_section, write_value
-from aigon.config.values import format_key, is_set, list_values, redact_value
-from aigon.run.config_origin import OPTIONS
+from aigon.run.config_origin import OPTIONS, format_key, is_set, list_values, redact_value
 from tests.lab import Lab
 
 PROJECT = ".aigon/config.json"

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from aigon.config.loading import parse_configuration
-from aigon.config.values import redact_value
 from aigon.hooks import services
 from aigon.hooks.notifications import NotifySink, NotifyTarget
 from aigon.hooks.services import explain_unusable_service, make_teller, resolve_service
 from aigon.journal.state import State
+from aigon.run.config_origin import redact_value
 from tests.hooks.test_notify import END, server, status
 
 BODY = json.dumps({"text": "all is proven", "success": True}).encode()

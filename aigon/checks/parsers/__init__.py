@@ -4,8 +4,8 @@ A parser is a file `NAME.py` with `read(output, report) -> ParsedOutput` in `run
 and builds, too), or a matcher `templates/parsers/NAME.yaml`. `output` is stdout and stderr together, its middle may be
 missing; `report` is what the report file held.
 
-`matchers` reads the YAML files, of runners as `tallies`, `documents` reads JSON and XML, `output` text, `stacks` finds
-the project's own frames, and `readings` has problems, counts and results by test id.
+`matchers` reads the YAML files, of runners as `tallies`, `output` reads text, JSON and XML, `stacks` finds the
+project's own frames, and `readings` has problems, counts and results by test id.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _BESIDE = {
 }  # fmt: skip
 """Parsers that share a file, as `read_NAME`."""
 _SHARED = (
-    *("documents", "matchers", "output", "readings", "stacks", "tallies"),
+    *("matchers", "output", "readings", "stacks", "tallies"),
     *("javascript", "jvm", "libtest", "opaque", "swift", "tap_document", "violations"),
 )
 """Files without a parser of their name."""

@@ -10,8 +10,21 @@ from typing import Any, Literal
 from msgspec import Struct, ValidationError, convert, field
 from msgspec.structs import replace
 
-from aigon.checks.parsers.documents import Row, as_line, as_row, as_rows, as_string, find_json, load_json, load_row
-from aigon.checks.parsers.output import decode, is_silent, name_groups, parse_number, read_text
+from aigon.checks.parsers.output import (
+    Row,
+    as_line,
+    as_row,
+    as_rows,
+    as_string,
+    decode,
+    find_json,
+    is_silent,
+    load_json,
+    load_row,
+    name_groups,
+    parse_number,
+    read_text,
+)
 from aigon.checks.parsers.readings import (
     FEW_LINES,
     describe_unknown,

@@ -3,8 +3,18 @@
 import re
 from collections.abc import Iterator
 
-from aigon.checks.parsers.documents import Row, as_line, as_row, as_rows, as_string, load_row
-from aigon.checks.parsers.output import decode, is_silent, parse_number, read_text
+from aigon.checks.parsers.output import (
+    Row,
+    as_line,
+    as_row,
+    as_rows,
+    as_string,
+    decode,
+    is_silent,
+    load_row,
+    parse_number,
+    read_text,
+)
 from aigon.checks.parsers.readings import (
     KEPT_PROBLEMS,
     describe_unknown,

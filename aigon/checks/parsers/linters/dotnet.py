@@ -10,7 +10,6 @@ from itertools import chain, islice
 
 from msgspec import Struct
 
-from aigon.checks.parsers.documents import read_xml
 from aigon.checks.parsers.output import (
     READ_MATCHES,
     find_matches,
@@ -18,6 +17,7 @@ from aigon.checks.parsers.output import (
     name_groups,
     parse_number,
     read_text,
+    read_xml,
     sum_groups,
 )
 from aigon.checks.parsers.readings import (

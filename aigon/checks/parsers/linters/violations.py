@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from urllib.parse import unquote
 
-from aigon.checks.parsers.documents import (
+from aigon.checks.parsers.output import (
+    READ_MATCHES,
     Row,
     as_line,
     as_row,
@@ -15,9 +16,9 @@ from aigon.checks.parsers.documents import (
     as_strings,
     find_json,
     load_json,
+    read_text,
     read_xml,
 )
-from aigon.checks.parsers.output import READ_MATCHES, read_text
 from aigon.checks.parsers.readings import describe_unknown, find_problems, keep_distinct, make_problem, summarize_lint
 from aigon.model.checks import ParsedOutput, Problem
 from aigon.text.patterns import compile_re

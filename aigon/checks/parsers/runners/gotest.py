@@ -12,9 +12,8 @@ from itertools import chain
 
 from msgspec import Struct, field
 
-from aigon.checks.parsers.documents import Row, as_string, load_row
 from aigon.checks.parsers.matchers import load_matcher
-from aigon.checks.parsers.output import decode, has_gap, shorten_lines
+from aigon.checks.parsers.output import Row, as_string, decode, has_gap, load_row, shorten_lines
 from aigon.checks.parsers.readings import ResultTally, describe_unknown, keep_distinct, make_problem, summarize_tests
 from aigon.checks.parsers.stacks import describe_package, explain_go_failure
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult

@@ -9,9 +9,18 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from aigon.checks.parsers.documents import Row, as_row, as_rows, as_string, as_strings, read_documents
 from aigon.checks.parsers.matchers import load_tests
-from aigon.checks.parsers.output import parse_number, read_text, sum_words
+from aigon.checks.parsers.output import (
+    Row,
+    as_row,
+    as_rows,
+    as_string,
+    as_strings,
+    parse_number,
+    read_documents,
+    read_text,
+    sum_words,
+)
 from aigon.checks.parsers.readings import ResultTally, describe_unknown, keep_distinct, make_problem, summarize_tests
 from aigon.checks.parsers.runners import junit
 from aigon.checks.parsers.stacks import (

@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from aigon.checks.parsers.documents import read_xml
-from aigon.checks.parsers.output import parse_number, read_text
+from aigon.checks.parsers.output import parse_number, read_text, read_xml
 from aigon.checks.parsers.readings import KEPT_PROBLEMS, ResultTally, describe_unknown, make_problem
 from aigon.checks.parsers.stacks import Place, describe_thrown, find_frame, find_headline, find_jvm_frame, is_jvm_trace
 from aigon.model.checks import ParsedOutput, Problem, TestResult

@@ -10,8 +10,17 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from aigon.checks.parsers.documents import Row, as_line, as_row, as_rows, as_string, read_documents
-from aigon.checks.parsers.output import find_sections, parse_number, read_text
+from aigon.checks.parsers.output import (
+    Row,
+    as_line,
+    as_row,
+    as_rows,
+    as_string,
+    find_sections,
+    parse_number,
+    read_documents,
+    read_text,
+)
 from aigon.checks.parsers.readings import ResultTally, describe_unknown, find_problems, make_problem, summarize_tests
 from aigon.checks.parsers.runners import junit
 from aigon.checks.parsers.stacks import describe_failure, find_frame

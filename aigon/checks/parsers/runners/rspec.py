@@ -2,9 +2,18 @@
 
 import re
 
-from aigon.checks.parsers.documents import Row, as_line, as_row, as_rows, as_string, as_strings, load_json
 from aigon.checks.parsers.matchers import load_tests
-from aigon.checks.parsers.output import READ_MATCHES, parse_number
+from aigon.checks.parsers.output import (
+    READ_MATCHES,
+    Row,
+    as_line,
+    as_row,
+    as_rows,
+    as_string,
+    as_strings,
+    load_json,
+    parse_number,
+)
 from aigon.checks.parsers.readings import ResultTally, make_problem
 from aigon.model.checks import ParsedOutput, Problem, TestResult
 from aigon.text.patterns import compile_re

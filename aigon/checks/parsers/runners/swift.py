@@ -13,9 +13,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from aigon.checks.parsers.documents import Row, as_row, as_rows, as_string, find_json, load_json
 from aigon.checks.parsers.matchers import load_matcher
-from aigon.checks.parsers.output import READ_MATCHES, find_matches, parse_number, read_text
+from aigon.checks.parsers.output import (
+    READ_MATCHES,
+    Row,
+    as_row,
+    as_rows,
+    as_string,
+    find_json,
+    find_matches,
+    load_json,
+    parse_number,
+    read_text,
+)
 from aigon.checks.parsers.readings import (
     ResultTally,
     add_counts,
