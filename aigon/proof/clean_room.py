@@ -18,19 +18,21 @@ from aigon.model.changes import Concern
 from aigon.model.checks import Check
 from aigon.proof import criteria
 from aigon.proof.base_tests import BaseVersions, TestFiles, leave_out_files, restore_base_versions
-from aigon.proof.bench import ProofBench, list_deciding, make_bench
-from aigon.proof.findings import Changed
-from aigon.proof.frozen import Frozen, had_no_tests
-from aigon.proof.inputs import find_inputs
-from aigon.proof.troubles import (
+from aigon.proof.bench import (
+    ProofBench,
     Trouble,
     compare_with_workspace,
     describe_lost,
     find_trouble,
+    list_deciding,
     list_problems,
+    make_bench,
     name_for_people,
     name_in_record,
 )
+from aigon.proof.findings import Changed
+from aigon.proof.frozen import Frozen, had_no_tests
+from aigon.proof.inputs import find_inputs
 from aigon.text.amounts import format_count, join_words
 from aigon.text.patterns import compile_re
 

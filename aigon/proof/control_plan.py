@@ -16,9 +16,8 @@ from aigon.job.results import Result
 from aigon.model.changes import hash_change
 from aigon.model.checks import Check
 from aigon.proof.analysis.languages import is_code
-from aigon.proof.bench import ProofBench
+from aigon.proof.bench import ProofBench, name_in_record
 from aigon.proof.inputs import find_test_programs
-from aigon.proof.troubles import name_in_record
 from aigon.syntax import language_of
 
 SHARE, SMALLER_SHARE = 0.8, 0.5

@@ -22,9 +22,15 @@ from aigon.model.checks import Check, Finding
 from aigon.model.criteria import COMMAND_KINDS, Criterion, find_bound_checks
 from aigon.observation import Observation, Observer, read_observation
 from aigon.proof import criteria, frozen
-from aigon.proof.bench import ProofBench, list_deciding, make_bench
+from aigon.proof.bench import (
+    ProofBench,
+    compare_with_workspace,
+    find_failure,
+    list_deciding,
+    make_bench,
+    name_in_record,
+)
 from aigon.proof.frozen import Frozen, Tested
-from aigon.proof.troubles import compare_with_workspace, find_failure, name_in_record
 from aigon.proof.vacuity import criterion_key
 
 TITLE = "Clean-room dry run"

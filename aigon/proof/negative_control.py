@@ -15,9 +15,8 @@ from aigon.files.atomic import write_atomic
 from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check
-from aigon.proof.bench import ProofBench
+from aigon.proof.bench import ProofBench, name_for_people
 from aigon.proof.control_plan import Controlled, ControlPlan
-from aigon.proof.troubles import name_for_people
 from aigon.syntax import Edit
 from aigon.text.patterns import compile_re
 

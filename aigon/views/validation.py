@@ -10,8 +10,8 @@ from aigon.model.failures import describe_first_problems
 from aigon.model.outcomes import Interrupted, Outcome, Stopped, describe_outcome, get_exit_code, get_status
 from aigon.observation import Observation
 from aigon.profiles.resolution import describe_absent
+from aigon.proof.bench import name_in_record
 from aigon.proof.criteria import list_commands
-from aigon.proof.troubles import name_in_record
 from aigon.proof.vacuity import describe_passing
 from aigon.run.validate import ValidationPlan, ValidationReport
 from aigon.text.amounts import format_duration

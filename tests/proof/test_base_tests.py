@@ -6,7 +6,7 @@ from aigon.checks.evidence import read_pytest_request
 from aigon.job.results import Result
 from aigon.model.checks import Check, Finding, Problem, TestResult
 from aigon.proof.base_tests import MOST, find_lost_tests, leave_out_files
-from aigon.proof.troubles import describe_lost
+from aigon.proof.bench import describe_lost
 
 Tests = dict[str, TestResult]
 

@@ -22,8 +22,8 @@ from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check
 from aigon.proof.base_tests import TestFiles, find_kept_tests
+from aigon.proof.bench import name_in_record
 from aigon.proof.frozen import Tested, had_no_tests
-from aigon.proof.troubles import name_in_record
 from aigon.proof.worth.alter import Drawn, Way, alter
 from aigon.proof.worth.tree import Run, Texts, Tree
 from aigon.syntax import language_of
