@@ -30,7 +30,7 @@ from aigon.proof.bench import (
     name_for_people,
     name_in_record,
 )
-from aigon.proof.findings import Changed
+from aigon.proof.findings import Changed, Tree
 from aigon.proof.frozen import Frozen, had_no_tests
 from aigon.proof.inputs import find_inputs
 from aigon.text.amounts import format_count, join_words
@@ -181,7 +181,6 @@ def _weigh_change(
     """Return how many new tests there are, and what follows if some prove nothing or checkers are kept from seeing."""
     from aigon.proof.worth.hidden import find_hidden  # needed nowhere else
     from aigon.proof.worth.new_tests import RanChecks, make_concerns, remove_tests, weigh_new_tests
-    from aigon.proof.worth.tree import Tree
 
     job, tree = bench.job, Tree(bench.world.workspace.trusted, name, rows, bench.job.protection.part)
     options = bench.world.check_env.get(ADDOPTS, "")

@@ -1,7 +1,7 @@
 """Read what the tree holds beyond the base, as text for the integrity rules, once everything else is proven."""
 
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,7 +13,7 @@ from aigon.job.assessment import Snapshot
 from aigon.job.job import Job
 from aigon.job.world import TurnNotes, World
 from aigon.journal.decisions import HumanDecision
-from aigon.model.changes import Concern, Edit, Edits, hash_change
+from aigon.model.changes import Concern, Edit, Edits, FilePart, hash_change
 from aigon.model.checks import Finding, Problem
 from aigon.profiles.protection import Protection
 from aigon.proof import protected_keys
@@ -31,6 +31,8 @@ EMPTY = (
 """The names of the empty blob, by SHA-1 and SHA-256."""
 _IGNORED = "What git ignores is easily left out of the next commit. Take the line out, or give the file another place."
 _PART_ORDER = {"product": 0, "config": 1, "tests": 2, "other": 3}
+Texts = Mapping[str, tuple[str, str]]
+"""The texts of files by path: the base's and the tree's."""
 
 
 class Changed(Struct, frozen=True):
@@ -191,3 +193,26 @@ def make_finding(concerns: Sequence[Concern]) -> tuple[Finding, ...]:
     names = tuple(fingerprint("integrity", c.rule, c.key) for c in reviews)
     made = Finding("integrity", "integrity", "Integrity", "pass", summary, problems=problems, fingerprints=names)
     return (replace(made, status="fail") if reviews else made,)
+
+
+class Tree(Struct, frozen=True):
+    """The tree to prove, how it differs from the base, and what its files are for."""
+
+    git: TrustedGit
+    name: str
+    rows: Sequence[Changed]
+    part: Callable[[str], FilePart]
+
+    def lay_over(self, texts: Mapping[str, str]) -> str:
+        """Return the name of the tree with these texts."""
+        entries = objects.list_entries(self.git, self.name, texts)
+        blobs = {path: objects.write_blob(self.git, text.encode("utf-8", "replace")) for path, text in texts.items()}
+        return objects.write_tree_with(
+            self.git, self.name, {path: (entries[path].mode, sha) for path, sha in blobs.items()}
+        )
+
+    def read_changes(self, *parts: str) -> dict[str, tuple[str, str]]:
+        """Return the texts of the files that are there and differ, by path."""
+        rows = [row for row in self.rows if row.tree and row.tree.is_file and self.part(row.path) in parts]
+        versions = read_versions(self.git, rows).items()
+        return {path: (before or "", after or "") for path, (before, after) in versions}

@@ -16,9 +16,9 @@ from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check, Problem
 from aigon.proof.analysis.languages import is_code, line_at, list_comments
-from aigon.proof.worth.new_tests import measures_coverage
+from aigon.proof.findings import Tree
+from aigon.proof.worth.new_tests import RunOnTree, measures_coverage
 from aigon.proof.worth.plants import Planted, plant, plant_at_end
-from aigon.proof.worth.tree import Run, Tree
 from aigon.syntax import parse
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
@@ -51,7 +51,7 @@ class _Measure(Struct, frozen=True):
 
 
 def find_hidden(
-    tree: Tree, base: str, run: Run, checks: Sequence[Check], results: Mapping[str, Result], spec: str
+    tree: Tree, base: str, run: RunOnTree, checks: Sequence[Check], results: Mapping[str, Result], spec: str
 ) -> Iterator[Concern]:
     """Yield what comments hide, and code that no type checker sees. `checks` all passed on the tree itself.
 
@@ -91,7 +91,7 @@ def _can_be_silenced(check: Check, result: Result) -> bool:
 
 def _measure(
     tree: Tree,
-    run: Run,
+    run: RunOnTree,
     checks: Sequence[Check],
     silent: Mapping[str, str],
     planted: Mapping[str, Planted],
@@ -149,7 +149,7 @@ def _is_allowed(problem: Problem, texts: Mapping[str, str], spec: str) -> bool:
     return any(n.kind in _IMPORTS and source and n.line <= problem.line <= source.last_line(n) for n in nodes)
 
 
-def _report_unseen(tree: Tree, base: str, run: Run, measure: _Measure) -> Iterator[Concern]:
+def _report_unseen(tree: Tree, base: str, run: RunOnTree, measure: _Measure) -> Iterator[Concern]:
     """Yield a review for code that a checker does not see although it sees the base's code at that place."""
     at_base = Tree(tree.git, base, (), tree.part)
     beside = _read_beside(at_base, measure.unseen)
@@ -168,7 +168,7 @@ def _report_unseen(tree: Tree, base: str, run: Run, measure: _Measure) -> Iterat
         yield Concern(UNSEEN, "review", f"{what}, and in the base's code it is.", tuple(hidden), key)
 
 
-def _find_unlinted(tree: Tree, base: str, run: Run, check: Check, texts: Mapping[str, str]) -> Iterator[Concern]:
+def _find_unlinted(tree: Tree, base: str, run: RunOnTree, check: Check, texts: Mapping[str, str]) -> Iterator[Concern]:
     """Yield a review for files whose broken syntax a linter does not see although it does in files beside them."""
 
     def find_seen(where: Tree, files: Mapping[str, str], name: str) -> set[str] | None:

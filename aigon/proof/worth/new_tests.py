@@ -23,13 +23,15 @@ from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check
 from aigon.proof.base_tests import TestFiles, find_kept_tests
 from aigon.proof.bench import name_in_record
+from aigon.proof.findings import Texts, Tree
 from aigon.proof.frozen import Tested, had_no_tests
 from aigon.proof.worth.alter import Drawn, Way, alter
-from aigon.proof.worth.tree import Run, Texts, Tree
 from aigon.syntax import language_of
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
 
+RunOnTree = Callable[[str, Sequence[Check], str], Mapping[str, Result]]
+"""Runs checks on a clean export of a tree; their output goes to the folder of that name."""
 SHARE, LEAST = 0.4, 30.0
 """Seconds that weighing may take: a share of what the tests take, or so many, and more on a machine that is busy."""
 QUICK = 5.0
@@ -83,7 +85,7 @@ class _Weighing(Struct):
     `tried` says that they ran on altered code at all, which may not be loaded or built.
     """
 
-    run: Run
+    run: RunOnTree
     checks: Sequence[Check]
     ends: float
     open: set[str]
@@ -144,7 +146,7 @@ def find_new_tests(
     return {test: name for test, name in new.items() if test not in moved}
 
 
-def weigh_new_tests(tree: Tree, run: Run, ran: RanChecks, files: TestFiles, options: str) -> Worth:
+def weigh_new_tests(tree: Tree, run: RunOnTree, ran: RanChecks, files: TestFiles, options: str) -> Worth:
     """Weigh the new tests; `options` pytest gets anyway."""
     new = find_new_tests(ran.results, ran.tested, (row.path for row in tree.rows if row.base is None), files)
     if not new:
