@@ -36,7 +36,7 @@ SECTIONS = {
     },
     "Look": {
         "feature-status": ("look", "Show the state of each feature."),
-        "logs": ("logs", "Follow what an agent does, or print what it did."),
+        "logs": ("replay", "Follow what an agent does, or print what it did."),
         "tasks": ("look", "List a feature's criteria as tasks."),
         "replay": ("replay", "Play back a run, verify its records, or export it."),
         "board": ("look", "Show all features by stage, with running loops."),
