@@ -95,7 +95,8 @@ def needs_human(demand: Demand, state: State, *, patient: bool = True) -> NeedsH
     numbers, reasons = tuple(v.criterion for v in remaining), [f.summary for f in failed]
     if numbers:
         verb = "waits" if len(numbers) == 1 else "wait"
-        reasons.append(f"{list_criteria(numbers)} {verb} for a person: {remaining[0].reason}")
+        why = "" if failed else f": {remaining[0].reason}"  # what failed says it, as a rule
+        reasons.append(f"{list_criteria(numbers)} {verb} for a person{why}")
     return NeedsHuman(numbers, "; ".join(reasons))
 
 

@@ -20,7 +20,7 @@ from aigon.loop.roll_back import describe_target, find_better, has_stopped_short
 from aigon.model.candidates import describe_missing_failing_criterion, format_branch_name, format_run_command
 from aigon.model.checks import Finding
 from aigon.model.criteria import Spec, Verdict
-from aigon.model.failures import describe_first_problems, has_failed
+from aigon.model.failures import describe_first_problems, has_failed, select_errors
 from aigon.model.judging import describe_no_judge
 from aigon.model.outcomes import (
     Interrupted,
@@ -44,7 +44,9 @@ LINES, COLUMNS = 24, 100
 MAX_PROBLEMS = 2
 """Problems of a failed check that the summary names; the log has all of them."""
 MAX_CONCERNS = 4
-"""Integrity findings that the summary names; the log has all of them."""
+"""Notes of integrity rules that the summary names; the log has all of them."""
+ENDING = 4
+"""Lines that say how the run ended: a person's question should be there as a whole."""
 FEW = 3
 """Files that the next command names; of more it shows the whole change."""
 
@@ -82,16 +84,18 @@ class RunSummary(Struct, frozen=True):
         The next command, the warnings and what there is to say of the branch are never cut: people copy from them.
         """
         passed, remaining = self._list_criteria()
+        said = describe_outcome(self.outcome)
+        red = [finding for finding in self.findings if has_failed(finding)]
         sections = [
             ("Not proven", remaining),
-            ("Red checks", [line for finding in self.findings if has_failed(finding) for line in _describe(finding)]),
+            ("Red checks", [line for finding in red for line in _describe(finding, said)]),
             ("What you can do", self.advice),
             ("Proposed by the agent", self.proposals),
             (_name_passed(self.outcome), passed),
             ("Commits", [f"{sha[:10]} {subject}" for sha, subject in reversed(self.commits)]),
             ("See also", list(self._list_references())),
         ]
-        top = [*_describe_ending(self.outcome), self._count_results(len(passed))]
+        top = [*_describe_ending(said), self._count_results(len(passed))]
         about, *commands = self.about_branch.splitlines() or [""]
         branch = [*wrap(about, COLUMNS - 2, break_long_words=False, break_on_hyphens=False), *commands]
         branch += [line for text in self.warnings for line in wrap(text, COLUMNS - 2, break_on_hyphens=False)]
@@ -125,7 +129,7 @@ class RunSummary(Struct, frozen=True):
     def _list_references(self) -> Iterator[str]:
         numbers = {criterion.number for criterion in self.spec.criteria}
         unclear = sorted(v.criterion for v in self.verdicts if v.status == "unclear" and v.criterion in numbers)
-        if unclear:
+        if unclear and not any(finding.role == "integrity" and has_failed(finding) for finding in self.findings):
             yield f"for a person to decide: {list_criteria(unclear)}"
         for finding in self.findings:
             if has_failed(finding) and finding.log:
@@ -134,14 +138,19 @@ class RunSummary(Struct, frozen=True):
             yield f"output of {self.turn.agent}: {self.turn.log}"
         for finding in self.findings:
             if finding.role == "integrity":
-                yield from (f"{problem.rule}: {problem.message}" for problem in finding.problems[:MAX_CONCERNS])
+                notes = [problem for problem in finding.problems if problem.severity == "warning"]
+                yield from (f"{note.rule}: {note.message}" for note in notes[:MAX_CONCERNS])
         if self.log:
             yield f"iteration log: {self.log}"
 
 
-def _describe(finding: Finding) -> list[str]:
-    problems = [f"  {line}" for line in describe_first_problems(finding, MAX_PROBLEMS)]
-    return [f"{finding.title}: {finding.summary or finding.status}", *problems]
+def _describe(finding: Finding, said: str) -> list[str]:
+    """Return what a failed check found and its first problems, nothing if that is `said` already."""
+    problems = [each for each in select_errors(finding) if each.message not in said]
+    if finding.summary and finding.summary in said and not problems:
+        return []
+    listed = describe_first_problems(replace(finding, problems=tuple(problems)), MAX_PROBLEMS)
+    return [f"{finding.title}: {finding.summary or finding.status}", *(f"  {line}" for line in listed)]
 
 
 def _name_passed(outcome: Outcome) -> str:
@@ -151,10 +160,10 @@ def _name_passed(outcome: Outcome) -> str:
     return "Proven" if isinstance(outcome, Met) else "Passed"
 
 
-def _describe_ending(outcome: Outcome) -> list[str]:
-    """Return how the run ended, on two lines at most."""
-    lines = wrap(fold(describe_outcome(outcome), 4 * COLUMNS), COLUMNS - 2)
-    return lines if len(lines) <= 2 else [lines[0], lines[1] + " …"]
+def _describe_ending(said: str) -> list[str]:
+    """Return how the run ended, on a few lines at most."""
+    lines = wrap(fold(said, 2 * ENDING * COLUMNS), COLUMNS - 2)
+    return lines if len(lines) <= ENDING else [*lines[: ENDING - 1], f"{lines[ENDING - 1]} …"]
 
 
 def _fit(sections: Sequence[tuple[str, Sequence[str]]], room: int) -> list[str]:

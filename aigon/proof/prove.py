@@ -29,6 +29,7 @@ from aigon.proof.frozen import Frozen, load
 from aigon.proof.restore import Watch
 from aigon.proof.vacuity import criterion_key, describe_passing, results_of
 from aigon.secrets.leaks import HOW_TO_ALLOW, is_secret_name
+from aigon.text.amounts import join_words
 from aigon.text.quoting import fingerprint
 
 TITLE = "Clean-room proof"
@@ -165,12 +166,14 @@ def _judge_base_tests(job: Job, proof: ProofResult) -> tuple[Concern, ...]:
         return ()
     paths, key = proof.touched.paths, hash_change(proof.touched.name)
     if proof.with_base:
-        said = "; ".join(each.summary for each in proof.with_base.values())
+        said, *others = (each.summary for each in proof.with_base.values())
+        if others:
+            said += f"; {join_words([other.partition(':')[0] for other in others])}, too"
         listed = ", ".join(paths[:2]) + (", ..." if len(paths) > 2 else "")
-        state, reason = "does not pass", "the feature is to change what it asks for"
+        state, reason = f"with {listed} as on the base: {said}", "the feature is to change what they ask for"
         if proof.base_passes:
-            state, reason = "passes", "other tests ask for the same"
-        what = f"{said}. The base's version of {listed} {state}: a person can approve it if {reason}"
+            state, reason = f"{said}. The base's version of {listed} passes", "other tests ask for the same"
+        what = f"{state}. A person can approve it if {reason}"
         mendable = not job.protection.asks_for(paths)
         return (Concern(BASE_TESTS, "review", what, paths, key, mendable),)
     config = (*proof.touched.configuration, *proof.touched.inputs)
@@ -196,7 +199,7 @@ def _review_verdict(
     if against := [proof.against[name].summary for name in names if name in proof.against]:
         return replace(verdict, status="unmet", reason=f"fails on a clean export: {against[0]}")
     if doubts := [proof.with_base[name].summary for name in names if name in proof.with_base]:
-        return replace(verdict, status="unclear", reason=f"by the base's tests: {doubts[0]}")
+        return replace(verdict, status="unclear", reason=f"with the base's tests: {doubts[0]}")
     red = [f.title for f in findings if f.role in ("proof", "integrity") and f.status != "pass"]
     if verdict.method == "judge" and red:
         return replace(verdict, status="unclear", reason=f"a judge's word waits while {' and '.join(red)} is red")

@@ -97,7 +97,7 @@ def test_a_changed_test_has_to_be_green_as_it_was_too_and_the_agent_is_told_once
     state = lab.state()
     assert [each["rule"] for each in state["integrity"]] == ["base-tests"]
     assert f"Next: git diff {lab.git('rev-parse', '--short=12', 'main')} -- tests/run.sh, then aigon approve" in ran.out
-    assert "aigon approve 42 base-tests" in ran.out and "is to change what it asks for" in str(state["integrity"])
+    assert "aigon approve 42 base-tests" in ran.out and "is to change what they ask for" in str(state["integrity"])
     assert len(state["iterations"]) == 3, "the look at the base, the change, and one turn to undo it"
     assert "base-tests" in state["iterations"][1]["feedback"]
     assert lab.boxes() == " "

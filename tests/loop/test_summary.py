@@ -121,11 +121,11 @@ def test_a_hundred_criteria_still_fit_on_a_screen_and_are_counted() -> None:
     assert text.count(" more\n") == 2
 
 
-def test_a_long_reason_takes_two_lines_and_the_next_command_stays_whole() -> None:
+def test_a_long_reason_takes_four_lines_and_the_next_command_stays_whole() -> None:
     command = "aigon feature-implement " + "x" * 200
     lines = reported(Stopped("stall", "word " * 100), next_command=command).splitlines()
-    assert lines[1].endswith(" …")
-    assert lines[2].startswith("1 of 4 criteria passed")
+    assert lines[3].endswith(" …")
+    assert lines[4].startswith("1 of 4 criteria passed")
     assert lines[-1] == f"Next: {command}"
 
 
