@@ -137,14 +137,17 @@ def commit_as_person(checkout: Checkout, paths: Sequence[str], message: str, *, 
     """
     # Not --literal-pathspecs: the hooks would inherit it.
     specs = [(path, f":(top,literal){path}") for path in paths]
-    known = [
+    present = [
         spec for path, spec in specs if os.path.lexists(checkout.root / path) or checkout.git("ls-files", "--", spec)
     ]
-    stage = ("add", "--all", "--force", "--sparse", "--", *known)
+    # A git that was killed may have staged a deletion already: then only HEAD has the path.
+    gone = [(path, spec) for path, spec in specs if spec not in present]
+    known = [*present, *(spec for path, spec in gone if checkout.ask("cat-file", "-e", f"HEAD:{path}") is not None)]
+    stage = ("add", "--all", "--force", "--sparse", "--", *present)
     commit = ("commit", "-q", *(() if verify else ("--no-verify",)), "-m", message, "--only", "--", *known)
     with _restore_index_on_error(checkout):
         for attempt in (1, 2):
-            if known:
+            if present:
                 checkout.git(*stage)
             if not known or checkout.ask("diff", "--cached", "--quiet", "HEAD", "--", *known) is not None:
                 break

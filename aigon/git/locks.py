@@ -127,6 +127,8 @@ def _copy_times(index: Path, copy: Path) -> None:
 
 _CHECKOUT_LOCKS = ("index.lock", "HEAD.lock", "config.worktree.lock")
 _SHARED_LOCKS = ("config.lock", "packed-refs.lock", "shallow.lock")
+IN_USE_SECONDS = 2.0
+"""How long a lock may be held by another git or aigon, as by one that commits on another branch, without a word."""
 LockIdentity = tuple[int, int, int]
 
 
@@ -149,20 +151,21 @@ class GitLocks(Struct):
     def move_stale(self, since: int = 0) -> tuple[str, ...]:
         """Move aside the locks that came since `remember` and after `since` (ns), unless a process may hold them.
 
-        Return a sentence for each that came.
+        Return a sentence for each that stays for longer than a commit of somebody else takes.
         """
-        return tuple(
-            self._settle(lock, identity)
-            for lock, identity in self._list_locks()
-            if self._known.get(lock) != identity and identity[2] >= since
-        )
+        came = [each for each in self._list_locks() if self._known.get(each[0]) != each[1] and each[1][2] >= since]
+        return tuple(filter(None, (self._settle(lock, identity) for lock, identity in came)))
 
     def _settle(self, lock: Path, identity: LockIdentity) -> str:
-        name = os.path.relpath(lock, self.root)
-        if who := describe_holder(lock) or self._living_git():
-            return f"git's lock {name} came during the turn, and {who} may hold it: it is left"
+        name, limit = os.path.relpath(lock, self.root), time.monotonic() + IN_USE_SECONDS
+        while who := describe_holder(lock) or self._living_git():
+            if time.monotonic() > limit:
+                return f"git's lock {name} came during the turn, and {who} may hold it: it is left"
+            time.sleep(0.05)
+            if _identify_lock(lock) != identity:
+                break
         if _identify_lock(lock) != identity:
-            return f"git's lock {name} appeared during the turn and is in use: it stays"
+            return ""
         place = move_aside(lock, self.displaced)
         return f"a git command of the turn ended without its lock {name}; nobody holds it, so it was moved to {place}"
 

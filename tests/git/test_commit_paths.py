@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.git.commits import commit_paths
+from aigon.git.commits import commit_as_person, commit_paths
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from tests.lab import Lab
@@ -36,3 +36,17 @@ def test_a_git_that_was_killed_leaves_no_lock_in_the_way(there: Lab) -> None:
     (there.home / "own" / "index.paths.lock").write_text("")
     _commit(there, there.home / "own")
     there.sound()
+
+
+def test_a_move_that_a_killed_git_has_staged_is_committed_whole(lab: Lab) -> None:
+    lab.path("README.md").rename(lab.path("moved.md"))
+    lab.git("add", "--all")
+    with Checkout.open(lab.root) as checkout:
+        commit_as_person(checkout, ["README.md", "moved.md"], "move\n", verify=True)
+    assert lab.git("show", "--name-status", "--format=", "--no-renames", "HEAD").split() == [
+        "D",
+        "README.md",
+        "A",
+        "moved.md",
+    ]
+    assert lab.git("status", "--porcelain") == ""

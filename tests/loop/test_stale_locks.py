@@ -80,6 +80,20 @@ def test_after_a_kill_the_resume_frees_what_the_turn_left(lab: Lab) -> None:
     lab.sound()
 
 
+def test_a_lock_that_somebody_holds_for_the_time_of_a_commit_is_not_mentioned(lab: Lab, tmp_path: Path) -> None:
+    """In an arena other loops move their branches at any moment."""
+    git = lab.path(".git")
+    locks = GitLocks(lab.root, git, git, tmp_path / "displaced")
+    lock = git / "refs" / "heads" / "other.lock"
+    code = (
+        "import os, sys, time; f = open(sys.argv[1], 'w'); print(flush=True); time.sleep(0.3); os.unlink(sys.argv[1])"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, lock], stdout=subprocess.PIPE) as held:
+        assert held.stdout and held.stdout.readline()
+        assert locks.move_stale() == ()
+    assert not (tmp_path / "displaced").exists()
+
+
 def test_a_lock_from_before_the_turn_or_of_a_living_git_stays(lab: Lab, tmp_path: Path) -> None:
     git = lab.path(".git")
     locks = GitLocks(lab.root, git, git, tmp_path / "displaced")
