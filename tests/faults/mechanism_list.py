@@ -78,7 +78,7 @@ KILLED = (
     ),
     Mechanism(
         "index.lock held", "a lock that a living process may hold stays", "aigon/git/locks.py",
-        "        if who := describe_holder(lock) or self._living_git():\n", '        if who := "":\n',
+        "        while who := describe_holder(lock) or self._living_git():\n", '        while who := "":\n',
         "tests/loop/test_stale_locks.py::test_a_lock_from_before_the_turn_or_of_a_living_git_stays",
     ),
     Mechanism(
