@@ -127,7 +127,7 @@ def _copy_times(index: Path, copy: Path) -> None:
 
 _CHECKOUT_LOCKS = ("index.lock", "HEAD.lock", "config.worktree.lock")
 _SHARED_LOCKS = ("config.lock", "packed-refs.lock", "shallow.lock")
-IN_USE_SECONDS = 2.0
+IN_USE_SECONDS = 0.5
 """How long a lock may be held by another git or aigon, as by one that commits on another branch, without a word."""
 LockIdentity = tuple[int, int, int]
 
