@@ -21,7 +21,7 @@ from tests.lab import make_environment
 
 SHARE = 0.7
 """How many of the tests should be altered at least."""
-PROGRAM = "import aigon.proof.negative_control as control; control.LITTLE = 1e9; from aigon.cli import main; main()"
+PROGRAM = "import aigon.proof.control_plan as plan; plan.LITTLE = 1e9; from aigon.cli import main; main()"
 """aigon, with whole suites altered, whatever their time."""
 WORK = "echo 'UNUSED = 1' > {file}\n"
 SPEC = "# Add a file\n\n## Acceptance Criteria\n\n- [ ] All tests pass\n"

@@ -328,7 +328,7 @@ def test_an_index_that_another_git_holds_is_waited_for(ready: Lab) -> None:
     lock = ready.path(".git/index.lock")
     until((ready.home / "begun").exists)
     with lock.open("x"):
-        time.sleep(1.0)
+        time.sleep(2.0)  # longer than the turn and its assessment take
         assert loop.poll() is None
     lock.unlink()
     ran = finish(loop)
