@@ -100,10 +100,17 @@ def load_profiles(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> dic
     The keys are paths without suffix: `library`, `ecosystems/python`. Raises AigonError (usage) for the first
     document that is malformed.
     """
-    documents = ProfileDocuments(shipped, own)
-    shared = load_ecosystems(shipped, own)
+    return dict(_read_profiles(tuple(shipped.items()), tuple(own.items())))
+
+
+@lru_cache(maxsize=4)
+def _read_profiles(
+    shipped: tuple[tuple[str, bytes], ...], own: tuple[tuple[str, bytes], ...]
+) -> tuple[tuple[str, Profile], ...]:
+    documents = ProfileDocuments(dict(shipped), dict(own))
+    shared = load_ecosystems(dict(shipped), dict(own))
     names = [name for name in documents.names() if not name.startswith(FOLDER) and name != PROTECTION]
-    return {name: _read_profile(name, documents.read(name), shared) for name in names}
+    return tuple((name, _read_profile(name, documents.read(name), shared)) for name in names)
 
 
 def load_ecosystems(shipped: Mapping[str, bytes], own: Mapping[str, bytes]) -> dict[str, Ecosystem]:
