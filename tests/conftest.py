@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,7 @@ from tests.lab import Lab
 MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
 
+sys.dont_write_bytecode = False  # else every worker of every run rewrites all asserts: 10 s of a processor each
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # begun in the background: every program below would ignore it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -77,9 +79,15 @@ def lab_environment(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def configured(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave aigon's configuration out of first commits if the test's module says `CONFIGURED = False`."""
+    """Take what the test's module says of the configuration in first commits.
+
+    `CONFIGURED = False`: there is none. `IN_PLACE = True`: loops that are not about the proof prove in place, since
+    half of what a short run costs is its clean room.
+    """
     if not getattr(request.module, "CONFIGURED", True):
         monkeypatch.setattr(Lab, "configured", False)
+    if getattr(request.module, "IN_PLACE", False):
+        monkeypatch.setattr(Lab, "in_place", True)
 
 
 @pytest.fixture(scope="session", autouse=True)

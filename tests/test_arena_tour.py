@@ -29,7 +29,7 @@ def test_the_arena_in_the_docs_is_what_really_happens(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.invalid\n")
-    person = scrubbed(home, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    person = scrubbed(home)
     page = PAGE.read_text(encoding="utf-8")
     section = transcript.section(page, TOUR)
     (sample,) = transcript.scripts(section)

@@ -38,7 +38,7 @@ def person(tmp_path: Path) -> dict[str, str]:
     home = tmp_path / "home"
     home.mkdir()
     (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.invalid\n")
-    return scrubbed(home, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")  # twice as quick
+    return scrubbed(home)
 
 
 def test_the_tour_is_what_really_happens_and_the_readme_shows_parts_of_it(

@@ -104,7 +104,7 @@ def test_the_demo_of_an_installed_wheel_ends_proven_and_says_what_the_readme_sho
 ) -> None:
     folder, home = tmp_path / "demo", tmp_path / "home"
     home.mkdir()
-    env = scrubbed(home, PATH=os.defpath, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")  # twice as quick without plugins
+    env = scrubbed(home, PATH=os.defpath)
     aigon = str(installed / "bin" / "aigon")
     out, said = both(aigon, "demo", "--json", "--dir", str(folder), cwd=tmp_path, env=env)
     document = json.loads(out)

@@ -15,6 +15,7 @@ from aigon.errors import Exit
 from aigon.journal.events import RunFinished, RunStarted
 from tests.lab import Lab
 
+IN_PLACE = True
 ROOT = Path(__file__).parents[2]
 T = TypeVar("T")
 SLOW = """

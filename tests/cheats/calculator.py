@@ -107,8 +107,8 @@ def calculator(lab: Lab, agent: Agent, judge: str = "real") -> None:
     The judge's quotes are `real` lines of the diff, `invented`, or from a `comment`.
     """
     agent.require(lab.env["PATH"])
-    if not agent.plugins:
-        lab.env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # twice as quick, and no plugin of ours is about these tests
+    if agent.plugins:
+        del lab.env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
     for name, text in {**_files(agent), **agent.files}.items():
         lab.write(name, text, executable=text.startswith("#!"))
     lab.spec(*_criteria(agent), name=SPEC, frontmatter=agent.frontmatter)

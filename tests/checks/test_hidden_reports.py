@@ -14,7 +14,7 @@ from tests.compare.bench import job_of, looked, only, plan, ran, results_of, scr
 from tests.lab import Lab
 
 PYTEST = f"{sys.executable} -m pytest -p no:cacheprovider"
-QUICK = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+QUICK = {"PYTHONDONTWRITEBYTECODE": "1"}
 PASSES = "def test_one():\n    pass\n\n\ndef test_two():\n    pass\n"
 MIXED = """
     import pytest

@@ -12,6 +12,7 @@ from tests.lab import SPEC, STATE, Lab, finish, until
 from tests.loop.processes import begun, go
 from tests.views.terminal import COLOUR, play
 
+IN_PLACE = True
 FEATURES = "docs/specs/features"
 WAITS = "touch $HOME/begun; until test -e $HOME/go; do sleep 0.02; done; touch done.txt"
 WORKS = "it works <!-- verify: test -f done.txt -->"

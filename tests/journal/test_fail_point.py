@@ -7,6 +7,8 @@ from aigon.journal.sinks import EVENT_NAMES, FailPoint, parse_fail_points
 from tests.lab import DONE_WHEN, Lab
 from tests.loop.processes import LOOP, RESUME, events, left_behind, turns
 
+IN_PLACE = True
+
 
 def test_without_the_variable_there_is_none() -> None:
     assert parse_fail_points({}) == ()

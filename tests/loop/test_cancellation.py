@@ -4,6 +4,7 @@ from tests.lab import DONE_WHEN, SPEC, Lab, finish
 from tests.loop.processes import LOOP, RESUME, begun, go, parked
 from tests.loop.rivals import worktree
 
+IN_PLACE = True
 BACKLOG = "docs/specs/features/02-backlog/feature-42-dark-mode.md"
 CANCELLED = "docs/specs/features/07-cancelled/feature-42-dark-mode.md"
 DONE = "docs/specs/features/05-done/feature-42-dark-mode.md"

@@ -9,6 +9,7 @@ import pytest
 
 from tests.lab import DONE_WHEN, LOG, SPEC, Lab
 
+IN_PLACE = True
 EACH_TIME = 'echo "$AIGON_ITERATION" > turn.txt\n'
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from tests.judge.backends.test_agent import NOTES
 from tests.lab import BRANCH, DONE_WHEN, Lab, Ran
 
+IN_PLACE = True
 SCRIPT = str(Path(__file__).parents[1] / "judge" / "backends" / "scripted.py")
 WORKS = f"it works <!-- verify: {DONE_WHEN} -->"
 OPEN = "it answers with forty-two"

@@ -5,6 +5,7 @@ import time
 
 from tests.lab import DONE_WHEN, LOG, SPEC, Lab
 
+IN_PLACE = True
 OPEN = f"it is done <!-- verify: {DONE_WHEN} -->"
 NEW_EACH_TIME = (
     'echo "$AIGON_ITERATION" >> turns.txt; sed -i "s/^/$AIGON_ITERATION/" why.txt 2>/dev/null || echo 0 > why.txt\n'

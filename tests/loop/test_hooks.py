@@ -14,6 +14,7 @@ import pytest
 from tests.lab import DONE_WHEN, STATE, Lab, alive, finish, until
 from tests.loop.processes import LOOP, RESUME, left_behind, turns
 
+IN_PLACE = True
 WORKS = 'echo turn >> "$HOME/turns"; touch done.txt'
 SAYS = '#!/bin/sh\necho "$AIGON_HOOK" >> "$HOME/said"\n'
 ROUND = ["before_iteration", "before_agent", "after_agent", "before_checks", "after_checks", "after_iteration"]

@@ -16,6 +16,7 @@ import pytest
 from tests.lab import DONE_WHEN, Lab, finish, interrupt
 from tests.loop.processes import LOOP, RESUME, begun, go, left_behind, parked, turns
 
+IN_PLACE = True
 STUBBORN = """
     trap '' INT TERM HUP
     setsid bash -c 'trap "" INT TERM HUP; echo $$ > "$HOME/daemon"; while :; do sleep 60; done' &

@@ -20,6 +20,7 @@ from tests.scripted_judges import (
     quotes,
 )
 
+IN_PLACE = True
 WORKS = f"it works <!-- verify: {DONE_WHEN} -->"
 NO_KEY = {"ANTHROPIC_API_KEY": "", "ANTHROPIC_AUTH_TOKEN": ""}
 

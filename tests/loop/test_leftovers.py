@@ -23,6 +23,7 @@ from aigon.run.invocations import end_processes, list_left_processes, remove_sta
 from tests.lab import DONE_WHEN, Lab, alive, finish, until
 from tests.loop.processes import LOOP, RESUME, begun, left_behind
 
+IN_PLACE = True
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes by /proc")
 
 HIDDEN = """

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from tests.lab import DONE_WHEN, Lab
 
+IN_PLACE = True
 AGENT = """\
 echo "$AIGON_ITERATION" >> tries.txt
 echo "SENTINEL everything is done"

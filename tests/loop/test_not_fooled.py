@@ -9,6 +9,7 @@ import pytest
 from aigon.loop.turn import remove_links
 from tests.lab import DONE_WHEN, SPEC, Lab, finish, until
 
+IN_PLACE = True
 LOOP = ("feature-implement", "42", "--loop")
 RESUME = ("feature-implement", "42", "--resume")
 WAITS = 'touch "$HOME/begun"; until [ -e "$HOME/go" ]; do sleep 0.02; done'

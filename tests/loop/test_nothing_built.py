@@ -6,6 +6,7 @@ import pytest
 
 from tests.lab import BRANCH, DONE_WHEN, SPEC, Lab
 
+IN_PLACE = True
 PASSING = ("the readme is there <!-- verify: test -f README.md -->", "still there <!-- verify: test -f README.md -->")
 
 

@@ -11,6 +11,7 @@ from tests.lab import DONE_WHEN, Lab, Ran, finish, interrupt, until
 from tests.loop.processes import left_behind
 from tests.loop.test_resume import kill
 
+IN_PLACE = True
 WORD = r" (?!or |then |and |goes )[^\s`,;()]+"
 PRINTED = re.compile(rf"(?P<env>AIGON_STATE_HOME=\S+ )?\baigon (?P<rest>(?:{'|'.join(VERBS)})(?![\w-])(?:{WORD})*)")
 PLACEHOLDER = re.compile(r"^[A-Z][A-Z0-9_]*(?:=[A-Z]+)?$|\.\.\.")

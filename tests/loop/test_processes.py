@@ -9,6 +9,7 @@ import pytest
 from tests.lab import DONE_WHEN, Lab
 from tests.loop.processes import LOOP, RESUME, left_behind, turns
 
+IN_PLACE = True
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a child subreaper is Linux's")
 
 DAEMON = """

@@ -296,7 +296,6 @@ def test_a_criterion_about_tests_added_to_a_file_of_the_base_needs_nobody(lab: L
         "the new one <!-- verify: python3 -m pytest -q tests/test_it.py::test_two -->",
         "all tests pass",
     )
-    lab.env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # twice as quick, and no plugin of ours is about this
     lab.agent("printf 'def test_two():\\n    assert 1 + 1 == 2\\n' >> tests/test_it.py")
     lab.commit("a project")
     ran = lab.aigon(*LOOP)

@@ -15,6 +15,7 @@ from tests.lab import BRANCH, DONE_WHEN, SPEC, Lab, finish, until
 from tests.loop.untouched import explained, print_of, refused
 from tests.stand_ins import without_agents
 
+IN_PLACE = True
 LOOP = ("feature-implement", "42", "--loop")
 
 

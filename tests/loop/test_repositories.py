@@ -9,6 +9,7 @@ import pytest
 from tests.lab import BRANCH, DONE_WHEN, LOG, SPEC, Lab, Ran
 from tests.loop.processes import parked
 
+IN_PLACE = True
 LOOP = ("feature-implement", "42", "--loop")
 RESUME = ("feature-implement", "42", "--resume")
 

@@ -13,6 +13,7 @@ import pytest
 from tests.lab import BRANCH, DONE_WHEN, LOG, SPEC, STATE, Lab, Ran, finish, interrupt, until
 from tests.loop.processes import LOOP, RESUME, answer_in_terminal, begun, go, journal, left_behind, ok, parked, turns
 
+IN_PLACE = True
 HALF = """
     echo turn >> "$HOME/turns"
     echo "$AIGON_ITERATION" >> "$HOME/numbers"

@@ -13,6 +13,7 @@ from tests.loop.test_held_up import claude, starts
 from tests.loop.test_resume import kill
 from tests.scripted_judges import decision, decisions
 
+IN_PLACE = True
 WAITS = """
     echo "{name} $AIGON_ITERATION" >> "$HOME/workers"
     touch "$HOME/begun"

@@ -3,6 +3,7 @@
 from tests.lab import SPEC, Lab
 from tests.loop.processes import LOOP, RESUME
 
+IN_PLACE = True
 ONE_TURN = ("feature-implement", "42")
 KEEP_PROMPT = 'cp "$AIGON_PROMPT_FILE" "$HOME/prompt-$AIGON_ITERATION"\n'
 

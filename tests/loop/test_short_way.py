@@ -6,6 +6,7 @@ import pytest
 
 from tests.lab import Lab
 
+IN_PLACE = True
 FEATURES = "docs/specs/features"
 INBOX = f"{FEATURES}/01-inbox/feature-say-goodbye.md"
 STARTED = f"{FEATURES}/03-in-progress/feature-01-say-goodbye.md"

@@ -8,6 +8,7 @@ import pytest
 from tests.lab import DONE_WHEN, SPEC, STATE, Lab
 from tests.loop.untouched import explained, print_of, refused
 
+IN_PLACE = True
 LOOP = ("feature-implement", "42", "--loop")
 CONFIG = ".aigon/config.json"
 ADAPTER = {"adapter": "command", "command": ["true"]}

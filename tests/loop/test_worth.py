@@ -20,7 +20,6 @@ CALLING = "".join(f"\n\ndef test_{n}():\n    calc.double({n})\n    assert calc.a
 
 def weighed_in(lab: Lab, agent: str, new: str, *criteria: str, **files: str) -> str:
     """Run a feature whose agent writes `new` tests; what was printed."""
-    lab.env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     for name, text in {"calc.py": CALC, "tests/test_calc.py": TESTS, "pyproject.toml": PROJECT, **files}.items():
         lab.write(name, text)
     lab.write(".gitignore", "__pycache__/\n.pytest_cache/\n.mypy_cache/\n")

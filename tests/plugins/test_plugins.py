@@ -9,6 +9,7 @@ import pytest
 
 from tests.lab import Lab, Ran, finish
 
+IN_PLACE = True
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs/plugins.md"
 KINDS = ("agents", "parsers", "judges", "rules", "sinks", "guards", "importers")

@@ -13,6 +13,7 @@ from aigon.git.person import Checkout
 from aigon.run.replay import verify_run
 from tests.lab import BRANCH, SPEC, STATE, Lab
 
+IN_PLACE = True
 AGENT = """
 echo turn $AIGON_ITERATION
 case $AIGON_ITERATION in
