@@ -1,18 +1,32 @@
 """The board on a terminal: columns that fit, cards that are aligned, colours where they are wanted."""
 
 import io
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from typing import Any
 
 import pytest
 from rich.cells import cell_len
 
 from aigon.spec.features import FOLDERS, Feature
+from aigon.views import board_text
 from aigon.views.board_cards import Card, CardLane, Column, RunEnd, RunningLoop, build_board_document
 from aigon.views.board_text import print_board
 
-NOW = datetime.now().astimezone().isoformat()
+NOW = datetime(2026, 1, 2, 12, 30).astimezone().isoformat()
 LOOP = RunningLoop("claude", 2, 5, NOW)
+
+
+class Noon(datetime):
+    """A clock that stands, so that no test runs into the next day."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> "Noon":
+        return cls.fromisoformat(NOW).astimezone(tz)
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board_text, "datetime", Noon)
 
 
 def card(id: str, stage: str = "backlog", title: str = "Dark mode", **more: object) -> Card:
