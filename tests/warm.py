@@ -95,7 +95,8 @@ class Started(subprocess.Popen[str]):
     def send_signal(self, sig: int) -> None:
         """Unless it has ended."""
         if self.poll() is None:
-            os.kill(self.pid, sig)
+            with contextlib.suppress(ProcessLookupError):  # it ended just now, and the server collected it
+                os.kill(self.pid, sig)
 
     def communicate(self, input: str | None = None, timeout: float | None = None) -> tuple[str, str]:
         """All that it prints. Raises subprocess.TimeoutExpired."""
