@@ -76,9 +76,9 @@ class Alteration(Struct, frozen=True):
         return {each: meant for each, meant in found if meant and all(test in self.chosen for test in meant)}
 
     def rename(self, results: Mapping[str, Result], known: Collection[str]) -> dict[str, Result]:
-        """Return the results by the ids that are known: in a table, the id of a test may say its row, which is altered.
+        """Return the results under the known ids of their tests.
 
-        Rows keep their order.
+        The id of a row's test may contain the row, which is altered. Rows keep their order, so the order decides.
         """
         renamed, new = dict(results), dict[tuple[AlterableTest, ...], list[str]]()
         for each in results:

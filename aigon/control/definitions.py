@@ -1,4 +1,4 @@
-"""The values that a name in a test stands for: of an assignment, or in the table of a loop or of parameters."""
+"""Find the values of a name in a test: in an assignment, or in the table of a loop or of parameters."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -33,9 +33,10 @@ _ONE_WORD = compile_re(rb"['\"`]?\w+['\"`]?")
 
 
 class _Binding(NamedTuple):
-    """One definition of a name: its values are in `rows`, or in the rows of `table`, each at the end of `path`.
+    """One definition of a name.
 
-    It may stand in the `spans`, of which the first is where it is bound.
+    Its values are in `rows`, or in the rows of `table`; `path` leads from a row to the value. The `spans` contain the
+    definition; the first binds the name.
     """
 
     path: Path
@@ -48,10 +49,11 @@ _Bound = Iterator[tuple[str, _Binding]]
 
 
 def follow(source: Source, side: Node, until: int, test: Node, titles: Sequence[Node] = ()) -> list[Node]:
-    """Return the values that a name, or a member of one, has in a test; none if they are not known for sure.
+    """Return the values that a name, or a member of one, has in a test; an empty list if they are uncertain.
 
-    Until the comparison ends, the name stands nowhere but in its definition and in `titles`: else more would change
-    than what is expected. After it, an honest test has failed.
+    They are uncertain if anything but the definition and `titles` uses the name before `until`, the end of the
+    comparison: altering them would then alter more than the expected value. Uses after it do not matter, because the
+    altered comparison has failed by then.
     """
     parts = [child for child in side.children if is_part(child)]
     is_member = side.kind in _MEMBERS and len(parts) == 2 and side.children[1].kind in (".", "[")
@@ -97,7 +99,7 @@ def _holds(node: Node, at: int) -> bool:
 
 
 def _list_places(source: Source, name: str, spans: Sequence[Node], *, is_base: bool = False) -> list[int]:
-    """Return where else than in these spans a word stands. As the base of other members, or copied, it may."""
+    """Return the positions of a word outside `spans`. With `is_base`, leave out copies and bases of other members."""
     word, data = name.encode(), source.data
     places = [at for at in _find_words(source).get(word, ()) if not any(_holds(span, at) for span in spans)]
     harmless = re.compile(rb"[.\[]| := %s\b" % re.escape(word))
@@ -109,7 +111,7 @@ def _list_places(source: Source, name: str, spans: Sequence[Node], *, is_base: b
 
 @lru_cache(maxsize=64)
 def _find_words(source: Source) -> dict[bytes, list[int]]:
-    """Return where each word of the code begins; of texts only those that are one word, or hold expressions."""
+    """Return the positions of each word of the code, and of strings that are one word or contain expressions."""
     found: dict[bytes, list[int]] = {}
     for leaf in source.root.walk():
         if not leaf.children and "comment" not in leaf.kind:
@@ -122,7 +124,7 @@ def _find_words(source: Source) -> dict[bytes, list[int]]:
 
 
 def _find_table(source: Source, table: Node) -> tuple[Node, list[Node]]:
-    """Return a table, also one of which there is only a name that stands nowhere else, and where it is written."""
+    """Return the table and the nodes that write it. A name that nothing else uses leads to the table it names."""
     table = unwrap(source, table)
     known = _read_bindings(source).get(source.text(table), []) if table.kind in NAMES else []
     if len(known) == 1 and not known[0].table and not known[0].path:

@@ -1,4 +1,4 @@
-"""Values that are written out: lists of rows, what a pattern takes of a row, and where that value stands."""
+"""Literal values: lists of rows, the names that a pattern binds in a row, and the position of their values."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +35,7 @@ def is_part(node: Node) -> bool:
 
 
 def unwrap(source: Source, node: Node) -> Node:
-    """Return the node that is meant: without brackets, casts, references, and calls that hand out rows."""
+    """Return the value inside brackets, casts, references, and calls that iterate over rows."""
     while True:
         inside: Node | None = None
         parts = [child for child in node.children if is_part(child)]
@@ -91,7 +91,7 @@ def pick(source: Source, row: Node | None, path: Path) -> Node | None:
 
 
 def read_key(source: Source, node: Node) -> int | str:
-    """Return what a value is found by: a place as a number, a name without quotes."""
+    """Return the key of a member: an index as a number, a name without quotes."""
     text = source.text(node)
     return int(text) if text.isdecimal() else text.strip("\"'`")
 
@@ -111,7 +111,7 @@ def read_pattern(source: Source, node: Node, path: Path = ()) -> Iterator[tuple[
 
 
 def split_tokens(tokens: Iterable[Node]) -> Iterator[Node]:
-    """Yield what stands between the commas of a macro: a node for each argument."""
+    """Yield a node for each argument of a macro: what is between two commas."""
     argument: list[Node] = []
     for token in (*tokens, None):
         if token is None or token.kind == ",":

@@ -127,7 +127,7 @@ def lock_file(path: Path, patience: float = 0.0) -> Iterator[None]:
     import fcntl
 
     until = time.monotonic() + patience
-    while (handle := _try_lock(path)) is None:
+    while (handle := try_lock(path)) is None:
         if time.monotonic() >= until:
             raise TimeoutError(errno.ETIMEDOUT, "is locked", os.fspath(path))
         time.sleep(RETRY_SECONDS)
@@ -138,12 +138,14 @@ def lock_file(path: Path, patience: float = 0.0) -> Iterator[None]:
         os.close(handle)
 
 
-def _try_lock(path: Path) -> int | None:
-    """Return a descriptor that holds the lock; None if another one does."""
+def try_lock(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int | None:
+    """Return a descriptor, opened with `flags`, that holds the lock on `path`; None if another one does, or if `path`
+    was deleted meanwhile. Raises OSError if `path` cannot be opened or its file system has no locks.
+    """
     import fcntl
 
     with ExitStack() as opened:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+        handle = os.open(path, flags | os.O_NOFOLLOW, 0o644)
         opened.callback(os.close, handle)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,6 +1,5 @@
 """Temporary folders: each is locked while its aigon lives, so that the next aigon can remove those of a killed one."""
 
-import fcntl
 import os
 import shutil
 import tempfile
@@ -9,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from aigon.errors import environment
+from aigon.files.locks import try_lock
 
 PREFIX = "aigon-tmp-"
 """How the names of these folders begin. They are short, as a socket's path has 107 bytes at most."""
@@ -28,14 +28,13 @@ class TemporaryFolder:
         while True:
             self.path = Path(os.path.realpath(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}-", dir=parent)))
             try:
-                self._lock = _lock_folder(self.path)
-            except (BlockingIOError, FileNotFoundError):
-                continue  # another aigon took it for an abandoned one
+                self._lock = try_lock(self.path, os.O_DIRECTORY)
+            except FileNotFoundError:
+                continue
             except OSError:
-                return  # this file system locks no folders, so that nobody takes it
-            if self.path.exists():
-                return
-            self.close()
+                return  # this file system locks no folders, so no other aigon removes it
+            if self._lock is not None:
+                return  # else another aigon took it for an abandoned one
 
     def __enter__(self) -> Path:
         return self.path
@@ -62,24 +61,9 @@ def remove_abandoned() -> None:
 
 def _remove_abandoned_folder(folder: Path) -> None:
     with suppress(OSError):
-        if folder.lstat().st_uid == os.getuid():
-            lock = _lock_folder(folder)
+        if folder.lstat().st_uid == os.getuid() and (lock := try_lock(folder, os.O_DIRECTORY)) is not None:
             discard_tree(folder)
             os.close(lock)
-
-
-def _lock_folder(folder: Path) -> int:
-    """Return the descriptor that holds the lock on `folder`.
-
-    Raises BlockingIOError if another process has it, FileNotFoundError, and OSError where folders cannot be locked.
-    """
-    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        raise
-    return lock
 
 
 def remove_tree(folder: Path) -> None:

@@ -3,9 +3,8 @@
 The agent's words are left out. `Attempt.detail`, which may quote its program, is for people only.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from operator import attrgetter
 from sys import intern
 from typing import Protocol
 
@@ -217,7 +216,6 @@ class Attempt(Struct, frozen=True):
         return self.judged and self.score > self.best
 
 
-_get_score, _get_fingerprint, _get_tree = map(attrgetter, ("score", "fingerprint", "tree"))
 MAX_FILES = 20
 """Changed files of an attempt that are kept by name."""
 MAX_NAMES = 5
@@ -234,13 +232,13 @@ def add_assessment(attempt: Attempt, event: IterationFinished, earlier: Sequence
         fingerprint=event.fingerprint,
         tree=event.tree,
         score=event.score,
-        best=max(map(_get_score, earlier), default=()),
+        best=max([each.score for each in earlier], default=()),
         checks=checks,
         criteria=len(event.verdicts),
         open=list_remaining_criteria(event.verdicts),
         promises=event.promises,
-        again=_find_latest(earlier, _get_fingerprint, event.fingerprint),
-        same_tree=_find_latest(earlier, _get_tree, event.tree),
+        again=_find_latest(earlier, "fingerprint", event.fingerprint),
+        same_tree=_find_latest(earlier, "tree", event.tree),
         returned=_find_returned(checks, earlier),
     )
     if not (changes := event.changes):  # a second assessment of an iteration keeps the changes of the first
@@ -254,9 +252,11 @@ def add_assessment(attempt: Attempt, event: IterationFinished, earlier: Sequence
     )
 
 
-def _find_latest(attempts: Sequence[Attempt], get_name: Callable[[Attempt], str], wanted: str) -> int | None:
-    """Return the number of the last attempt with that name."""
-    return next((each.number for each in reversed(attempts) if get_name(each) == wanted), None) if wanted else None
+def _find_latest(attempts: Sequence[Attempt], field: str, wanted: str) -> int | None:
+    """Return the number of the last attempt with that value in `field`."""
+    return (
+        next((each.number for each in reversed(attempts) if getattr(each, field) == wanted), None) if wanted else None
+    )
 
 
 def _find_returned(checks: Sequence[CheckSummary], attempts: Sequence[Attempt]) -> tuple[ReturnedFailures, ...]:

@@ -55,7 +55,10 @@ class Attempts(Struct, frozen=True):
     @property
     def all(self) -> tuple[Attempt, ...]:
         """Every attempt, oldest first, without the baseline."""
-        return (*self.done, self.now) if self.now else self.done
+        if self.now is None:
+            return self.done
+        end = bisect_right(self.done, self.now.number, key=_get_number)
+        return (*self.done[:end], self.now, *self.done[end:])
 
     def apply(self, event: Event) -> "Attempts":
         """Return what is known after `event`."""
@@ -80,7 +83,7 @@ class Attempts(Struct, frozen=True):
     def _begin(self, event: IterationStarted) -> "Attempts":
         """Begin a try. Notes that came while it was waited for are dropped: they are about no file."""
         again = self.now is not None and self.now.number == event.number
-        before = self if again else Attempts(self.base, self._put_away(), Attempt(event.number, at=event.at))
+        before = self if again else Attempts(self.base, self.all, Attempt(event.number, at=event.at))
         assert before.now is not None, "either of them has one"
         now = replace(
             before.now,
@@ -93,13 +96,6 @@ class Attempts(Struct, frozen=True):
             end=None,
         )
         return replace(before, now=_add_costs(now, before.turns), notes=before.notes[: before.settled])
-
-    def _put_away(self) -> tuple[Attempt, ...]:
-        """Return the attempts in their order, with the one that was never assessed."""
-        if self.now is None:
-            return self.done
-        end = bisect_right(self.done, self.now.number, key=_get_number)
-        return (*self.done[:end], self.now, *self.done[end:])
 
     def _end_turn(self, event: TurnEnded) -> "Attempts":
         turn = event.turn

@@ -1,11 +1,14 @@
 """Annotations, bounds, and the items that need none."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aigon.errors import AigonError, Exit
+from aigon.model.checks import Role
 from aigon.model.criteria import Criterion
 from aigon.spec.annotation import find_comments, parse_annotation, strip_trailing_comments
-from aigon.spec.criteria import find_deciding_role
+from aigon.spec.criteria import _PHRASES, _STEMS, find_deciding_role
 from aigon.spec.document import parse_spec
 from aigon.spec.expectation import Expectation, read_bound, read_limit, read_text, write_text
 
@@ -248,6 +251,15 @@ def test_a_metric_without_command_comparator_and_number_is_refused(argument: str
 def test_a_plainly_objective_item_binds_to_the_check_of_its_role(role: str, texts: str) -> None:
     assert {text: find_deciding_role(text) for text in texts.split("|")} == dict.fromkeys(texts.split("|"), role)
     assert (only(f"- [ ] {texts.split('|')[0]}").kind, only(f"- [ ] {texts.split('|')[0]}").command) == ("check", role)
+
+
+@pytest.mark.parametrize("role", _PHRASES)
+def test_every_phrase_of_a_role_contains_one_of_its_stems(role: Role) -> None:
+    @given(st.from_regex(_PHRASES[role], fullmatch=True))
+    def contains_stem(phrase: str) -> None:
+        assert any(stem in phrase for stem in _STEMS[role])
+
+    contains_stem()
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,7 @@
 
 import os
 import re
-import shutil
 import sys
-import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -33,6 +31,7 @@ from aigon.agents.api_agent.settings import SessionMeter, Settings
 from aigon.agents.api_agent.tool import SessionLog, SessionTool, Work
 from aigon.agents.api_agent.workspace_tools import EDITOR, SHELL, Editor, Shell, list_writable
 from aigon.files.resources import read_prompt
+from aigon.files.temporary import TemporaryFolder
 from aigon.isolation import landlock
 from aigon.process import orphans
 from aigon.secrets import redaction
@@ -60,14 +59,12 @@ def run_agent(settings: Settings, prompt: str) -> int:
     """Run one session on `prompt`, from the first record to the last, and return its exit code."""
     orphans.adopt_orphans()
     log = SessionLog(sys.stdout, settings.folder)
-    scratch = Path(tempfile.mkdtemp(prefix="aigon-agent-"))
     try:
-        ending = _run_guarded(settings, prompt, log, scratch)
+        with TemporaryFolder("agent") as scratch:
+            ending = _run_guarded(settings, prompt, log, scratch)
     except KeyboardInterrupt:
         log.write("result", **to_builtins(Ending("killed", "stopped by a signal")))
         raise
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     log.write("result", **to_builtins(ending))
     return 0 if ending.end == "finished" else 1
 
