@@ -324,7 +324,7 @@ def _read_what_ships() -> None:
     import msgspec
 
     from aigon.agents import adapters
-    from aigon.checks.parsers.runners import opaque
+    from aigon.checks.parsers import opaque
     from aigon.checks.project_checks import resolve_checks
     from aigon.config import price_tables
     from aigon.config.models import Config

@@ -9,7 +9,7 @@ import importlib
 import os
 import pkgutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,16 +35,20 @@ class Plugin(Struct, frozen=True):
 class Registry(Struct, frozen=True):
     """The modules of `package` and its subpackages, and the entry points of `group`.
 
-    `noun` is what messages call one of them ("judge backend"). Nothing is imported before it is loaded.
+    `noun` is what messages call one of them ("judge backend"). `shared` has the names of the built-ins that share a
+    file, by that file; "" for a file that holds none. Nothing is imported before it is loaded.
     """
 
     group: str
     package: str
     noun: str
+    shared: Mapping[str, str] = {}
 
     def builtins(self) -> dict[str, str]:
-        """Return the full module name of each built-in by its name, sorted."""
-        return _list_modules(self.package)
+        """Return the full module name of each built-in by its name."""
+        files = _list_modules(self.package)
+        own = {name: module for name, module in files.items() if name not in self.shared}
+        return own | {name: files[file] for file, names in self.shared.items() for name in names.split()}
 
     def plugins(self) -> dict[str, tuple[Plugin, ...]]:
         """Return the plug-ins by name, sorted. Several distributions may claim one name."""

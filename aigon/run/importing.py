@@ -18,7 +18,8 @@ from aigon.run.feature_stages import create_feature, make_feature, write_feature
 from aigon.spec.document import parse_spec, tick_boxes
 from aigon.spec.features import LARGEST, TOO_MUCH, Feature, slugify
 from aigon.spec.foreign import disarm_annotations, list_proposals
-from aigon.spec.importers import GENERIC, Importer, find_specs, github, load_importers
+from aigon.spec.importers import GENERIC, Importer, find_specs, load_importers
+from aigon.spec.importers.pages import ISSUE_FIELDS, github
 from aigon.spec.prd import LARGEST_TABLE, Prd, PrdTask, group_by_dependencies, read_table
 from aigon.spec.writing import compose_imported_spec
 from aigon.text.patterns import compile_re
@@ -133,7 +134,7 @@ def _read_issue(checkout: Checkout, issue: re.Match[str]) -> FoundSpec:
     """Return a GitHub issue. Raises AigonError (exit 7) with gh's own words."""
     repository, number, address = issue["repository"], issue["id"], issue["address"]
     which = (address,) if address else (number, "--repo", repository) if repository else (number,)
-    text = forge.run_gh(checkout.root, "issue", "view", *which, "--json", ",".join(github.FIELDS), where=issue[0])
+    text = forge.run_gh(checkout.root, "issue", "view", *which, "--json", ",".join(ISSUE_FIELDS), where=issue[0])
     try:
         (spec,) = github.read({issue[0]: text})
     except ValueError as error:

@@ -1,10 +1,9 @@
 """Parsers read what a tool printed or reported. They describe and never decide: the exit code does.
 
-A parser is a file `NAME.py` with `read(output, report) -> ParsedOutput` in `runners` (of tests) or `linters` (compilers
-and builds, too), or a matcher `templates/parsers/NAME.yaml`. `output` is stdout and stderr together, its middle may be
-missing; `report` is what the report file held.
+A parser is a file `NAME.py` with `read(output, report) -> ParsedOutput`, or a matcher `templates/parsers/NAME.yaml`.
+`output` is stdout and stderr together, its middle may be missing; `report` is what the report file held.
 
-`matchers` reads the YAML files, of runners as `tallies`, `output` reads text, JSON and XML, `stacks` finds the
+`matchers` reads the YAML files, of runners of tests as `tallies`, `output` reads text, JSON and XML, `stacks` finds the
 project's own frames, and `readings` has problems, counts and results by test id.
 """
 
@@ -16,32 +15,26 @@ from aigon.files.registry import Registry
 from aigon.model.checks import ParsedOutput
 
 Reader = Callable[[bytes, bytes | None], ParsedOutput]
-_BESIDE = {
-    "cargo": "clippy rustfmt", "cargotest": "cargodoc nextest", "javascript": "bun jest mocha nodetest vitest",
-    "jvm": "gradle maven", "opaque": "any build node nodelint precommit",
-    "swift": "swifttest xcresult", "tap": "ava", "violations": "androidlint checkstyle sarif",
+_SHARED = {
+    "cargo": "cargo clippy rustfmt", "cargotest": "cargotest cargodoc nextest",
+    "javascript": "bun jest mocha nodetest vitest", "junit": "junit phpunit pytest", "jvm": "gradle maven",
+    "opaque": "any build node nodelint precommit", "swift": "swifttest xcresult", "tap": "ava tap",
+    "violations": "androidlint checkstyle sarif",
+    **dict.fromkeys(("libtest", "matchers", "output", "readings", "stacks", "tallies", "tap_document"), ""),
 }  # fmt: skip
-"""Parsers that share a file, as `read_NAME`."""
-_SHARED = (
-    *("matchers", "output", "readings", "stacks", "tallies"),
-    *("javascript", "jvm", "libtest", "opaque", "swift", "tap_document", "violations"),
-)
-"""Files without a parser of their name."""
+"""The parsers of a file that holds several, as `read_NAME`, or `read` for the one of its own name."""
 
 
 class _ParserRegistry(Registry, frozen=True):
-    """Lists parsers that share a file, and matchers, beside those with a file of their own."""
+    """Lists matchers, too; a parser in Python counts before the matcher that it uses."""
 
     def builtins(self) -> dict[str, str]:
         from aigon.checks.parsers.matchers import list_matchers
 
-        files = super().builtins()
-        own = {name: module for name, module in files.items() if name not in _SHARED}
-        beside = {name: files[file] for file, names in _BESIDE.items() for name in names.split()}
-        return dict.fromkeys(list_matchers(), files["matchers"]) | own | beside
+        return dict.fromkeys(list_matchers(), f"{__name__}.matchers") | super().builtins()
 
 
-REGISTRY = _ParserRegistry("aigon.parsers", __name__, "parser")
+REGISTRY = _ParserRegistry("aigon.parsers", __name__, "parser", _SHARED)
 
 
 def list_parsers() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Importers: one module per format that other tools write specs in, and those of plug-ins.
+"""Importers of the formats that other tools write specs in, a file for each family, and those of plug-ins.
 
 All are pure. Paths are grouped into specs, the file that names a spec first: by `FILES`, a pattern of whole paths, and
 `BESIDE`, the names of what belongs to such a file in its folder, or by a function `find`. `read` turns the texts of one
@@ -6,13 +6,20 @@ group into features.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol, cast
+
+from msgspec import Struct
 
 from aigon.files.registry import Registry
 from aigon.model.imported import ImportedSpec
 
-IMPORTERS = Registry("aigon.importers", __name__, "importer")
+IMPORTERS = Registry(
+    "aigon.importers",
+    __name__,
+    "importer",
+    {"pages": "bmad github kiro markdown openspec speckit", "task_lists": "prd_json prd_toon taskmaster"},
+)
 GENERIC = "markdown"
 """Reads whatever Markdown no other importer knows."""
 
@@ -30,6 +37,16 @@ class Importer(Protocol):
         """Yield the features in the files of one spec, given by path."""
 
 
+class Format(Struct, frozen=True):
+    """An importer that shares a file with others of its family. Without `FILES` it has to `find` its specs."""
+
+    TITLE: str
+    read: Callable[[Mapping[str, str]], Iterator[ImportedSpec]]
+    FILES: re.Pattern[str] | None = None
+    BESIDE: tuple[str, ...] = ()
+    find: Callable[[Sequence[str]], Iterator[tuple[str, ...]]] = lambda _paths: iter(())
+
+
 def find_specs(importer: Importer, paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield the paths of each spec among `paths`."""
     pattern: re.Pattern[str] | None = getattr(importer, "FILES", None)
@@ -45,4 +62,5 @@ def find_specs(importer: Importer, paths: Sequence[str]) -> Iterator[tuple[str, 
 def load_importers() -> dict[str, Importer]:
     """Return every importer by name, the generic one last."""
     names = sorted(IMPORTERS.names(), key=lambda name: (name == GENERIC, name))
-    return {name: cast("Importer", IMPORTERS.load(name)) for name in names}
+    loaded = ((name, IMPORTERS.load(name)) for name in names)
+    return {name: cast("Importer", getattr(module, name, module)) for name, module in loaded}

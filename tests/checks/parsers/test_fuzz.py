@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.checks.parsers import runners
+from aigon.checks import parsers
 from aigon.files import registry
 from tests.checks.parsers import costs, liked
 from tests.checks.parsers.cases import Case, made
@@ -42,12 +42,12 @@ def bad(tmp_path: Path) -> Iterator[Callable[[str], str]]:
         registry._list_modules.cache_clear()
         return name
 
-    runners.__path__.append(str(tmp_path))
+    parsers.__path__.append(str(tmp_path))
     registry._list_modules.cache_clear()
     yield added
-    runners.__path__.remove(str(tmp_path))
+    parsers.__path__.remove(str(tmp_path))
     registry._list_modules.cache_clear()
-    sys.modules.pop(f"aigon.checks.parsers.runners.{name}", None)
+    sys.modules.pop(f"aigon.checks.parsers.{name}", None)
 
 
 def test_an_exception_is_a_complaint_with_its_place(bad: Callable[[str], str]) -> None:

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from aigon.checks.parsers import list_parsers, load_reader, parse, runners
+from aigon.checks import parsers
+from aigon.checks.parsers import list_parsers, load_reader, parse
 from aigon.errors import AigonError, Exit
 from aigon.files import registry
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
@@ -21,15 +22,15 @@ def test_a_new_file_is_a_new_parser(tmp_path: Path) -> None:
     (tmp_path / "newparser.py").write_text(
         "from aigon.model.checks import ParsedOutput\ndef read(output, report):\n    return ParsedOutput('new')\n"
     )
-    runners.__path__.append(str(tmp_path))
+    parsers.__path__.append(str(tmp_path))
     registry._list_modules.cache_clear()
     try:
         assert "newparser" in list_parsers()
         assert parse("newparser", b"", None).summary == "new"
     finally:
-        runners.__path__.remove(str(tmp_path))
+        parsers.__path__.remove(str(tmp_path))
         registry._list_modules.cache_clear()
-        sys.modules.pop("aigon.checks.parsers.runners.newparser", None)
+        sys.modules.pop("aigon.checks.parsers.newparser", None)
 
 
 def test_parse_hands_output_and_report_to_the_named_parser() -> None:
@@ -79,11 +80,11 @@ def test_a_projects_own_matcher_may_read_a_runner_of_tests(tmp_path: Path) -> No
 
 def test_a_parser_that_breaks_is_not_understood_and_ends_nothing(tmp_path: Path) -> None:
     (tmp_path / "brokenparser.py").write_text("def read(output, report):\n    return 1 // 0\n")
-    runners.__path__.append(str(tmp_path))
+    parsers.__path__.append(str(tmp_path))
     registry._list_modules.cache_clear()
     try:
         assert parse("brokenparser", b"anything", None) == ParsedOutput(understood=False)
     finally:
-        runners.__path__.remove(str(tmp_path))
+        parsers.__path__.remove(str(tmp_path))
         registry._list_modules.cache_clear()
-        sys.modules.pop("aigon.checks.parsers.runners.brokenparser", None)
+        sys.modules.pop("aigon.checks.parsers.brokenparser", None)

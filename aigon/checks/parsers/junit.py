@@ -1,14 +1,26 @@
-"""JUnit XML, from pytest, node:test, Maven, Gradle and others: streaming and bounded."""
+"""JUnit XML, of node:test, Maven, Gradle and others: streaming and bounded; pytest, PHPUnit and Pest write it, too."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from aigon.checks.parsers.output import parse_number, read_text, read_xml
-from aigon.checks.parsers.readings import KEPT_PROBLEMS, ResultTally, describe_unknown, make_problem
+from aigon.checks.parsers.matchers import load_tests
+from aigon.checks.parsers.output import find_matches, parse_number, read_text, read_xml, sum_words
+from aigon.checks.parsers.readings import (
+    KEPT_PROBLEMS,
+    ResultTally,
+    as_reported,
+    describe_unknown,
+    find_error_lines,
+    find_problems,
+    make_problem,
+    summarize_tests,
+)
 from aigon.checks.parsers.stacks import Place, describe_thrown, find_frame, find_headline, find_jvm_frame, is_jvm_trace
-from aigon.model.checks import ParsedOutput, Problem, TestResult
+from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.patterns import compile_re
 
 _RESULTS: dict[str, TestResult] = {"failure": "failed", "error": "error", "skipped": "skipped"}
@@ -19,6 +31,14 @@ _OF_A_CLASS = ("initializationError", "executionError", "classMethod")
 """Gradle's and JUnit's names of a class whose own set-up failed; Surefire leaves the name empty."""
 _SCRIPT = compile_re(r"\S*\.[cm]?[jt]sx?")
 HOOK = compile_re(r'"(?:before|after) (?:all|each)" hook\b')
+
+_LAST = compile_re(
+    r"^=*(?: )?(?P<numbers>no tests ran|\d+ [a-z]+(?: [a-z]+)?(?:, \d+ [a-z]+(?: [a-z]+)?){0,12}) in \d[\d.]*s\b", re.M
+)
+_NUMBER = compile_re(r"(?P<number>\d+) (?P<word>error(?=s)|[a-z]+(?: [a-z]+)?)")
+_FAILED = compile_re(r"^(?P<kind>FAILED|ERROR|SUBFAILED(?:\[[^\]\n]*\])?(?: ?\([^)\n]*\))?) (?P<rest>\S[^\n]*)$", re.M)
+_SECTION = compile_re(r"^_+ ERROR collecting (?P<file>[^\n]*?) _+\n(?P<said>(?:(?![_=]{5})[^\n]*\n){1,200})", re.M)
+_USAGE = compile_re(r"^ERROR: (?P<message>[^\n]+)$", re.M)
 
 
 class JunitCase(Struct, frozen=True):
@@ -132,3 +152,60 @@ def read_report(report: bytes | None, describe: Callable[[JunitCase], Problem] =
     """Return the reading of a whole report, with `describe` for broken cases; None for anything else."""
     document = JunitDocument(report or b"")
     return document.tally.read(map(describe, document.broken)) if document.is_whole else None
+
+
+def read_pytest(output: bytes, report: bytes | None) -> ParsedOutput:
+    """Return counts and failures. The report wins: a test can print a line that looks like pytest's last one."""
+    lines = read_text(output)
+    reading = read_report(report)
+    if reading is None:
+        return _read_pytest_lines(lines)
+    # The node ids that `pytest` itself takes are in the output.
+    printed = {as_reported(each.test): each for each in _find_failed(lines)}
+    pairs = ((each, printed.get(each.test)) for each in reading.problems)
+    problems = (replace(each, test=on.test, file=each.file or on.file) if on else each for each, on in pairs)
+    return replace(reading, problems=tuple(problems))
+
+
+def _read_pytest_lines(lines: str) -> ParsedOutput:
+    if last := deque(_LAST.finditer(lines), maxlen=1):
+        numbers = sum_words(_NUMBER.finditer(last[0]["numbers"]))
+        passed, skipped = numbers["passed"] + numbers["xpassed"], numbers["skipped"] + numbers["xfailed"]
+        counts = TestCounts(0, passed, numbers["failed"], skipped, numbers["error"])
+        return summarize_tests(counts, (*_find_failed(lines), *find_problems(_USAGE, lines, most=KEPT_PROBLEMS)))
+    # pytest never got to its last line: a broken conftest.py, an internal error, a kill.
+    headline = find_headline("", lines) if re.search(r"^E  ", lines, re.M) else ""
+    problems = (make_problem(headline),) if headline else find_error_lines(lines)
+    return replace(describe_unknown(lines), problems=problems)
+
+
+def _find_failed(lines: str) -> Iterator[Problem]:
+    sections = {match["file"]: match["said"] for match in find_matches(_SECTION, lines, KEPT_PROBLEMS)}
+    for match in find_matches(_FAILED, lines):
+        test, message = _split_message(match["rest"])
+        message = message or find_headline("", sections.get(test, "")) or "failed"
+        yield make_problem(message, test.partition("::")[0], test=test)
+
+
+def _split_message(rest: str) -> tuple[str, str]:
+    """Return a node id and its message. A parameter in brackets can hold the separator itself."""
+    test, separator, message = rest.partition(" - ")
+    if separator and "[" in test and not test.endswith("]"):
+        head, closed, tail = rest.partition("] - ")
+        return (f"{head}]", tail) if closed else (rest, "")
+    return test.strip(), message
+
+
+def read_phpunit(output: bytes, report: bytes | None) -> ParsedOutput:
+    """Return counts and failures of PHPUnit or Pest. A matcher reads PHPUnit's text."""
+    if report is not None:
+        return read_report(report, _describe_php_case) or ParsedOutput(understood=False)
+    return load_tests("phpunit").read(output, None)
+
+
+def _describe_php_case(case: JunitCase) -> Problem:
+    first, _, rest = case.detail.lstrip().partition("\n")
+    is_heading = "::" in first and case.name.partition(" with data set")[0] in first
+    message, place = load_tests("phpunit").failures[0].explain(rest if is_heading else case.detail)
+    spot = (case.file.partition("::")[0], case.place[1])
+    return make_problem(message or case.message or "failed", *(place if place[0] else spot), test=case.test)

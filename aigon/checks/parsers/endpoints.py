@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from aigon.checks.endpoints.plan import MARK
+from aigon.checks.parsers.junit import JunitCase, JunitDocument
 from aigon.checks.parsers.output import Row, as_row, as_rows, as_string, as_strings, clean, load_json, read_text
 from aigon.checks.parsers.readings import ResultTally, describe_unknown, make_problem
-from aigon.checks.parsers.runners.junit import JunitCase, JunitDocument
 from aigon.checks.parsers.stacks import find_headline
 from aigon.model.checks import ParsedOutput, Problem, TestResult
 from aigon.text.patterns import compile_re

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from aigon.checks.parsers.matchers import load_tests
 from aigon.checks.parsers.output import find_matches, find_sections, parse_number, read_text
 from aigon.checks.parsers.readings import KEPT_PROBLEMS, ResultTally, describe_unknown, make_problem, summarize_tests
-from aigon.checks.parsers.runners.tap_document import TapDocument, diagnose
 from aigon.checks.parsers.stacks import Crash, explain_failures, find_crashes, find_thresholds
+from aigon.checks.parsers.tap_document import TapDocument, diagnose
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
 from aigon.text.patterns import compile_re
 

@@ -6,7 +6,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from aigon.checks.parsers.linters import violations
+from aigon.checks.parsers import junit, violations
 from aigon.checks.parsers.output import find_matches, find_sections, join_lines, read_text, sum_groups
 from aigon.checks.parsers.readings import (
     describe_unknown,
@@ -16,7 +16,6 @@ from aigon.checks.parsers.readings import (
     summarize_tests,
     summarize_types,
 )
-from aigon.checks.parsers.runners import junit
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
 from aigon.text.patterns import compile_re
 

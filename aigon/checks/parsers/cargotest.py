@@ -11,7 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from aigon.checks.parsers.linters.cargo import find_errors, find_uncompiled
+from aigon.checks.parsers.cargo import find_errors, find_uncompiled
+from aigon.checks.parsers.junit import JunitCase, describe_case
+from aigon.checks.parsers.junit import read_report as read_junit
+from aigon.checks.parsers.libtest import TestBinary, explain_failure, read_binaries
 from aigon.checks.parsers.output import (
     LARGEST_REPORT,
     find_sections,
@@ -21,9 +24,6 @@ from aigon.checks.parsers.output import (
     sum_words,
 )
 from aigon.checks.parsers.readings import ResultTally, describe_unknown, keep_distinct, make_problem, summarize_tests
-from aigon.checks.parsers.runners.junit import JunitCase, describe_case
-from aigon.checks.parsers.runners.junit import read_report as read_junit
-from aigon.checks.parsers.runners.libtest import TestBinary, explain_failure, read_binaries
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.amounts import format_count
 from aigon.text.patterns import compile_re

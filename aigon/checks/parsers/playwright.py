@@ -10,6 +10,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
+from aigon.checks.parsers import junit
 from aigon.checks.parsers.output import (
     Row,
     as_line,
@@ -22,7 +23,6 @@ from aigon.checks.parsers.output import (
     read_text,
 )
 from aigon.checks.parsers.readings import ResultTally, describe_unknown, find_problems, make_problem, summarize_tests
-from aigon.checks.parsers.runners import junit
 from aigon.checks.parsers.stacks import describe_failure, find_frame
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.patterns import compile_re

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from aigon.checks.parsers import junit
 from aigon.checks.parsers.matchers import load_tests
 from aigon.checks.parsers.output import (
     Row,
@@ -22,7 +23,6 @@ from aigon.checks.parsers.output import (
     sum_words,
 )
 from aigon.checks.parsers.readings import ResultTally, describe_unknown, keep_distinct, make_problem, summarize_tests
-from aigon.checks.parsers.runners import junit
 from aigon.checks.parsers.stacks import (
     describe_failure,
     describe_script,

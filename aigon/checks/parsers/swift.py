@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from aigon.checks.parsers import junit
 from aigon.checks.parsers.matchers import load_matcher
 from aigon.checks.parsers.output import (
     READ_MATCHES,
@@ -35,7 +36,6 @@ from aigon.checks.parsers.readings import (
     summarize_tests,
     summarize_types,
 )
-from aigon.checks.parsers.runners import junit
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.patterns import compile_re
 

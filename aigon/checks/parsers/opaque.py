@@ -14,8 +14,8 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from aigon.checks.parsers import load_reader
-from aigon.checks.parsers.linters.cargo import find_placed, find_uncompiled
+from aigon.checks.parsers import javascript, junit, load_reader, playwright, tap
+from aigon.checks.parsers.cargo import find_placed, find_uncompiled
 from aigon.checks.parsers.matchers import load_matcher, load_tests
 from aigon.checks.parsers.output import LARGEST_REPORT, clean, find_matches, is_silent, read_text
 from aigon.checks.parsers.readings import (
@@ -28,7 +28,6 @@ from aigon.checks.parsers.readings import (
     summarize_lint,
     summarize_tests,
 )
-from aigon.checks.parsers.runners import javascript, junit, playwright, tap
 from aigon.checks.parsers.stacks import read_crash
 from aigon.files.resources import read_shipped
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
