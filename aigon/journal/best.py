@@ -1,11 +1,14 @@
-"""Find the best assessment, and say why it is.
+"""The assessments that a branch can go back to, the best of them, and why it is the best.
 
 What counts, the most important first: criteria passed, nothing lost of what the baseline had, checks passed, tests
 passed. An open integrity review voids the criteria: that very change may have made them pass. Of equals the earliest is
 the best.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
+from itertools import takewhile
+
+from msgspec import Struct
 
 from aigon.journal.attempt import Attempt
 from aigon.journal.events import IterationFinished
@@ -14,23 +17,48 @@ from aigon.model.failures import has_failed
 from aigon.text.amounts import format_count
 
 Rating = tuple[int, int, int, int]
-RateAssessment = Callable[[IterationFinished, IterationFinished | None], Rating]
+KEPT = 20
+"""Assessments of each kind that are kept: a run of 1,000 iterations holds no more than one of 20."""
 
 
-def find_best(
-    looks: Iterable[IterationFinished], base: IterationFinished | None, order: RateAssessment | None = None
-) -> IterationFinished | None:
-    """Return the best of `looks`, oldest first; None if none is better than the first, where the run began."""
-    known = list(looks)
-    # `max` keeps the first of equals.
-    found = max(known, key=lambda look: (order or rate_assessment)(look, base), default=None)
-    return None if found is None or found is known[0] else found
+class Looks(Struct, frozen=True):
+    """The assessments of commits that a branch can go back to, oldest first.
+
+    `newest` are the last ones, one for each time that the last iteration is repeated; each of `leaders` was better than
+    all before it, so that the best is still known after some were undone.
+    """
+
+    newest: tuple[IterationFinished, ...] = ()
+    leaders: tuple[IterationFinished, ...] = ()
+
+    @property
+    def best(self) -> IterationFinished | None:
+        """The best of all; where the run began, if none is better."""
+        return self.leaders[-1] if self.leaders else None
+
+    def find(self, number: int) -> IterationFinished | None:
+        """Return the assessment of that iteration."""
+        return next((look for look in (*self.newest, *self.leaders) if look.number == number), None)
+
+    def add(self, look: IterationFinished, base: IterationFinished | None) -> "Looks":
+        """Return these with one more, which replaces that of the same number."""
+        before = self.until(look.number - 1)
+        leads = before.best is None or rate_assessment(look, base) > rate_assessment(before.best, base)
+        leaders = (*before.leaders, look)[-KEPT:] if leads else before.leaders
+        return Looks((*before.newest, look)[-KEPT:], leaders)
+
+    def until(self, number: int) -> "Looks":
+        """Return these without those of later iterations."""
+        newest, leaders = (
+            tuple(look for look in kept if look.number <= number) for kept in (self.newest, self.leaders)
+        )
+        return Looks(newest or leaders[-1:], leaders)
 
 
-def is_unchanged_since(attempts: Iterable[Attempt], number: int) -> bool:
+def is_unchanged_since(attempts: Sequence[Attempt], number: int) -> bool:
     """Return whether no iteration after that one changed a file: then there is nothing to go back from."""
-    later = [attempt.changed for attempt in attempts if attempt.number > number]
-    return bool(later) and not any(later)
+    later = takewhile(lambda attempt: attempt.number > number, reversed(attempts))
+    return bool(attempts) and attempts[-1].number > number and not any(attempt.changed for attempt in later)
 
 
 def rate_assessment(look: IterationFinished, base: IterationFinished | None) -> Rating:
@@ -40,22 +68,6 @@ def rate_assessment(look: IterationFinished, base: IterationFinished | None) -> 
     green = sum(finding.status == "pass" for finding in own)
     passed = sum(finding.counts.passed for finding in own if finding.counts)
     return (0 if count_reviews(look) else count_passed_criteria(look), -count_regressions(look, base), green, passed)
-
-
-class CachedRatings:
-    """Rates each assessment once: the best of a thousand is asked for in every turn."""
-
-    def __init__(self) -> None:
-        self._base: IterationFinished | None = None
-        self._known: dict[int, tuple[IterationFinished, Rating]] = {}
-
-    def __call__(self, look: IterationFinished, base: IterationFinished | None) -> Rating:
-        if base is not self._base:
-            self._base, self._known = base, {}
-        known = self._known.get(look.number)
-        if known is None or known[0] is not look:
-            known = self._known[look.number] = (look, rate_assessment(look, base))
-        return known[1]
 
 
 def count_passed_criteria(look: IterationFinished) -> int:

@@ -7,6 +7,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from aigon.journal.attempts import Attempts
+from aigon.journal.best import Looks
 from aigon.journal.durations import Durations, add_duration
 from aigon.journal.events import (
     CheckFinished,
@@ -39,7 +40,7 @@ class State(Struct, frozen=True):
     the assessment before the last: an agent has had a turn to settle them. `put_back` counts by path how often a file
     was put back after a turn. `unpriced` names the last agent that did not
     report its cost, `earlier` is what runs before this one spent. `looks` are the assessments of the commits that the
-    branch can go back to, by iteration, none from before a person's commit. Iterations up to `undone` are not in the
+    branch can go back to, none from before a person's commit. Iterations up to `undone` are not in the
     branch any more, or are of an earlier run. `lost`: a part of the journal is unreadable; `regained` are commits that
     the rest of it names. `requests` are those of agents that are in force, `tasks` the criteria as work to do.
     """
@@ -78,7 +79,7 @@ class State(Struct, frozen=True):
     earlier: Spend = field(default_factory=Spend)
     durations: Durations = field(default_factory=dict)
     greed: PeakUses = field(default_factory=dict)
-    looks: Mapping[int, IterationFinished] = field(default_factory=dict)
+    looks: Looks = field(default_factory=Looks)
     rolled_back: RolledBack | None = None
     undone: int = 0
     lost: bool = False
@@ -92,24 +93,24 @@ class State(Struct, frozen=True):
         if isinstance(event, RolledBack) and after.last:
             tasks = tasks.assess(after.last)
         if isinstance(event, IterationFinished):
-            after = replace(after, looks=self._add_look(event, after.checkpoint))
+            after = replace(after, looks=self._add_look(event, after))
         if isinstance(event, IterationFinished | TurnEnded) and event.took:
             number = event.turn.number if isinstance(event, TurnEnded) else event.number
             after = replace(after, greed=update_peak_uses(self.greed, event.took, number))
         same = tried is self.tried and tasks is self.tasks
         return after if same else replace(after, tried=tried, tasks=tasks)
 
-    def _add_look(self, event: IterationFinished, commit: str) -> Mapping[int, IterationFinished]:
+    def _add_look(self, event: IterationFinished, after: "State") -> Looks:
         """Add the assessment of a commit.
 
         One that committed nothing may have seen more than the last commit holds (edits of a broken-off turn): it
         replaces an older one only if both name the same content.
         """
-        known = self.looks.get(event.number)
+        known = self.looks.find(event.number)
         same = known is not None and bool(event.content) and known.content == event.content
         if known and event.number and not event.checkpoint and not same:
             return self.looks
-        return {**self.looks, event.number: replace(event, checkpoint=commit)}
+        return self.looks.add(replace(event, checkpoint=after.checkpoint), after.base)
 
     def _after(self, event: Event) -> "State":
         match event:
@@ -160,7 +161,7 @@ class State(Struct, frozen=True):
 
     def _go_back(self, event: RolledBack) -> "State":
         """Return to that iteration, except for what was tried and spent since. Numbers are not reused."""
-        look = self.looks.get(event.number, self.last)
+        look = self.looks.find(event.number) or self.last
         return replace(
             self,
             checkpoint=event.commit,
@@ -173,7 +174,7 @@ class State(Struct, frozen=True):
             turn=None,
             turn_open=False,
             intended=None,
-            looks={number: each for number, each in self.looks.items() if number <= event.number},
+            looks=self.looks.until(event.number),
             rolled_back=event,
             outcome=None,
         )
@@ -213,7 +214,7 @@ class State(Struct, frozen=True):
             earlier=Spend(event.spent_before, event.unknown_before),
             checkpoint=event.since or event.head,
             # A person's commits, or a spec that they changed: the branch does not go back before these.
-            looks=self.looks if event.head == self.checkpoint else {},
+            looks=self.looks if event.head == self.checkpoint else Looks(),
             rolled_back=None,
             undone=max(self.undone, event.earlier_iterations),
             human_ticks=self.human_ticks if event.resumed else event.human_ticks,

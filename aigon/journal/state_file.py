@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec.json import format as format_json
 
 from aigon.files.atomic import write_atomic, write_view
-from aigon.journal.best import CachedRatings, count_passed_criteria, find_best, is_unchanged_since
+from aigon.journal.best import count_passed_criteria, is_unchanged_since
 from aigon.journal.events import (
     CheckStarted,
     Event,
@@ -94,7 +94,6 @@ class StateFileSink:
     def __init__(self, path: Path, iterations: EncodedIterations | None = None) -> None:
         self._path = path
         self._iterations = iterations or EncodedIterations()
-        self._ratings = CachedRatings()
         self._phase: Phase = "base"
 
     @classmethod
@@ -182,27 +181,10 @@ class StateFileSink:
             "feature_spend": _encode_spend(state.earlier.and_(state.spend)),
             "rung": {"number": state.climbs + 1, "model": state.model, "effort": state.effort},
             "waiting": {"agent": waits.agent, "reason": waits.reason, "until": waits.until} if waits else None,
-            "best": self._describe_best(state),
+            "best": _describe_best(state),
             "rolled_back": _encode_rollback(state),
             "tasks": state.tasks.count(),
             "iterations_left_out": self._iterations.left_out,
-        }
-
-    def _describe_best(self, state: State) -> dict[str, object] | None:
-        """Return the commit with the best assessment of those that the branch can go back to.
-
-        Number 0 is where the run began; `latest`: the branch is there.
-        """
-        looks = list(state.looks.values())
-        look = find_best(looks, state.base, self._ratings) or (looks[0] if looks else None)
-        if look is None:
-            return None
-        return {
-            "number": look.number,
-            "checkpoint": look.checkpoint,
-            "criteria_met": count_passed_criteria(look),
-            "criteria_total": len(look.verdicts),
-            "latest": look.number == looks[-1].number or is_unchanged_since(state.tried.done, look.number),
         }
 
 
@@ -240,6 +222,23 @@ def _begin_phase(event: Event) -> Phase | None:
 def _indent(values: Mapping[str, object]) -> bytes:
     """Return JSON that people can read; `json` has no encoder in C for that."""
     return format_json(json.dumps(values, ensure_ascii=False).encode("utf-8", "replace"), indent=2)
+
+
+def _describe_best(state: State) -> dict[str, object] | None:
+    """Return the commit with the best assessment of those that the branch can go back to.
+
+    Number 0 is where the run began; `latest`: the branch is there.
+    """
+    look, newest = state.looks.best, state.looks.newest
+    if look is None:
+        return None
+    return {
+        "number": look.number,
+        "checkpoint": look.checkpoint,
+        "criteria_met": count_passed_criteria(look),
+        "criteria_total": len(look.verdicts),
+        "latest": look.number == newest[-1].number or is_unchanged_since(state.tried.done, look.number),
+    }
 
 
 def _encode_rollback(state: State) -> dict[str, object] | None:

@@ -44,12 +44,10 @@ def has_stopped_short(outcome: Outcome, state: State) -> bool:
 
 def find_better(state: State) -> IterationFinished | None:
     """Return the assessment of a commit (its `checkpoint`) that is better than the last; it may be the baseline."""
-    looks = list(state.looks.values())
-    if len(looks) < 2:
+    found = state.looks.best
+    if found is None or found.number == state.looks.newest[-1].number:
         return None
-    found = best.find_best(looks, state.base) or looks[0]
-    unchanged = best.is_unchanged_since(state.tried.done, found.number)
-    return None if unchanged or found.number == looks[-1].number else found
+    return None if best.is_unchanged_since(state.tried.done, found.number) else found
 
 
 def describe_target(look: IterationFinished, state: State) -> str:
@@ -66,7 +64,7 @@ def roll_back_if_wanted(job: Job, world: World, outcome: Outcome, state: State) 
     tip = workspace.tip()
     if tip is None or not workspace.is_ancestor(target.checkpoint, tip):
         return state  # somebody rewrote the branch just now: that is for the next resume to say
-    reason = best.explain_better(target, list(state.looks.values())[-1], state.base)
+    reason = best.explain_better(target, state.looks.newest[-1], state.base)
     there = describe_target(target, state)
     question = f"The best iteration commit is {there}: {reason}. Go back to it? What came after it is saved aside."
     if policy.wanted == "ask" and not policy.confirm(question):
@@ -108,7 +106,7 @@ def undo_to(workspace: Workspace, state: State, feature: str, to: str) -> list[E
     `to` is `best`, or `last-iteration`: the commit before it. Raises AigonError (exit 2) if there is nothing to go
     back from, or if a person has committed since.
     """
-    looks, tip, to_best = list(state.looks.values()), str(workspace.tip()), to == "best"
+    looks, tip, to_best = state.looks.newest, str(workspace.tip()), to == "best"
     before = looks[-1:] if state.turn_ended else looks[-2:-1]
     target = find_better(state) if to_best else before[0] if before else None
     is_unassessed = state.turn_ended and not to_best

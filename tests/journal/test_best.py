@@ -1,13 +1,14 @@
 """The best iteration commit is found by evidence, and a branch that went back to it has the state of that iteration."""
 
 import json
+from functools import reduce
 
 import pytest
 from msgspec.structs import replace
 
 from aigon.errors import Exit
 from aigon.journal.attempts import fold_attempts
-from aigon.journal.best import count_regressions, describe_progress, explain_better, find_best, rate_assessment
+from aigon.journal.best import KEPT, Looks, count_regressions, describe_progress, explain_better, rate_assessment
 from aigon.journal.codec import decode, dumps
 from aigon.journal.events import DURABLE, Event, IterationFinished, RolledBack, RunFinished, RunStarted
 from aigon.journal.history import build_history
@@ -38,8 +39,12 @@ def look(number: int, met: int, *findings: Finding, reviews: int = 0) -> Iterati
 
 
 def chosen(*looks: IterationFinished) -> int | None:
-    found = find_best(looks, looks[0])
-    return found.number if found else None
+    found = reduce(lambda kept, each: kept.add(each, looks[0]), looks, Looks()).best
+    return found.number if found and found is not looks[0] else None
+
+
+def numbers(looks: Looks) -> list[int]:
+    return [each.number for each in looks.newest]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +73,7 @@ def test_the_most_proven_with_nothing_lost_is_the_best(looks: list[IterationFini
 
 
 def test_nothing_at_all_has_no_best() -> None:
-    assert find_best([], None) is None
+    assert Looks().best is None
 
 
 def test_aigons_own_checks_are_neither_progress_nor_loss() -> None:
@@ -120,14 +125,14 @@ def test_the_state_is_as_after_that_iteration_and_numbers_go_on() -> None:
     assert before.last_number == after.last_number == 4
     assert after.last and (after.last.number, after.checkpoint, after.best) == (2, "2" * 40, (3, 0, 0))
     assert (after.iteration, after.finished, after.half_turn, after.turn_ended) == (2, 2, False, False)
-    assert list(after.looks) == [0, 1, 2] and after.spend == before.spend and after.used == before.used
+    assert numbers(after.looks) == [0, 1, 2] and after.spend == before.spend and after.used == before.used
     assert after.going_back == after.rolled_back == back(2, 4)
     ended = after.apply(RunFinished("", Stopped("stall", "x"), "stopped", 3, "", ""))
     assert ended.going_back is None and ended.rolled_back
     refused = after.apply(RunFinished("", Refused("x"), "refused", 7, "", ""))
     assert refused.going_back, "it could not be carried out"
     resumed = ended.apply(started(True, head="2" * 40))
-    assert (resumed.rolled_back, resumed.last_number, list(resumed.looks)) == (None, 4, [0, 1, 2])
+    assert (resumed.rolled_back, resumed.last_number, numbers(resumed.looks)) == (None, 4, [0, 1, 2])
 
 
 def test_back_where_the_run_began_it_is_as_after_the_look_at_the_base() -> None:
@@ -139,19 +144,33 @@ def test_back_where_the_run_began_it_is_as_after_the_look_at_the_base() -> None:
 def test_what_a_person_committed_is_never_gone_behind() -> None:
     theirs = "e" * 40
     resumed = replay([*told(0, 1, 3), started(True, head=theirs)])
-    assert list(resumed.looks) == []
+    assert numbers(resumed.looks) == []
     looked = resumed.apply(replace(look(2, 3), checkpoint=""))
-    assert [each.checkpoint for each in looked.looks.values()] == [theirs]
+    assert [each.checkpoint for each in looked.looks.newest] == [theirs]
 
 
 def test_an_assessment_of_more_than_the_commit_does_not_replace_that_of_the_commit() -> None:
     state = replay([*told(0, 1), started(True, head="1" * 40)])
     more = state.apply(replace(look(1, 4), checkpoint="", content="with files that were kept"))
     assert more.last and more.last.verdicts == look(1, 4).verdicts
-    assert more.looks[1] == look(1, 1)
+    assert more.looks.find(1) == look(1, 1)
     same = replay([started(), look(0, 0), begun(1), turned(1), replace(look(1, 1), content="c")])
     again = same.apply(replace(look(1, 2), checkpoint="", content="c"))
-    assert again.looks[1] == replace(look(1, 2), content="c")
+    assert again.looks.find(1) == replace(look(1, 2), content="c")
+
+
+def test_a_thousand_assessments_are_held_in_the_room_of_a_few_and_the_best_is_known() -> None:
+    state = replay(told(0, 3, *[1] * 1000))
+    assert len(state.looks.newest) == KEPT and [each.number for each in state.looks.leaders] == [0, 1]
+    best = state.apply(back(1, 1001))
+    assert best.last and best.last.number == 1 and numbers(best.looks) == [1]
+    assert best.looks.best == best.last
+    # each time that the last iteration is repeated, the one before it is the last
+    climbing = replay([started(), *(replace(look(n, 0), findings=(suite("fail", n, 1000),)) for n in range(100))])
+    for number in range(98, 98 - KEPT + 1, -1):
+        climbing = climbing.apply(back(number, number + 1))
+        assert climbing.last and climbing.last.number == number
+        assert climbing.looks.best == climbing.last == climbing.looks.newest[-1]
 
 
 def test_the_event_is_durable_and_comes_back_from_the_journal() -> None:
