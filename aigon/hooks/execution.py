@@ -13,7 +13,7 @@ from aigon.config.models import Config
 from aigon.hooks.hook import HOOKS_FOLDER, Hook
 from aigon.isolation.check_sandbox import ANYTHING, CheckSandbox
 from aigon.job.job import Job
-from aigon.job.world import CheckStart, World
+from aigon.job.world import HOOK_OUTPUTS, CheckStart, World
 from aigon.journal.codec import SCHEMA_VERSION, to_ndjson
 from aigon.journal.events import Event, HookRan, HookStatus
 from aigon.model.turns import ProgramExit
@@ -145,7 +145,7 @@ def _build_command(
     hook: Hook, context: HookContext, argv: Sequence[str], text: bytes, number: int, at_most: float | None
 ) -> run.Command:
     # Every hook that runs has files of its own, counted over resumes.
-    folder = context.folder / "hooks"
+    folder = context.folder / HOOK_OUTPUTS
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"{len(list(folder.glob('*.json'))) + 1:03d}-{hook.point}.json"
     file.write_bytes(text)

@@ -20,6 +20,8 @@ from aigon.process.meter import Meter
 from aigon.process.stop import Stop
 from aigon.process.watchdog import Watchdog
 
+HOOK_OUTPUTS = "hooks"
+"""The folder of a run folder with what hooks get and print."""
 SaveAside = Callable[[str, str], str]
 """Keeps an object under a ref made of the name given; returns the ref."""
 

@@ -4,7 +4,7 @@ import math
 import os
 import stat
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from aigon.isolation.run_sandbox import RunSandbox, explain_refusal
 from aigon.job.escalation import ChosenStep, choose_worker, compute_return
 from aigon.job.job import Job
 from aigon.job.ledger import Ledger
-from aigon.job.world import Availability, World
+from aigon.job.world import HOOK_OUTPUTS, Availability, World
 from aigon.journal.events import Event, IterationStarted, Notice, TurnEnded, Waiting
 from aigon.journal.spending import price_turn
 from aigon.journal.state import State
@@ -125,7 +125,7 @@ def _run_turn(job: Job, world: World, state: State, chosen: ChosenStep) -> Gener
     with ActivityLog(log, adapter_for(agent).module, world.workspace.root, world.redact) as activity:
         exited = run.run(replace(command, hear=activity.hear), world.stop)
     world.sweep()
-    _restore_run_folder(world, run_folder, state.finished)
+    _restore_run_folder(world, run_folder, {state.finished, number})
     # What the agent did to git and to aigon's records is undone before any git of aigon's runs.
     for text in world.after_turn(f"feature-{job.feature.name_for_people}/{world.run_id}-{number}"):
         yield Notice(world.now(), text, "warning")
@@ -209,26 +209,31 @@ def _read_report(request: TurnRequest) -> bytes:
         return b""
 
 
-def _restore_run_folder(world: World, before: str, finished: int) -> None:
-    """Make sure that the run folder is where it was `before` and leads nowhere else."""
+def _restore_run_folder(world: World, before: str, numbers: Iterable[int]) -> None:
+    """Make sure that the run folder is where it was `before`, and that what is written now leads nowhere else.
+
+    That is in the folders of the iterations `numbers` and of hooks; views replace whatever is in their place.
+    """
     aside = world.workspace.own / "displaced"
     if os.path.realpath(world.folder) != before:
         make_real_folders(world.folder, world.checkout, aside)
-    remove_links(world.folder, aside, finished)
+    for folder in (world.folder / HOOK_OUTPUTS, *map(world.iteration_folder, numbers)):
+        remove_links(folder, aside)
 
 
-def remove_links(run_folder: Path, aside: Path, finished: int = -1) -> None:
-    """Move links, pipes and sockets in a run folder to `aside`.
+def remove_links(place: Path, aside: Path) -> None:
+    """Move links, pipes and sockets in a folder to `aside`, and whatever else is at `place`.
 
     aigon is in no sandbox: a link that an agent made and aigon wrote through would lead the agent out of its own.
-    Iterations before `finished` are left alone: nothing is written there any more.
     """
-    folders = [os.fspath(run_folder)]
+    if os.path.lexists(place) and (place.is_symlink() or not place.is_dir()):
+        move_aside(place, aside)
+    folders = [os.fspath(place)]
     for folder in folders:
         with suppress(FileNotFoundError), os.scandir(folder) as entries:
             for entry in [*entries]:
                 if entry.is_dir(follow_symlinks=False):
-                    folders += [] if entry.name.isdecimal() and int(entry.name) < finished else [entry.path]
+                    folders.append(entry.path)
                 elif not entry.is_file(follow_symlinks=False):
                     move_aside(Path(entry.path), aside)
 

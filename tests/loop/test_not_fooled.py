@@ -165,13 +165,20 @@ def test_links_in_aigons_folder_stay_and_are_put_back_where_an_agent_bends_them(
     lab.sound()
 
 
-def test_a_view_that_is_being_written_does_not_end_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its temporary file is listed, and has taken the view's place by the time that it is looked at."""
-    (tmp_path / "link").symlink_to("/etc")
-    listed: list[tuple[str, list[str], list[str]]] = [(str(tmp_path), [], ["step_01.md.7.tmp", "link"])]
-    monkeypatch.setattr(os, "walk", lambda _folder: listed)
-    remove_links(tmp_path, tmp_path / "aside")
-    assert not (tmp_path / "link").is_symlink()
+@pytest.mark.parametrize("is_link", [True, False])
+def test_links_are_moved_out_of_a_folder_of_the_run_and_a_link_in_its_place_too(tmp_path: Path, is_link: bool) -> None:
+    real, folder, aside = tmp_path / "real", tmp_path / "run" / "007", tmp_path / "aside"
+    (real / "proof").mkdir(parents=True)
+    (real / "proof" / "link").symlink_to("/etc")
+    os.mkfifo(real / "pipe")
+    folder.parent.mkdir()
+    folder.symlink_to(real) if is_link else real.rename(folder)
+    remove_links(folder, aside)
+    left = {path.name for path in tmp_path.glob("run/**/*")}
+    assert left == (set() if is_link else {"007", "proof"})
+    moved = {path.name.partition("-")[2] for path in aside.iterdir()}
+    assert moved == ({"007"} if is_link else {"link", "pipe"})
+    remove_links(tmp_path / "gone", aside)
 
 
 def test_what_an_agent_plants_in_the_run_folder_holds_up_no_later_turn(lab: Lab) -> None:
@@ -181,7 +188,7 @@ def test_what_an_agent_plants_in_the_run_folder_holds_up_no_later_turn(lab: Lab)
         run=$(dirname "$(dirname "$AIGON_PROMPT_FILE")")
         case $AIGON_ITERATION in
         1) mkdir -p "$run/002" && mkfifo "$run/002/prompt.md" && mkdir "$run/002/agent-output.json";;
-        2) ln -s /nowhere "$run/003";;
+        2) ln -s /nowhere "$run/003"; rm -rf "$run/002"; ln -s "$HOME" "$run/002"; ln -s "$HOME" "$run/hooks";;
         3) grep -q Iteration "$AIGON_PROMPT_FILE" && touch done.txt;;
         esac
         """
@@ -189,6 +196,7 @@ def test_what_an_agent_plants_in_the_run_folder_holds_up_no_later_turn(lab: Lab)
     ran = lab.aigon("feature-implement", "42", "--loop", timeout=30)
     assert ran.code == 0, ran.out + ran.err
     assert lab.state()["iteration"] == 3
+    assert not [*lab.home.glob("*.log")], "nothing was written where the links led"
 
 
 def test_what_the_spec_asks_to_change_and_is_put_back_is_a_question(lab: Lab) -> None:
