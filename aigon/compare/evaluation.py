@@ -45,7 +45,7 @@ from aigon.proof.protection import protection_of
 from aigon.proof.worth.hidden import RULE as SUPPRESSIONS
 from aigon.spec import markdown
 from aigon.spec.document import read_known_failures
-from aigon.spec.features import FOLDERS, ROOT, Feature
+from aigon.spec.features import FOLDERS, ROOT, Feature, OwnPaths
 
 SOLO = "solo"
 """The label of work without a worktree."""
@@ -54,7 +54,7 @@ SOLO = "solo"
 def list_own_files(feature: Feature, label: str) -> frozenset[str]:
     """Return the spec, in every stage, and the log: aigon writes them into every iteration commit."""
     specs = {f"{ROOT}/{folder}/{feature.name}.md" for folder in FOLDERS.values()}
-    return frozenset({*specs, feature.path, feature.log(label)})
+    return OwnPaths({*specs, feature.path, feature.log(label)})
 
 
 class Contest(Struct, frozen=True):

@@ -19,7 +19,7 @@ from aigon.model.outcomes import RunPurpose
 from aigon.model.turns import Agent
 from aigon.profiles.ecosystem import Setup
 from aigon.profiles.protection import Protection
-from aigon.spec.features import Feature
+from aigon.spec.features import Feature, OwnPaths
 
 
 class ProofPlan(Struct, frozen=True):
@@ -100,5 +100,5 @@ class Job(Struct, frozen=True):
 
     @property
     def own_files(self) -> frozenset[str]:
-        """The two files that aigon itself writes into an iteration commit."""
-        return frozenset((self.spec_path, self.log_path))
+        """The files that aigon itself writes into an iteration commit."""
+        return OwnPaths((self.spec_path, self.log_path))

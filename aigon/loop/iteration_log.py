@@ -6,6 +6,7 @@ criterion or tool can start a heading, a box or another entry.
 
 import re
 from collections.abc import Iterator, Sequence
+from urllib.parse import quote
 
 from aigon.journal.events import IterationFinished
 from aigon.journal.spending import format_cost
@@ -22,6 +23,9 @@ _MAX_FILES = 30
 _MAX_CLAIM_CHARS = 500
 """Characters of the agent's account of its turn that the log quotes."""
 _HEADING = compile_re(r"^## Iteration (\d{1,9}) \(", re.MULTILINE | re.ASCII)
+_PART_LINK = compile_re(r"^- \[Iterations \d+ to \d+\]\(", re.MULTILINE | re.ASCII)
+LARGEST = 64 * 1024
+"""Bytes of entries with which a log is full: an iteration reads, writes and commits the whole file."""
 
 
 def render_header(feature_id: str, title: str, agent: str) -> str:
@@ -71,6 +75,31 @@ def render_entry(
 def read_iteration_numbers(text: str) -> list[int]:
     """Return the numbers of the iterations that a log has entries of, in its order."""
     return [int(number) for number in _HEADING.findall(text)]
+
+
+def move_to_part(path: str, log: bytes) -> tuple[bytes, dict[str, bytes]]:
+    """Return the log at `path` without its entries, and the part by path that has them, if the log is full.
+
+    The head of the log lists its parts. The same log always has the same part: a kill leaves nothing that the next try
+    does not write again.
+    """
+    text = log.decode("utf-8", "surrogateescape")
+    found = [*_HEADING.finditer(text)] if len(log) > LARGEST else []
+    head = text[: found[0].start()] if found else text
+    if not found or len(log) - len(head.encode("utf-8", "surrogateescape")) < LARGEST:
+        return log, {}
+    first, last = int(found[0][1]), int(found[-1][1])
+    name, part = path.rpartition("/")[2], f"{first:04d}-{last:04d}.md"
+    title, _, _ = head.lstrip().partition("\n")
+    entries = (
+        f"{title.rstrip() or '# Iteration log'}, iterations {first} to {last}\n\n"
+        f"The newest are in [{name}](../{quote(name)}).\n\n{text[found[0].start() :]}"
+    )
+    head = head.rstrip() + ("\n" if _PART_LINK.search(head) else "\n\n")
+    head += f"- [Iterations {first} to {last}]({quote(name.removesuffix('.md'))}/{part})\n\n"
+    return head.encode("utf-8", "surrogateescape"), {
+        f"{path.removesuffix('.md')}/{part}": entries.encode("utf-8", "surrogateescape")
+    }
 
 
 def _describe_turn(turn: Turn | None, rung: str) -> Iterator[str]:

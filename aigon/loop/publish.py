@@ -15,7 +15,7 @@ from aigon.journal.state import State
 from aigon.loop.commit_message import Built, render_iteration_message
 from aigon.loop.feedback import render_feedback
 from aigon.loop.guards.availability import AWAY
-from aigon.loop.iteration_log import render_entry, render_header
+from aigon.loop.iteration_log import move_to_part, render_entry, render_header
 from aigon.model.criteria import find_promises, judge_promises, narrow_to_stage
 from aigon.model.outcomes import Met, Outcome
 from aigon.model.requests import judge_claims
@@ -115,7 +115,8 @@ def _commit(
     job: Job, world: World, snapshot: Snapshot, draft: IterationFinished, state: State
 ) -> Generator[Event, State, State]:
     turn, step = (state.turn, _describe_step(state)) if state.turn_ended else (None, "")
-    wanted = {job.spec_path: _tick(job, draft), job.log_path: _render_log(job, world, snapshot, draft, state, step)}
+    log, parts = _render_log(job, world, snapshot, draft, state, step)
+    wanted = {job.spec_path: _tick(job, draft), job.log_path: log}
     files = {path: data for path, data in wanted.items() if data != world.own_files.get(path)}
     message = render_iteration_message(
         draft,
@@ -126,7 +127,7 @@ def _commit(
         skipped=job.demand.skip_validation,
         built=_classify_commit(draft, state),
     )
-    commit = world.workspace.commit(files, snapshot.tip.parent, message)
+    commit = world.workspace.commit({**parts, **files}, snapshot.tip.parent, message)
     finished = replace(draft, checkpoint=commit)
     yield CommitIntended(world.now(), draft.number, commit, snapshot.tip.ref, world.workspace.branch, finished)
     world.workspace.publish(commit, snapshot.tip.ref)
@@ -150,7 +151,10 @@ def _classify_commit(draft: IterationFinished, state: State) -> Built:
     return "changed" if draft.changes else "unchanged"
 
 
-def _render_log(job: Job, world: World, snapshot: Snapshot, draft: IterationFinished, state: State, step: str) -> bytes:
+def _render_log(
+    job: Job, world: World, snapshot: Snapshot, draft: IterationFinished, state: State, step: str
+) -> tuple[bytes, dict[str, bytes]]:
+    """Return the log with the entry of this iteration, and the part that it leaves behind if it was full."""
     feature, before = job.feature, world.own_files.get(job.log_path)
     if before is None:
         title = job.spec.title or feature.slug
@@ -158,7 +162,8 @@ def _render_log(job: Job, world: World, snapshot: Snapshot, draft: IterationFini
     when = datetime.fromisoformat(draft.at).strftime("%Y-%m-%d %H:%M:%S")
     turn = state.turn if state.turn_ended else None
     entry = render_entry(draft, job.spec, turn, when, rung=step, notes=snapshot.notes)
-    return before + world.redact(entry.encode("utf-8", "replace"))  # it is committed
+    before, parts = move_to_part(job.log_path, before)
+    return before + world.redact(entry.encode("utf-8", "replace")), parts  # it is committed
 
 
 def _save_aside(job: Job, world: World, snapshot: Snapshot, state: State) -> Generator[Event, State, State]:

@@ -54,7 +54,8 @@ def take(job: Job, world: World, state: State) -> Generator[Event, State, Snapsh
         if job.scope:
             others = restore.find_outside(workspace, state.checkpoint, world.own_files, job.scope)
     if own or touched or others:
-        if edited := [*(path for path in own if not _is_of_last_try(world, state, path)), *touched, *others]:
+        aigons = {path for path in (*own, *others) if _is_of_last_try(world, state, path)}
+        if edited := [path for path in (*own, *touched, *others) if path not in aigons]:
             keep_secrets_unstaged(job, world, tip.parent)
             message = f"aigon: parked edits to {', '.join(edited)} (iteration {number})\n"
             commit = workspace.commit_tree(workspace.tree(), tip.parent, message)

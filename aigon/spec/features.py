@@ -15,6 +15,8 @@ from aigon.text.patterns import compile_re
 ROOT = "docs/specs/features"
 LOGS = f"{ROOT}/logs/"
 """Where iteration logs are."""
+_LOG_PART = compile_re(r"^(.+-log)/\d{4,}-\d{4,}\.md$")
+"""A part of a long iteration log, in a folder with the name of the log, named after its first and last iteration."""
 Stage = Literal["inbox", "backlog", "in-progress", "in-evaluation", "done", "paused", "cancelled"]
 FOLDERS: dict[Stage, str] = {
     "inbox": "01-inbox",
@@ -74,6 +76,18 @@ class Feature(Struct, frozen=True):
     def state_file(self, label: str = "") -> str:
         """Return the path of the state file."""
         return f".aigon/loop-state-{self.name_for_people}{f'-{label}' if label else ''}.json"
+
+
+class OwnPaths(frozenset[str]):
+    """Paths that aigon writes into iteration commits; the parts of a log belong to them with the log."""
+
+    __slots__ = ()
+
+    def __contains__(self, path: object) -> bool:
+        if super().__contains__(path):
+            return True
+        part = _LOG_PART.match(path) if isinstance(path, str) else None
+        return part is not None and super().__contains__(f"{part[1]}.md")
 
 
 def parse_feature_path(path: str) -> Feature | None:

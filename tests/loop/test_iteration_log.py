@@ -7,11 +7,12 @@ from msgspec.structs import replace
 
 from aigon.journal.events import IterationFinished
 from aigon.loop.issues import list_issues, list_remaining, plan_next_steps
-from aigon.loop.iteration_log import read_iteration_numbers, render_entry, render_header
+from aigon.loop.iteration_log import LARGEST, move_to_part, read_iteration_numbers, render_entry, render_header
 from aigon.model.changes import FileChange
 from aigon.model.checks import Finding, Problem
 from aigon.model.criteria import Criterion, Spec, Verdict
 from aigon.model.turns import Turn
+from aigon.spec.features import OwnPaths
 from tests.proof.hostile import CHANGE, EXAMPLES, FINDING, SPEC, TEXT, TURN, VERDICT
 
 SPEC_42 = Spec(
@@ -212,3 +213,61 @@ def test_no_text_can_break_the_log(
     assert [t.type for t in tokens].count("hr") == 1
     assert tokens[-1].type == "hr"
     assert not {"fence", "html_block", "code_block", "blockquote_open"} & {t.type for t in tokens}
+
+
+PATH = "docs/specs/features/logs/feature-42-a log-log.md"
+
+
+def grow(log: bytes, numbers: range) -> tuple[bytes, dict[str, bytes]]:
+    """Return a log after these iterations, and the parts that it left behind."""
+    entry = render_entry(EVENT, SPEC_42, TURN_1, "2026-01-01")
+    left: dict[str, bytes] = {}
+    for number in numbers:
+        log, parts = move_to_part(PATH, log)
+        assert not left.keys() & parts.keys()
+        left |= parts
+        log += entry.replace("## Iteration 1 (", f"## Iteration {number} (").encode()
+    return log, left
+
+
+def test_a_long_log_is_in_parts_and_its_end_stays_where_it_was() -> None:
+    start = render_header("42", "Todo", "cc").encode()
+    log, left = grow(start, range(1, 201))
+    entry_size = len(render_entry(EVENT, SPEC_42, TURN_1, "2026-01-01")) * 2
+    assert len(log) < LARGEST + entry_size and log.startswith(start.rstrip())
+    parts = sorted(left.items())
+    assert all(len(text) < LARGEST + entry_size for _, text in parts)
+    read = [*(text for _, text in parts), log]
+    assert [number for text in read for number in read_iteration_numbers(text.decode())] == [*range(1, 201)]
+    for path, text in parts:
+        first, last = (read_iteration_numbers(text.decode())[at] for at in (0, -1))
+        folder, _, name = path.rpartition("/")
+        assert (folder, name) == (PATH.removesuffix(".md"), f"{first:04d}-{last:04d}.md")
+        link = f"- [Iterations {first} to {last}](feature-42-a%20log-log/{name})"
+        assert link in log.decode().splitlines()
+        head = text.decode().splitlines()[:3]
+        assert head[0] == f"# Iteration log: feature 42, Todo, iterations {first} to {last}"
+        assert "](../feature-42-a%20log-log.md)" in head[2]
+
+
+def test_an_iteration_writes_as_many_bytes_of_a_log_whatever_came_before() -> None:
+    """The 1,000th entry goes to a file that is as long as that of the 200th at most, but for the names of parts."""
+    log, left = grow(render_header("42", "Todo", "cc").encode(), range(1, 1001))
+    assert len(log) < LARGEST * 1.2 and len(left) > 5
+    assert log.count(b"\n- [Iterations ") == len(left)
+
+
+def test_what_is_no_log_of_aigons_is_left_as_it_is() -> None:
+    text = b"\xff notes of a person\r\n" * 10_000
+    assert move_to_part(PATH, text) == (text, {})
+    entry = render_entry(EVENT, SPEC_42, TURN_1, "2026-01-01").encode()
+    log, parts = move_to_part(PATH, text + entry * (LARGEST // len(entry) + 2))
+    assert log.startswith(text.rstrip()) and len(parts) == 1
+
+
+def test_the_parts_of_a_log_are_aigons_own_files_with_it() -> None:
+    own = OwnPaths(["docs/specs/features/03-in-progress/feature-42-x.md", PATH])
+    assert PATH in own and f"{PATH.removesuffix('.md')}/0001-0130.md" in own
+    for other in ("0001-0130.py", "notes.md", "0001-0130/0001-0130.md"):
+        assert f"{PATH.removesuffix('.md')}/{other}" not in own
+    assert "docs/specs/features/03-in-progress/feature-42-x/0001-0130.md" not in own

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from aigon.loop.iteration_log import read_iteration_numbers
 from tests.lab import BRANCH, DONE_WHEN, LOG, SPEC, STATE, Lab, Ran, finish, interrupt, until
 from tests.loop.processes import LOOP, RESUME, answer_in_terminal, begun, go, journal, left_behind, ok, parked, turns
 
@@ -854,4 +855,54 @@ def test_commits_of_an_interrupted_turn_are_an_iteration_of_their_own(
     assert [i["number"] for i in lab.state()["iterations"]] == [0, 1, 2]
     numbers = lab.git("log", "--reverse", "--format=%(trailers:key=Aigon-Iteration,valueonly,separator=)", "main..HEAD")
     assert numbers.split() == ["1", "2"]
+    lab.sound()
+
+
+def fill_log(lab: Lab) -> list[int]:
+    """Commit an iteration log that is full, as earlier runs leave it; return the numbers of its iterations."""
+    numbers, line = [*range(1, 701)], "- a line\n"
+    entries = "".join(f"## Iteration {number} (2026-01-01 10:00:00)\n\n{line * 12}---\n" for number in numbers)
+    lab.write(LOG, f"# Iteration log: feature 42, Dark mode\n\nWritten by aigon.\n\n{entries}")
+    return numbers
+
+
+def read_whole_log(lab: Lab) -> tuple[list[int], list[str]]:
+    """Return the numbers of all iterations in the committed log and its parts, and the paths of the parts."""
+    parts = lab.git("ls-tree", "-r", "--name-only", "HEAD", f"{LOG.removesuffix('.md')}/").splitlines()
+    texts = [lab.git("show", f"HEAD:{path}") for path in (*parts, LOG)]
+    return [number for text in texts for number in read_iteration_numbers(text)], parts
+
+
+@pytest.mark.parametrize("kill", ["checkpoint_intended.before", "checkpoint_intended", "iteration_finished.before@2"])
+def test_a_full_log_goes_on_in_a_new_part_whatever_ends_the_run_meanwhile(lab: Lab, kill: str) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent('echo turn >> "$HOME/turns"; touch done.txt')
+    known = fill_log(lab)
+    lab.commit("a feature with a long past")
+    killed = lab.aigon(*LOOP, env={"AIGON_FAILPOINT": f"{kill}:kill"})
+    assert killed.code == -9, killed.out + killed.err
+    ran = ok(lab.aigon(*RESUME))
+    assert "put back" not in ran.out + ran.err, "aigon wrote the part, and no agent"
+    assert turns(lab) == 1
+    found, parts = read_whole_log(lab)
+    assert found == [*known, 701]
+    assert parts == [f"{LOG.removesuffix('.md')}/0001-0700.md"]
+    assert len(lab.read(LOG)) < 5_000
+    lab.sound(agrees=True)
+
+
+def test_an_agents_edits_to_an_older_part_of_the_log_are_put_back(lab: Lab) -> None:
+    lab.spec("never <!-- verify: false -->")
+    folder = LOG.removesuffix(".md")
+    lab.agent(
+        f"""
+        [ -e {folder}/0001-0700.md ] && echo '- [x] all' >> {folder}/0001-0700.md
+        mkdir -p {folder} && echo forged > {folder}/0701-0702.md
+        """
+    )
+    known = fill_log(lab)
+    lab.commit("a feature with a long past")
+    ran = ok(lab.aigon(*LOOP, "--max-iterations", "2"), 3)
+    assert "were put back: they belong to other features" in ran.out
+    assert read_whole_log(lab) == ([*known, 701, 702], [f"{folder}/0001-0700.md"])
     lab.sound()

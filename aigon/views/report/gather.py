@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -37,7 +37,7 @@ from aigon.process.running import loop_lock
 from aigon.proof import frozen
 from aigon.spec.document import parse_spec
 from aigon.spec.expectation import find_script
-from aigon.spec.features import ROOT, Feature, parse_feature_path
+from aigon.spec.features import ROOT, Feature, OwnPaths, parse_feature_path
 
 OUTPUT_BYTES = 4000
 """Bytes kept of the end of what a command printed."""
@@ -174,7 +174,7 @@ def _gather_work(
     spec_path = started.spec_path if started else feature.path
     _, items = _parse_spec(_read_blob(checkout, work.commit or work.tip, spec_path))
     commits = dict.fromkeys((*(step.look.checkpoint for step in work.steps), work.commit))
-    own = (spec_path, work.log_path)
+    own = OwnPaths((spec_path, work.log_path))
     work = replace(work, items=items or work.items)
     return replace(
         work,
@@ -224,7 +224,7 @@ def _find_title(checkout: Checkout, root: Path, feature: Feature, works: Sequenc
     return (_parse_spec(file.read_text(errors="replace"))[0] if file.is_file() else "") or feature.slug
 
 
-def _list_changes(checkout: Checkout, base: str, commit: str, without: Sequence[str]) -> tuple[FileChange, ...]:
+def _list_changes(checkout: Checkout, base: str, commit: str, without: Collection[str]) -> tuple[FileChange, ...]:
     """Return the files in which a commit differs from the base, with lines; none if one of the two is gone."""
     options = ("-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--raw", "--numstat")
     raw, changes = parse_raw_and_counts(os.fsencode(checkout.ask("diff-tree", *options, base, commit) or ""))
