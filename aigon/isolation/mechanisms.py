@@ -12,6 +12,7 @@ from aigon.config.grants import Network
 from aigon.errors import environment
 from aigon.files.temporary import remove_tree
 from aigon.isolation.enclosure import (
+    LAUNCHER,
     Enclosure,
     Isolation,
     explain_no_bubblewrap,
@@ -20,7 +21,8 @@ from aigon.isolation.enclosure import (
     make_mount_plan,
 )
 from aigon.isolation.mounts import Mount
-from aigon.process.output import capture_output
+from aigon.process import run
+from aigon.process.spawner import Spawner
 from aigon.process.start import Program
 
 Wanted = Literal["auto", "bwrap", "namespaces", "landlock", "none"]
@@ -38,7 +40,7 @@ LACKING = {
 }
 PRIVATE = "private"
 """The folder of aigon's records where changes of private folders go."""
-PROBE = 'cat "$1/token"; ls -A "$2/$3"'
+PROBE = 'read -r token < "$1/token" && echo "$token"; ls -A "$2/$3"'
 """Shows a file of the export, then what is seen of the workspace: nothing, or the export. The workspace's path comes in
 two parts, or it would be translated."""
 
@@ -100,10 +102,21 @@ def find_flaw(mechanism: str, probe: Callable[[Path], tuple[Program, list[bytes]
         return explain_no_bubblewrap()
     with tempfile.TemporaryDirectory(prefix="aigon-probe-") as folder:
         program, expected = probe(Path(os.path.realpath(folder)))
-        _, out, err = capture_output(program.argv, cwd=Path(folder), env=os.environ, enter=program.enter)
-    if out.split() == expected:
+        if program.argv[: len(LAUNCHER)] == [*LAUNCHER]:
+            start_spawner()
+        asked = run.Command(program.argv, Path(folder), os.environ, merge=False, enter=program.enter)
+        exited = run.run(asked)
+    if exited.stdout.split() == expected:
         return ""
-    return err.decode(errors="replace").strip().removeprefix("aigon: ") or leak
+    return exited.stderr.decode(errors="replace").strip().removeprefix("aigon: ") or exited.start_error or leak
+
+
+def start_spawner() -> None:
+    """Start the process that starts all that takes a launcher, unless there is one; it ends with this process."""
+    if not any(spawner.can_start(LAUNCHER) for spawner in run.spawners):
+        spawner = Spawner(LAUNCHER)
+        if spawner.start():
+            run.spawners.append(spawner)
 
 
 def find_mount_flaw(make_table: Callable[[Path], Sequence[Mount]]) -> str:
@@ -115,7 +128,7 @@ def find_mount_flaw(make_table: Callable[[Path], Sequence[Mount]]) -> str:
     def probe(place: Path) -> tuple[Program, list[bytes]]:
         (place / "seen").mkdir()
         plan = make_mount_plan(make_table(place), place)
-        argv = ["/bin/sh", "-c", "mkdir -p seen/made && ls -d seen/made"]
+        argv = ["/bin/sh", "-c", "mkdir -p seen/made && cd seen/made && echo seen/made"]
         return Program([*make_launcher_command(plan), *argv]), [b"seen/made"]
 
     return find_flaw("namespaces", probe, "it shows something else")

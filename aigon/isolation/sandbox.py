@@ -22,11 +22,9 @@ from aigon.config.grants import (
 from aigon.errors import environment
 from aigon.files.temporary import TemporaryFolder, remove_tree
 from aigon.isolation import landlock
-from aigon.isolation.enclosure import LAUNCHER, make_bubblewrap_command, make_launcher_command, make_mount_plan
-from aigon.isolation.mechanisms import LACKING, find_flaw
+from aigon.isolation.enclosure import make_bubblewrap_command, make_launcher_command, make_mount_plan
+from aigon.isolation.mechanisms import LACKING, find_flaw, start_spawner
 from aigon.isolation.mounts import list_mounts
-from aigon.process import run
-from aigon.process.spawner import Spawner
 from aigon.process.start import Program
 
 IN_ORDER: tuple[Mechanism, ...] = ("namespaces", "bwrap", "landlock")
@@ -42,9 +40,8 @@ could react: so it ignores them, and the launcher inside stops ignoring them."""
 class Sandbox(Struct, frozen=True):
     """A mechanism and what it grants. `folder` is where the agent's own home and temporary files really lie.
 
-    What it writes in private folders goes to `changes`. `temporary` holds `folder`. `spawner` starts agents, and all
-    else that takes a launcher. With `numbers` namespaces have process numbers of their own; None means as the machine
-    can.
+    What it writes in private folders goes to `changes`. `temporary` holds `folder`. With `numbers` namespaces have
+    process numbers of their own; None means as the machine can.
     """
 
     mechanism: Mechanism
@@ -52,7 +49,6 @@ class Sandbox(Struct, frozen=True):
     folder: Path
     changes: Path | None = None
     temporary: TemporaryFolder | None = None
-    spawner: Spawner | None = None
     numbers: bool | None = None
 
     def command(self, argv: Sequence[str], cwd: Path, more: Grants | None = None) -> Program:
@@ -83,9 +79,6 @@ class Sandbox(Struct, frozen=True):
         return {**env, **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(self.folder))}
 
     def close(self) -> None:
-        if self.spawner:
-            run.spawners.remove(self.spawner)
-            self.spawner.close()
         if self.temporary:
             self.temporary.close()
         if self.changes:
@@ -101,10 +94,8 @@ def make_sandbox(mechanism: Mechanism, grants: Grants, changes: Path | None = No
     if changes:
         remove_tree(changes)
     temporary = TemporaryFolder("agent")
-    spawner = Spawner(LAUNCHER)
-    spawner.start()
-    run.spawners.append(spawner)
-    return Sandbox(mechanism, grants, temporary.path, changes, temporary, spawner)
+    start_spawner()
+    return Sandbox(mechanism, grants, temporary.path, changes, temporary)
 
 
 def choose_mechanism(wanted: WantedMechanism = "auto", network: Network = "open") -> Mechanism:
@@ -146,7 +137,11 @@ def has_process_numbers() -> bool:
     return not _find_flaw_of("namespaces", "open", numbers=True)
 
 
-PROBE = 'kill -0 $$ && echo alive; cat "$1/secret" 2>/dev/null; : > "$2/kept" && echo written'
+PROBE = """
+kill -0 $$ && echo alive
+{ read -r secret < "$1/secret" && echo "$secret"; } 2>/dev/null
+: > "$2/kept" && echo written
+"""
 """Says that it runs and that it could write what is granted; shows a hidden file if it can."""
 
 

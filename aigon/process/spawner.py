@@ -47,13 +47,13 @@ class Spawner:
         self._socket: socket.socket | None = None
         self._has_forked = False
 
-    def start(self) -> None:
-        """Start the process; its interpreter comes up aside.
+    def start(self) -> bool:
+        """Start the process; its interpreter comes up aside. Return whether it was started.
 
         What it forks gets its parent-death signal when the thread ends that started it: only the main thread does.
         """
         if threading.current_thread() is not threading.main_thread():
-            return
+            return False
         mine, its = socket.socketpair()
         with its:
             argv, null = [*self._launcher, "serve", str(its.fileno())], subprocess.DEVNULL
@@ -64,9 +64,10 @@ class Spawner:
                 )  # fmt: skip
             except OSError:  # every program can be started without
                 mine.close()
-                return
+                return False
         self._socket = mine
         orphans.kept.add(self._process.pid)
+        return True
 
     def can_start(self, argv: Sequence[str]) -> bool:
         """Return whether this process may have it start that command line."""

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from aigon.isolation.enclosure import LAUNCHER, make_launcher_command
-from aigon.isolation.sandbox import find_sandbox_flaw
+from aigon.isolation.mechanisms import can_overlay, find_isolation_flaw, start_spawner
+from aigon.isolation.sandbox import find_sandbox_flaw, has_process_numbers
 from aigon.model.turns import ProgramExit
 from aigon.process import orphans, run
 from aigon.process.orphans import list_children
@@ -42,6 +43,25 @@ def spawner(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Spawner
 def start(folder: Path, text: str, **env: str) -> ProgramExit:
     argv = [*make_launcher_command(FREE), "/bin/sh", "-c", text]
     return run.run(run.Command(argv, folder, {**os.environ, **env}))
+
+
+def test_what_is_tried_on_the_machine_starts_no_interpreter(
+    spawner: Spawner, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if why := find_sandbox_flaw("namespaces"):
+        pytest.skip(why)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("it is there already")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    find_sandbox_flaw.cache_clear()
+    has_process_numbers.cache_clear()
+    assert find_sandbox_flaw("namespaces") == ""
+    assert find_isolation_flaw.__wrapped__(tmp_path, "namespaces") == ""
+    can_overlay.__wrapped__(tmp_path / "private")
+    start_spawner()
+    assert run.spawners == [spawner]
 
 
 def find_helper() -> int:
