@@ -29,7 +29,7 @@ def is_sparse(checkout: Checkout) -> bool:
 
 def refuse_hidden_changes(checkout: Checkout) -> None:
     """Raise AigonError (exit 7) if such a file differs: an iteration commit, the whole work tree, would publish it."""
-    listing = checkout.git("ls-files", "-v", "-z").encode(errors="surrogateescape")
+    listing = checkout.list_index().encode(errors="surrogateescape")
     assumed, skipped = parse_hidden(listing, sparse=is_sparse(checkout))
     if changed := _list_changed(checkout, sorted({os.fsdecode(path) for path in (*assumed, *skipped)})):
         raise environment(

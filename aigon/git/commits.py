@@ -76,15 +76,15 @@ def write_commit_again(git: TrustedGit, raw: bytes, tree: str | None, parents: M
     return git.run("hash-object", "-t", "commit", "-w", "--stdin", stdin=data).decode().strip()
 
 
-def write_commit(git: TrustedGit, tree: str, parent: str, message: str) -> str:
+def write_commit(git: TrustedGit, tree: str, parent: str, message: str, objects: str = "") -> str:
     """Write a commit as `git commit-tree` does, without starting it; nothing is flushed. Raises AigonError (exit 7).
 
-    `parent` is "" for the first commit of a history.
+    `parent` is "" for the first commit of a history. The commit goes to the folder `objects`, if another is meant.
     """
     parents = f"parent {parent}\n" if parent else ""
     head = f"tree {tree}\n{parents}author {git.sign('AUTHOR')}\ncommitter {git.sign()}\n\n"
     data = head.encode(errors="surrogateescape") + message.replace("\0", "").encode()
-    return write_object(git, "commit", data, len(tree))
+    return write_object(git, "commit", data, len(tree), objects)
 
 
 def commit_files(git: TrustedGit, files: Mapping[str, bytes], message: str, parent: str) -> str:

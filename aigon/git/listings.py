@@ -35,6 +35,11 @@ def split_paths(out: bytes | str) -> tuple[str, ...]:
     return tuple(entry for entry in os.fsdecode(out).split("\0") if entry)
 
 
+def split_listing(out: bytes | str) -> tuple[str, ...]:
+    """Return the paths in the output of `ls-files -v -z`, which has a letter before each."""
+    return tuple(entry[2:] for entry in split_paths(out))
+
+
 def parse_raw(out: bytes) -> Iterator[RawChange]:
     """Yield the changes in the output of `diff-tree`, `diff-index` or `diff-files` with `--raw -z --no-renames`."""
     fields = os.fsdecode(out).split("\0")

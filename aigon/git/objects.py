@@ -200,10 +200,13 @@ def has_loose_object(git: TrustedGit, name: str) -> bool:
     return os.path.isfile(f"{git.env['GIT_OBJECT_DIRECTORY']}/{name[:2]}/{name[2:]}")  # noqa: PTH113 - on the hot path
 
 
-def write_object(git: TrustedGit, kind: str, data: bytes, digits: int) -> str:
-    """Write a loose object as git does, and return its name; nothing is flushed. Raises AigonError (exit 7)."""
+def write_object(git: TrustedGit, kind: str, data: bytes, digits: int, objects: str = "") -> str:
+    """Write a loose object as git does, and return its name; nothing is flushed. Raises AigonError (exit 7).
+
+    It goes to the folder `objects`, if another is meant than that of `git`.
+    """
     name = name_object(kind, data, digits)
-    folder = f"{git.env['GIT_OBJECT_DIRECTORY']}/{name[:2]}"
+    folder = f"{objects or git.env['GIT_OBJECT_DIRECTORY']}/{name[:2]}"
     draft = f"{folder}/tmp_obj_{os.getpid()}-{threading.get_ident()}"  # git removes files of such names one day
     packed = zlib.compress(f"{kind} {len(data)}\0".encode() + data, 1)
     try:

@@ -16,8 +16,17 @@ from msgspec import Struct
 from aigon.errors import AigonError, environment
 from aigon.files.system_errors import explain_git_error
 from aigon.git.listings import parse_config, split_paths
-from aigon.git.repository import find_lender, find_repository, find_repository_root, is_named, read_branch
+from aigon.git.repository import (
+    find_lender,
+    find_ref,
+    find_repository,
+    find_repository_root,
+    identify_index,
+    is_named,
+    read_branch,
+)
 from aigon.process.output import capture_output
+from aigon.text.patterns import compile_re
 
 LOCAL_VARIABLES = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_CONFIG", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS",
@@ -36,6 +45,8 @@ UNDER_WAY = {
     "BISECT_LOG": "bisect",
 }
 """Files in a git directory while an operation waits for a person to finish it."""
+_PLAIN = compile_re(r"\w(?:[\w .@+-]*\w)?")
+"""A name or an address of which git takes nothing away."""
 NO_HOOKS = ("-c", "core.hooksPath=/dev/null")
 SHOWN_LINES = 40
 """Lines at the end of a hook's output that an error shows: there linters sum up."""
@@ -62,6 +73,7 @@ class Checkout:
 
     def __init__(self, root: Path, git_dir: Path, common_dir: Path) -> None:
         self.root, self.git_dir, self.common_dir = root, git_dir, common_dir
+        self._listed: tuple[tuple[object, ...], str] = (), ""
 
     @staticmethod
     @contextmanager
@@ -123,6 +135,16 @@ class Checkout:
         """The effective configuration: the last value of each name, in lower case; `true` for a name alone."""
         return {name.lower(): value for name, value in parse_config(self.git("config", "--list", "-z"))}
 
+    def list_index(self) -> str:
+        """Return what `git ls-files -v -z` prints; git is asked again once the index is another."""
+        try:
+            now = identify_index(self.git_dir / "index")
+        except OSError:
+            now = ()
+        if not now or self._listed[0] != now:
+            self._listed = now, self.git("ls-files", "-v", "-z")
+        return self._listed[1]
+
     @property
     def branch(self) -> str | None:
         """The branch that HEAD names; None if it is detached."""
@@ -134,6 +156,8 @@ class Checkout:
         return self.ask("rev-parse", "--verify", "-q", "HEAD^{commit}")
 
     def commit_of(self, name: str) -> str | None:
+        if name.startswith("refs/heads/") and find_ref(self.common_dir, name) == "":
+            return None
         return self.ask("rev-parse", "--verify", "-q", f"{name}^{{commit}}")
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
@@ -151,8 +175,12 @@ class Checkout:
     @cached_property
     def _identity(self) -> Identity:
         try:
+            if not (has_two := self._has_two_names()):
+                name, mail = (self.config.get(f"user.{key}", "") for key in ("name", "email"))
+                if _PLAIN.fullmatch(name) and _PLAIN.fullmatch(mail):
+                    return Identity((name, mail), (name, mail))
             author = self.git("var", "GIT_AUTHOR_IDENT")
-            committer = self.git("var", "GIT_COMMITTER_IDENT") if self._has_two_names() else author
+            committer = self.git("var", "GIT_COMMITTER_IDENT") if has_two else author
         except AigonError:
             raise environment(
                 "git does not know who you are, so aigon cannot commit",
@@ -169,6 +197,8 @@ class Checkout:
 
     def checked_out_elsewhere(self, branch: str) -> str | None:
         """Return the other worktree that has `branch` checked out."""
+        if not (self.common_dir / "worktrees").is_dir():  # where git keeps what it knows of others
+            return None
         for block in self.git("worktree", "list", "--porcelain").split("\n\n"):
             path, *lines = block.splitlines()
             path = path.removeprefix("worktree ")
@@ -180,10 +210,12 @@ class Checkout:
         """Return the operation that a person has not finished here: merge, rebase, cherry-pick, revert, bisect."""
         return next((name for mark, name in UNDER_WAY.items() if (self.git_dir / mark).exists()), None)
 
-    def switch(self, branch: str, *, create_at: str | None = None) -> None:
-        """Check out `branch`, created at `create_at` if given, without hooks."""
-        extra = ("-c", branch, create_at) if create_at else (branch,)
-        self.git(*NO_HOOKS, "switch", "-q", *extra)
+    def switch(self, branch: str, *, create: bool = False) -> None:
+        """Check out `branch`, which it may `create` at HEAD, without hooks.
+
+        git leaves index and files alone if it is not told that HEAD is where the branch begins.
+        """
+        self.git(*NO_HOOKS, "switch", "-q", *(["-c"] if create else []), branch)
 
 
 def name_command(arguments: Sequence[str]) -> str:

@@ -6,13 +6,22 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.files.system_errors import explain_git_error
 from aigon.git import blind_spots
-from aigon.git.listings import RawChange, parse_config, parse_raw, parse_raw_and_counts, parse_stage, split_paths
+from aigon.git.listings import (
+    RawChange,
+    parse_config,
+    parse_raw,
+    parse_raw_and_counts,
+    parse_stage,
+    split_listing,
+    split_paths,
+)
 from aigon.git.locks import copy_index
 from aigon.git.person import UNDER_WAY, Checkout
-from aigon.git.repository import RUN_FOLDER
+from aigon.git.repository import RUN_FOLDER, identify_index
 from aigon.git.trusted import TrustedGit
 from aigon.model.changes import FileChange
 
@@ -49,14 +58,6 @@ class _Comparison(Struct, frozen=True):
     counts: tuple[FileChange, ...]
 
 
-def _identify(index: Path) -> tuple[object, ...]:
-    """Return what is another one once git has written the index: its checksum is at its end."""
-    with index.open("rb") as file:
-        state = os.fstat(file.fileno())
-        file.seek(-min(32, state.st_size), os.SEEK_END)
-        return state.st_ino, state.st_mtime_ns, state.st_ctime_ns, state.st_size, file.read()
-
-
 class PrivateIndex:
     """An index beside that of the checkout, which is only ever replaced whole."""
 
@@ -75,6 +76,7 @@ class PrivateIndex:
         self._left: dict[str, str] = {}
         self._compared: _Comparison | None = None
         self._tree: tuple[tuple[object, ...], str] = (), ""
+        self._listed: tuple[tuple[object, ...], bytes] = (), b""
         self.take_over_index()
 
     def tip(self) -> str | None:
@@ -99,7 +101,7 @@ class PrivateIndex:
             tip = self.tip()
             self._git("read-tree", tip) if tip else self._git("read-tree", "--empty")
         # An iteration commit is the work tree that was judged, whatever git was told to overlook.
-        assumed, skipped = blind_spots.parse_hidden(self._git("ls-files", "-v", "-z"), sparse=self._sparse)
+        assumed, skipped = blind_spots.parse_hidden(self._list(), sparse=self._sparse)
         for option, paths in (("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped)):
             if paths:
                 self._git("update-index", option, "-z", "--stdin", stdin=b"\0".join(paths))
@@ -145,9 +147,12 @@ class PrivateIndex:
 
     def tree(self) -> str:
         """Return the tree of the snapshot; git is asked again once the index is another."""
-        if self._tree[0] != _identify(self._index):
+        if self._tree[0] != (before := identify_index(self._index)):
             name = self._git("write-tree").decode().strip()
-            self._tree = _identify(self._index), name  # git notes in it which trees it wrote
+            self.trusted.trees[name] = name
+            self._tree = identify_index(self._index), name  # git notes in it which trees it wrote, and no more
+            if self._compared and self._compared.of[1:] == before:
+                self._compared = replace(self._compared, of=(self._compared.of[0], *self._tree[0]))
         return self._tree[1]
 
     def changes(self, since: str) -> tuple[FileChange, ...]:
@@ -160,7 +165,7 @@ class PrivateIndex:
 
     def _compare(self, since: str) -> _Comparison:
         """Return how the snapshot differs from a commit; git is asked again once the index is another."""
-        of = (since, *_identify(self._index))
+        of = (since, *identify_index(self._index))
         if self._compared is None or self._compared.of != of:
             options = ("--cached", "--raw", "--numstat", "--no-abbrev", "-z", "--no-renames", "--no-ext-diff")
             self._compared = _Comparison(of, *parse_raw_and_counts(self._git("diff-index", *options, since)))
@@ -175,7 +180,7 @@ class PrivateIndex:
 
     def content(self, base: str, without: frozenset[str]) -> Content:
         """Return what the snapshot holds beyond the commit `base`, without aigon's own files."""
-        if self._compared and self._compared.of == (base, *_identify(self._index)):
+        if self._compared and self._compared.of == (base, *identify_index(self._index)):
             changes: Iterable[RawChange] = self._compared.changes
         else:
             changes = parse_raw(self._git("diff-index", "--cached", "--raw", "--abbrev=64", "-z", "--no-renames", base))
@@ -183,7 +188,13 @@ class PrivateIndex:
         return Content(base, entries)
 
     def list_tracked(self) -> tuple[str, ...]:
-        return split_paths(self._git("ls-files", "-z"))
+        return split_listing(self._list())
+
+    def _list(self) -> bytes:
+        """Return what `git ls-files -v -z` prints; git is asked again once the index is another."""
+        if self._listed[0] != (now := identify_index(self._index)):
+            self._listed = now, self._git("ls-files", "-v", "-z")
+        return self._listed[1]
 
     def list_untracked(self) -> tuple[str, ...]:
         """Return files that the snapshot does not hold and no .gitignore of the tree names."""

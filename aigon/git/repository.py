@@ -11,6 +11,7 @@ from aigon.errors import environment
 from aigon.text.patterns import compile_re
 
 _BARE = compile_re(r"^\s*bare\s*=\s*true\s*$", re.M | re.I)
+_HASH = compile_re(r"([0-9a-f]{40}|[0-9a-f]{64})\n?")
 _LARGEST = 64 * 1024
 """Bytes that are read of one of git's own small files."""
 RUN_FOLDER = ("aigon", "run")
@@ -110,6 +111,27 @@ def _read_text(file: Path) -> str:
             return opened.read(_LARGEST).decode(errors="surrogateescape")
     except OSError:
         return ""
+
+
+def identify_index(index: Path) -> tuple[object, ...]:
+    """Return what is another one once git has written the index: its checksum is at its end. Raises OSError."""
+    with index.open("rb") as file:
+        state = os.fstat(file.fileno())
+        file.seek(-min(32, state.st_size), os.SEEK_END)
+        return state.st_ino, state.st_mtime_ns, state.st_ctime_ns, state.st_size, file.read()
+
+
+def find_ref(common_dir: Path, name: str) -> str | None:
+    """Return the object that a ref below `refs/` names by git's files, "" if there is none; None if git has to say."""
+    if not (common_dir / "refs" / "heads").is_dir():  # a reftable
+        return None
+    if os.path.lexists(common_dir / name):
+        found = _HASH.fullmatch(_read_text(common_dir / name))
+        return found[1] if found else None
+    packed = common_dir / "packed-refs"
+    lines = packed.read_bytes().splitlines() if packed.is_file() else []
+    end = os.fsencode(f" {name}")
+    return next((os.fsdecode(line.removesuffix(end)) for line in lines if line.endswith(end)), "")
 
 
 BranchPath = tuple[str, str]

@@ -18,7 +18,7 @@ from typing import Literal
 from aigon.errors import AigonError, environment
 from aigon.files.home import IGNORED_LINES
 from aigon.files.system_errors import explain_git_error
-from aigon.git.listings import split_paths
+from aigon.git.listings import split_listing, split_paths
 from aigon.git.person import Checkout, Identity, name_command
 from aigon.process.output import capture_beginning, capture_output, start_capture
 from aigon.text.patterns import compile_re
@@ -58,12 +58,14 @@ FIXED = {
 class TrustedGit:
     """Runs git with aigon's own configuration on the person's objects and work tree.
 
-    With `objects` new objects go there, and those of the repository are only read.
+    With `objects` new objects go there, and those of the repository are only read. `trees` are those that are known by
+    their own names and by those of commits.
     """
 
     def __init__(self, checkout: Checkout, directory: Path, objects: Path | None = None) -> None:
         self.root, self.git_dir, self.common_dir = checkout.root, checkout.git_dir, checkout.common_dir
         self.directory = directory
+        self.trees: dict[str, str] = {}
         self.program = shutil.which("git") or "git"
         env, theirs = _make_clean_env(checkout.identity()), str(self.common_dir / "objects")
         self._ref_env = {**env, "GIT_DIR": str(self.git_dir)}
@@ -231,17 +233,17 @@ def _list_filters(checkout: Checkout) -> set[str]:
     """Return the filters that attributes name and the person's configuration defines; others do nothing."""
     config = checkout.config
     defined = {name[len("filter.") :].rpartition(".")[0] for name in config if name.startswith("filter.")}
-    files = [checkout.root / path for path in split_paths(_list_attribute_files(checkout))]
+    files = [checkout.root / path for path in _list_tracked(checkout) if f"/{path}".endswith("/.gitattributes")]
     files += [checkout.common_dir / "info" / "attributes", _find_global_file(checkout, "attributes")]
     words = {word for file in files for word in _read_text(file).split() if word.startswith("filter=")}
     named = {word.removeprefix("filter=") for word in words}
     return {name for name in named if name.lower() in defined or name == "lfs"}
 
 
-def _list_attribute_files(checkout: Checkout) -> str:
-    """Return the .gitattributes files in the index. Raises AigonError (exit 7) if a power cut damaged the index."""
+def _list_tracked(checkout: Checkout) -> tuple[str, ...]:
+    """Return the paths in the index. Raises AigonError (exit 7) if a power cut damaged it."""
     try:
-        return checkout.git("ls-files", "-z", "--", ":(glob)**/.gitattributes")
+        return split_listing(checkout.list_index())
     except AigonError as error:
         if "index file" not in error.hint and "bad signature" not in error.hint:
             raise

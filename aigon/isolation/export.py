@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from aigon.errors import AigonError, environment
 from aigon.files.system_errors import ResourceShortage, explain_git_error
 from aigon.git import blind_spots
+from aigon.git.commits import write_commit
 from aigon.git.listings import SUBMODULE, parse_stage
 from aigon.git.trusted import IMPORTED, TrustedGit, format_config
 from aigon.process.output import capture_output
@@ -27,8 +28,8 @@ CONVERTING = (*IMPORTED, "core.repositoryformatversion", "extensions.objectforma
 """Settings under which git finds the exported files unchanged."""
 _SUBMODULE_IN_INDEX = int(SUBMODULE, 8).to_bytes(4)
 """The mode of a submodule as an index holds it: without these bytes it has none."""
-WORKERS = ("-c", "checkout.workers=0")
-"""As many processes as cores write files."""
+WORKERS = ("-c", "checkout.workers=0", "-c", "checkout.thresholdForParallelism=1000")
+"""As many processes as cores write files, where so many are to be written that it takes longer than to start them."""
 
 
 class Export(Struct, frozen=True):
@@ -71,6 +72,10 @@ class _Source(Struct, frozen=True):
             )
         return out
 
+    def find_tree(self, name: str) -> str:
+        """Return the tree that a commit has, or that is named. Raises AigonError (exit 7)."""
+        return self.run("rev-parse", "--verify", f"{name}^{{tree}}").decode().strip()
+
     def writing_to(self, objects: Path) -> dict[str, str]:
         """Return variables by which git writes new objects and packs to `objects`, and reads all the others."""
         own, more = self.objects["GIT_OBJECT_DIRECTORY"], self.objects.get("GIT_ALTERNATE_OBJECT_DIRECTORIES", "")
@@ -91,18 +96,19 @@ def export_tree(git: TrustedGit, tree: str, folder: Path) -> Export:
     names = ("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES")
     source = _Source(git, git.root, {name: git.env[name] for name in names if name in git.env})
     fresh = not (folder / ".git").exists()
-    _write(source, tree, folder)
+    if tree not in git.trees:
+        git.trees[tree] = source.find_tree(tree)
+    _write(source, git.trees[tree], folder)
     return Export(folder, tuple(_write_submodules(source, folder, "")), fresh)
 
 
-def _write(source: _Source, revision: str, folder: Path) -> None:
+def _write(source: _Source, tree: str, folder: Path) -> None:
     """Write one repository's files from objects whose names were just computed anew."""
     own = folder / ".git"
     packs = own / "objects" / "pack"
     packs.mkdir(parents=True, exist_ok=True)
     branch, known = own / BRANCH, set(packs.glob("*.pack"))
     before = branch.read_text().strip() if branch.exists() else ""
-    tree = source.run("rev-parse", "--verify", f"{revision}^{{tree}}").decode().strip()
     packing = ("pack-objects", "--revs", *PACKING, str(packs / "pack"))
     wanted = f"{tree}\n^{before}\n" if before else f"{tree}\n"
     source.run(*packing, stdin=wanted.encode(), env=source.writing_to(own / "objects"))
@@ -116,8 +122,7 @@ def _write(source: _Source, revision: str, folder: Path) -> None:
         _write_beyond_cone(source, folder, here)
     if '[filter "lfs"]' in (source.git.directory / "config").read_text():
         _refuse_damaged(source, folder, here)
-    commit = source.run("commit-tree", "-m", "aigon: the files to prove", tree, env=renamed).decode()
-    _describe(source, own, commit)
+    _describe(source, own, write_commit(source.git, tree, "", "aigon: the files to prove\n", str(own / "objects")))
 
 
 def _write_beyond_cone(source: _Source, folder: Path, here: Mapping[str, str]) -> None:
@@ -154,7 +159,7 @@ def _describe(source: _Source, own: Path, commit: str) -> None:
     """Write the rest of a git directory: one branch, and the settings by which files and objects correspond."""
     branch = own / BRANCH
     branch.parent.mkdir(parents=True, exist_ok=True)
-    branch.write_text(commit)
+    branch.write_text(f"{commit}\n")
     (own / "HEAD").write_text(f"ref: {BRANCH}\n")
     settings = {**source.git.settings, **source.settings}
     (own / "config").write_text(format_config({name: settings[name] for name in CONVERTING if name in settings}))
@@ -183,7 +188,7 @@ def _write_submodules(source: _Source, folder: Path, prefix: str) -> Iterator[st
         settings = {"core.sparsecheckout": "false", "lfs.storage": str(git_dir / "lfs")}
         inner = _Source(source.git, worktree, objects, settings)
         try:
-            _write(inner, commit, place)
+            _write(inner, inner.find_tree(commit), place)
         except ResourceShortage:
             raise
         except AigonError:

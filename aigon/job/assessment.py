@@ -69,10 +69,9 @@ class Snapshot(Struct):
         self._content = None
 
 
-def is_baseline(base: str, workspace: Workspace, tree: str) -> bool:
-    """Return whether `tree` is that of the commit `base`: what one run leaves is where the next one begins."""
-    code, out, _ = workspace.trusted.attempt("rev-parse", "--verify", "-q", f"{base}^{{tree}}")
-    return code == 0 and out.decode().strip() == tree
+def is_baseline(base: str, workspace: Workspace) -> bool:
+    """Return whether the snapshot is that of the commit `base`: what one run leaves is where the next one begins."""
+    return not workspace.raw_changes(base)
 
 
 class Assessment(Struct, frozen=True):

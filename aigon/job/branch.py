@@ -160,7 +160,7 @@ def enter_branch(checkout: Checkout, branch: str, *, exists: bool = True) -> Non
         hint = f"Run aigon there (cd {other}), or remove that worktree: git worktree remove {other}"
         raise environment(f"The branch {branch} is checked out elsewhere", where=other, hint=hint)
     try:
-        checkout.switch(branch, create_at=None if exists else "HEAD")
+        checkout.switch(branch, create=not exists)
     except AigonError as error:
         raise environment(f"git could not switch to {branch}", where=branch, hint=error.hint) from None
 

@@ -147,7 +147,7 @@ def _read_log(path: str) -> str:
 
 def _make_plan(job: Job, world: World, snapshot: Snapshot, state: State, place_of: ChooseWorld) -> Schedule:
     base = world.find(BaselineResults) if job.use_cache else None
-    if base and not is_baseline(job.base_commit, world.workspace, world.workspace.tree()):
+    if base and not is_baseline(job.base_commit, world.workspace):
         base = None  # only the baseline is the same for all loops of an arena
     return Schedule(
         number=snapshot.number,

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable
 from msgspec.structs import replace
 
 from aigon.files.home import is_runtime
+from aigon.git.repository import find_ref
 from aigon.git.trusted import TrustedGit
 from aigon.job.assessment import Assessment, Snapshot
 from aigon.job.branch import has_only_own_lines, is_own_command
@@ -48,6 +49,8 @@ def _is_aigons_own(git: TrustedGit, base: str, path: str) -> bool:
 
 def _tips(git: TrustedGit, target: str) -> set[str]:
     """Return the commit of the branch `target`, or of every branch that is no feature's."""
+    if target and (tip := find_ref(git.common_dir, f"refs/heads/{target}")) is not None:
+        return {tip} - {""}
     wanted = (f"refs/heads/{target}",) if target else ("refs/heads", "refs/remotes")
     code, listed = git.refs("for-each-ref", "--format=%(objectname) %(refname)", *wanted)
     rows = [line.split(" ", 1) for line in listed.splitlines()] if code == 0 else []

@@ -173,7 +173,7 @@ class ProofBench(Struct, frozen=True):
     ) -> tuple[Result, ...]:
         ran = [*_run_silently(inside, [check for check in checks if check.role in _SUBJECT_ROLES], plan)]
         place = inside.checks_run_in
-        observer.enter(place, objects.list_entries(self.world.workspace.trusted, self.world.workspace.tree()))
+        observer.enter(place, self.rooms.entries)
         for check in (check for check in checks if check.role not in _SUBJECT_ROLES):
             dependencies.forget_own_bytecode(room, self.rooms.needs.lent)  # else the sources are not read again
 

@@ -140,7 +140,7 @@ def _run(job: Job, world: World, number: int, look: Assessment, record: Frozen) 
     bench = make_bench(job, world, record, tree, world.iteration_folder(0) / "proof", look.findings)
     checks = [check for check in list_deciding(job) if check.when == "each"]
     observer = Observer(job.spec_path)
-    bench = replace(bench, of_people=is_baseline(job.base_commit, world.workspace, tree), observer=observer)
+    bench = replace(bench, of_people=is_baseline(job.base_commit, world.workspace), observer=observer)
 
     def find_lacking(bench: ProofBench, checks: Sequence[Check], name: str) -> dict[str, str]:
         results = bench.run(tree, checks, name)

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from aigon.checks.dependencies import Dependencies, choose_dependencies, keep_folder, locate_kept, run_setup
 from aigon.git import objects
+from aigon.git.objects import TreeEntry
 from aigon.isolation import clean_room, dependencies, mechanisms
 from aigon.isolation.check_sandbox import CheckSandbox
 from aigon.isolation.clean_room import CleanRoom
@@ -25,7 +26,7 @@ class Rooms(Struct, frozen=True):
 
     `hidden` are folders that no command in one reaches, except for what is `shown`. If they are `apart` they have no
     network but a loopback of their own, whatever the project asks for, so that two can be used at the same time: the
-    other one's folder has a `suffix`.
+    other one's folder has a `suffix`. `entries` are the files of the tree to prove.
     """
 
     mechanism: Isolation
@@ -35,6 +36,7 @@ class Rooms(Struct, frozen=True):
     shown: tuple[Path, ...] = ()
     apart: bool = False
     suffix: str = ""
+    entries: Mapping[str, TreeEntry] = field(default_factory=dict)
 
 
 def rooms_for(job: Job, world: World, tree: str, before: Mapping[str, str], logs: Path) -> Rooms:
@@ -51,6 +53,7 @@ def rooms_for(job: Job, world: World, tree: str, before: Mapping[str, str], logs
         logs,
         hidden=(world.home, *list_other_checkouts(root)),
         shown=find_shared_tools(root, world.check_env.get("PATH", ""), needs.lent),
+        entries=entries,
     )
     for setup in needs.due:
         seen_as = root if rooms.mechanism in ("bwrap", "namespaces") else _locate_rooms(job, world)

@@ -19,6 +19,7 @@ from aigon.config.prices import NO_PRICES, PriceTable
 from aigon.errors import usage
 from aigon.files.home import find_home
 from aigon.files.resources import find_resource
+from aigon.git.listings import split_listing
 from aigon.git.person import Checkout
 from aigon.isolation.machine_paths import rebase_search_paths
 from aigon.job.job import Job, ProofPlan
@@ -240,7 +241,7 @@ def with_proposals(prepared: Prepared, checkout: Checkout) -> Prepared:
     """Return the same with what the spec should allow, by its own words, of the files that git has."""
 
     def list_tracked() -> list[str]:
-        return [path for path in checkout.git("ls-files", "-z").split("\0") if path]
+        return [*split_listing(checkout.list_index())]
 
     proposals = propose_allow(prepared.spec, prepared.protection, checkout.root, list_tracked)
     asked = tuple(proposal.path for proposal in proposals)

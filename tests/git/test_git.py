@@ -118,7 +118,7 @@ def test_looking_for_changes_runs_no_monitor_of_the_persons(lab: Lab) -> None:
 def test_a_switch_runs_no_hook(lab: Lab) -> None:
     lab.write(".git/hooks/post-checkout", f"#!/bin/sh\ntouch {lab.home}/ran\n", executable=True)
     with Checkout.open(lab.root) as checkout:
-        checkout.switch("new", create_at="HEAD")
+        checkout.switch("new", create=True)
         assert checkout.branch == "new"
         checkout.switch("main")
     assert not (lab.home / "ran").exists()

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.parts import BUDGET, PartsMeter, divide
 from tests.lab import Lab
 
-RUN_PROCESSES, RESUME_PROCESSES = 50, 30
+RUN_PROCESSES, RESUME_PROCESSES = 40, 28
 """Of git, in an invocation of one iteration."""
 
 

@@ -226,7 +226,7 @@ def test_a_worktree_without_its_git_file_is_not_taken_for_the_repository(case: C
 def test_a_worktree_that_stands_on_another_branch_is_put_on_its_own(case: Case) -> None:
     made = case.provide()
     with Checkout.open(Path(made.path)) as checkout:
-        checkout.switch("other", create_at="HEAD")
+        checkout.switch("other", create=True)
         case.provide(made)
         assert checkout.branch == BRANCH
 
