@@ -143,7 +143,7 @@ def main() -> None:
             import gc
             import signal
 
-            gc.set_threshold(50_000)  # a start makes objects that stay: looking for cycles takes a tenth of it
+            gc.set_threshold(100_000)  # a start makes objects that stay: looking for cycles takes a tenth of it
             from aigon.commands.root import run
 
             code = run([*arguments[1:], "--help"] if arguments[0] == "help" else arguments)

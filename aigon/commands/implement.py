@@ -1,5 +1,6 @@
 """`aigon feature-implement`: have an agent work on a feature until every criterion is proven."""
 
+import gc
 import os
 import sys
 from functools import partial
@@ -254,6 +255,7 @@ def _run(options: Options, beside: "Callable[[tuple[str, ...]], int]", loudness:
     from aigon.journal.sinks import NdjsonSink
     from aigon.run.implement import implement
 
+    gc.freeze()  # what was imported stays: no later look for cycles goes through it
     sink = NdjsonSink(sys.stdout)
     live = sys.stdout.isatty() and not (loudness or as_json)
     try:

@@ -14,7 +14,6 @@ import contextlib
 import errno
 import json
 import os
-import uuid
 from math import inf
 from pathlib import Path
 
@@ -209,7 +208,7 @@ def _new(repos: Path, common_dir: Path) -> Path:
         home.mkdir(exist_ok=True)
         _describe(home, common_dir)
         return home
-    name = f"{common_dir.parent.name[:LONGEST] or 'repository'}-{uuid.uuid4().hex[:12]}"
+    name = f"{common_dir.parent.name[:LONGEST] or 'repository'}-{os.urandom(6).hex()}"
     home = repos / name
     home.mkdir()
     _describe(home, common_dir)

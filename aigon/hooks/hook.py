@@ -1,6 +1,5 @@
 """Hooks: which there are, and what a person should know about them."""
 
-import difflib
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -134,6 +133,8 @@ def describe_hook_problems(
 
 def _guess_point(path: str) -> str:
     """Return the point that a misspelt name probably means, or ""."""
+    import difflib  # hardly ever
+
     name = path.removeprefix(f"{HOOKS_FOLDER}/").partition("/")[0]
     stem = name.removesuffix(".d").partition(".")[0]
     if name.removesuffix(".d") in HOOK_POINTS or _NO_HOOK.fullmatch(name):

@@ -20,12 +20,11 @@ from aigon.profiles.protection import Protection, Rule
 from aigon.proof import protected_keys
 from aigon.proof.analysis.languages import is_python
 from aigon.proof.findings import Changed, read_versions
-from aigon.proof.inline_tests import restore_inline_tests
-from aigon.proof.inputs import Inputs
 from aigon.text.amounts import format_count
 
 if TYPE_CHECKING:
     from aigon.proof.analysis.assertions import AssertingTest
+    from aigon.proof.inputs import Inputs
 
 MOST = 50
 """Problems listed; the rest is counted."""
@@ -161,7 +160,7 @@ class BaseVersions(Struct, frozen=True):
 
 
 def restore_base_versions(
-    git: TrustedGit, tree: str, rows: Sequence[Changed], protection: Protection, inputs: Inputs
+    git: TrustedGit, tree: str, rows: Sequence[Changed], protection: Protection, inputs: "Inputs"
 ) -> BaseVersions | None:
     """Return the trees to check as well; None if the agent touched neither tests nor what configures the checks.
 
@@ -214,6 +213,8 @@ def restore_base_versions(
 def _restore_part(path: str, rule: Rule | None, before: str | None, after: str | None) -> str | None:
     """Return the text of the tree with the base's inline tests, or with what it says under the keys of the rule."""
     if rule is None:
+        from aigon.proof.inline_tests import restore_inline_tests
+
         return restore_inline_tests(path, before, after)
     return protected_keys.copy_keys(before, after, path, rule.keys) if rule.keys else None
 

@@ -6,6 +6,7 @@ checks, on the tree with the base's versions of them as well. A dry run on the b
 
 import time
 from collections.abc import Generator, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -22,7 +23,6 @@ from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Finding, Problem
 from aigon.model.criteria import Criterion, Verdict
 from aigon.proof.baseline import compare_with_baseline
-from aigon.proof.clean_room import ProofResult, run_proof
 from aigon.proof.dry_run import make_refusal, name_deciding, record_base, run_clean_room_dry_run, try_criteria_on_base
 from aigon.proof.findings import Changed, apply_decisions, find_concerns, list_changed, make_finding
 from aigon.proof.frozen import Frozen, load
@@ -31,6 +31,9 @@ from aigon.proof.vacuity import criterion_key, describe_passing, results_of
 from aigon.secrets.leaks import HOW_TO_ALLOW, is_secret_name
 from aigon.text.amounts import join_words
 from aigon.text.quoting import fingerprint
+
+if TYPE_CHECKING:  # the first turn begins without it
+    from aigon.proof.clean_room import ProofResult
 
 TITLE = "Clean-room proof"
 BASE_TESTS = "base-tests"
@@ -77,6 +80,8 @@ def prove(
 def _prove_snapshot(
     job: Job, world: World, snapshot: Snapshot, look: Assessment
 ) -> Generator[Event, State, Assessment]:
+    from aigon.proof.clean_room import ProofResult
+
     record = frozen_of(job, world)
     rows = list_changed(world.workspace.trusted, snapshot, record)
     for path in world.workspace.list_untracked():
@@ -119,8 +124,10 @@ def frozen_of(job: Job, world: World) -> Frozen:
 
 def _attempt_proof(
     job: Job, world: World, snapshot: Snapshot, look: Assessment, record: Frozen, rows: tuple[Changed, ...]
-) -> ProofResult:
+) -> "ProofResult":
     """Return the proof, or why it could not be carried out: that is no pass."""
+    from aigon.proof.clean_room import ProofResult, run_proof
+
     folder = world.iteration_folder(snapshot.number) / "proof"
     try:
         return run_proof(job, world, record, rows, look, folder)
@@ -135,7 +142,7 @@ def _attempt_proof(
         return ProofResult(failed=f"{error.strerror or error}: {error.filename or ''}", log=str(folder))
 
 
-def _make_finding(proof: ProofResult, seconds: float) -> Finding:
+def _make_finding(proof: "ProofResult", seconds: float) -> Finding:
     """Return the proof as one more check. If it was not isolated, it is a pass that says so."""
     against = list(proof.against.values())
     problems = tuple(problem for each in against for problem in each.problems)
@@ -153,14 +160,14 @@ def _make_finding(proof: ProofResult, seconds: float) -> Finding:
     return replace(made, duration=seconds, fingerprints=names, log=proof.log)
 
 
-def _list_weaknesses(proof: ProofResult) -> Iterator[Problem]:
+def _list_weaknesses(proof: "ProofResult") -> Iterator[Problem]:
     if proof.mechanism == "none":
         yield Problem(NOT_ISOLATED, severity="warning")
     if proof.lacking:
         yield Problem(f"proved without the submodules {', '.join(sorted(proof.lacking))}", severity="warning")
 
 
-def _judge_base_tests(job: Job, proof: ProofResult) -> tuple[Concern, ...]:
+def _judge_base_tests(job: Job, proof: "ProofResult") -> tuple[Concern, ...]:
     """Return what follows if the agent touched tests or what configures the checks."""
     if proof.touched is None:
         return ()
@@ -192,7 +199,7 @@ def _judge_base_tests(job: Job, proof: ProofResult) -> tuple[Concern, ...]:
 
 
 def _review_verdict(
-    job: Job, criterion: Criterion, verdict: Verdict, proof: ProofResult, findings: Sequence[Finding]
+    job: Job, criterion: Criterion, verdict: Verdict, proof: "ProofResult", findings: Sequence[Finding]
 ) -> Verdict:
     """Return what a verdict is worth after the proof: a judge's word waits until the rest is clean."""
     names = name_deciding(criterion, {check.name: check.role for check in job.checks})

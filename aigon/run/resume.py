@@ -4,7 +4,6 @@ The journal says what was intended, the ref whether it happened. What was publis
 saved aside, people's commits are kept.
 """
 
-import difflib
 import hashlib
 from collections.abc import Mapping, Sequence
 
@@ -195,6 +194,8 @@ def hash_spec(spec: Spec) -> str:
 
 def _accept_spec(before: bytes, spec: Spec, path: str, opening: Opening) -> None:
     """Show what a person changed in the spec since the run stopped. Raises AigonError (exit 4) unless accepted."""
+    import difflib  # hardly ever
+
     old, new = (text.decode(errors="replace").splitlines() for text in (before, spec.raw))
     diff = "\n".join(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm=""))
     question = f"{diff}\n\nThe spec changed since the run stopped. Continue with the new one?"
