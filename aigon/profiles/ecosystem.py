@@ -78,6 +78,16 @@ class Setup(Struct, frozen=True):
     cwd: str = "."
 
 
+def _read_setups(node: DocumentNode) -> tuple[Setup, ...]:
+    return tuple(item.build(Setup, cwd=".") for item in node.items())
+
+
+def _read_variable(node: DocumentNode) -> tuple[tuple[Condition, str], ...]:
+    readers = {"if": parse_condition, "value": DocumentNode.text}
+    values = (item.read(readers, required=readers) for item in node.items())
+    return tuple((value["if"], value["value"]) for value in values)
+
+
 class Ecosystem(Struct, frozen=True):
     """`variables` are placeholders of its own, each with values under conditions; the first that holds is taken.
 
@@ -90,17 +100,17 @@ class Ecosystem(Struct, frozen=True):
 
     name: str
     title: str
-    detect: Condition
+    detect: Annotated[Condition, parse_condition]
     absent: str
-    roles: Mapping[str, RoleChoice]
+    roles: Annotated[Mapping[str, RoleChoice], lambda _: {}]  # their placeholders are those of `variables`
     file: str
-    variables: Mapping[str, tuple[tuple[Condition, str], ...]] = field(default_factory=dict)
-    protect: tuple[protection.Rule, ...] = ()
-    setup: tuple[Setup, ...] = ()
-    caches: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, Annotated[tuple[tuple[Condition, str], ...], _read_variable]] = field(default_factory=dict)
+    protect: Annotated[tuple[protection.Rule, ...], protection.read_rules] = ()
+    setup: Annotated[tuple[Setup, ...], _read_setups] = ()
+    caches: Mapping[str, Annotated[str, DocumentNode.inside]] = field(default_factory=dict)
     fallback: bool = False
     manifests: tuple[str, ...] = ()
-    workspace: Condition = lambda _project: False
+    workspace: Annotated[Condition, parse_condition] = lambda _project: False
     outputs: tuple[str, ...] = ()
 
     def choices(self, role: Role) -> tuple[RoleChoice, ...]:
@@ -110,31 +120,10 @@ class Ecosystem(Struct, frozen=True):
 
 def read_ecosystem(name: str, node: DocumentNode) -> Ecosystem:
     """Return the ecosystem in a document. Raises AigonError (usage) that names file and key for anything not known."""
-    values = node.read(_ECOSYSTEM, required=("title", "detect", "absent", "roles"))
-    variables = tuple(values.get("variables", ()))
-    return Ecosystem(name=name, file=node.file, **{**values, "roles": read_roles(values["roles"], variables)})
+    read = node.build(Ecosystem, name=name, file=node.file)
+    return replace(read, roles=read_roles(node.pairs()["roles"], tuple(read.variables)))
 
 
-def _read_variable(node: DocumentNode) -> tuple[tuple[Condition, str], ...]:
-    readers = {"if": parse_condition, "value": DocumentNode.text}
-    values = (item.read(readers, required=readers) for item in node.items())
-    return tuple((value["if"], value["value"]) for value in values)
-
-
-_ECOSYSTEM: Mapping[str, Callable[[DocumentNode], Any]] = {
-    "title": DocumentNode.text,
-    "detect": parse_condition,
-    "absent": DocumentNode.text,
-    "fallback": DocumentNode.flag,
-    "manifests": DocumentNode.texts,
-    "workspace": parse_condition,
-    "variables": lambda node: {name: _read_variable(child) for name, child in node.pairs().items()},
-    "protect": protection.read_rules,
-    "setup": lambda node: tuple(item.build(Setup, cwd=".") for item in node.items()),
-    "caches": lambda node: {name: child.inside() for name, child in node.pairs().items()},
-    "outputs": DocumentNode.texts,
-    "roles": lambda node: node,
-}
 SETTINGS: Mapping[str, Callable[[DocumentNode], Any]] = {
     "parser": DocumentNode.text,
     "timeout": DocumentNode.seconds,
