@@ -1,15 +1,13 @@
 """Check a spec before anybody works on it, without a model: what nobody can decide, what holds already."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator
 
-import yaml
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from aigon.compile.compile import try_criteria
 from aigon.errors import AigonError
-from aigon.files.resources import find_resource, read_document
+from aigon.files.resources import read_shipped
 from aigon.git.person import Checkout
 from aigon.job.options import Options
 from aigon.job.spec_locations import UNDER_WAY, SpecLocation, locate_spec
@@ -18,11 +16,10 @@ from aigon.proof.vacuity import list_warnings
 from aigon.run.prepare import Prepared, prepare
 from aigon.spec.criteria import is_criteria_heading
 from aigon.spec.markdown import MarkdownPage, line_of, parse_page
+from aigon.text.documents import parse_yaml
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span
-from aigon.text.yaml_loading import load_yaml
 
-_RULES = "spec_check.yaml"
 _LEFT_OUT = compile_re(r"`+[^`]*`+|\"[^\"]*\"|“[^”]*”|\[[^\]]*\]\([^)]*\)|https?://\S+|(?<!\w)'[^']*'")
 _LABEL = compile_re(r"\W*(?:[A-Z]{1,5}-?\d[\w.-]*|\d+(?:\.\d+)*)[\])*:.]*\s")
 _BRACKETS = compile_re(r"\([^()]*\)")
@@ -72,7 +69,7 @@ def review_spec(
         commands = {c.number: c for c in spec.criteria if c.kind in COMMAND_KINDS}
         trials = try_criteria(checkout, prepared, commands, timeout, say)
         passed = {number: trial.detail for number, trial in trials.items() if trial.base == "green"}
-    rules = build_rules(load_yaml(read_document(find_resource("templates", _RULES)), yaml.SafeLoader))
+    rules = load_rules()
     page = parse_page(spec.raw)
     findings = [*_find_in_criteria(page, spec, rules, passed), *_find_in_spec(page, spec, rules)]
     judge = prepared.judge if prepared else None
@@ -131,7 +128,7 @@ def _find_in_spec(page: MarkdownPage, spec: Spec, rules: "WordingRules") -> Iter
     if count > rules.most_criteria:
         message = f"It has {count} criteria, and more than {rules.most_criteria} are too many for one feature"
         yield SpecFinding("too-many", heading, 1, message, "Make it two features")
-    about_tests = (c for c in spec.criteria if c.command or rules.tests.search(c.text))
+    about_tests = (c for c in spec.criteria if c.command or re.search(rules.tests, c.text, re.IGNORECASE))
     if not any(about_tests):
         hint = "Add one, such as `- [ ] ... <!-- verify: COMMAND -->`, or have tests written for them"
         yield SpecFinding("no-tests", heading, 1, "No criterion is decided by a command or asks for a test", hint)
@@ -171,15 +168,21 @@ def describe_deciders(review: SpecReview) -> str:
     return "\n".join(parts) or f"All {total} criteria are decided by running something"
 
 
-class WordingRules(Struct, frozen=True):
-    """The patterns of templates/spec_check.yaml; each of `vague` has the word as its group, and what to write."""
+class VagueRule(Struct, frozen=True):
+    """A pattern with the word as its group, and what to write instead."""
 
-    vague: tuple[tuple[re.Pattern[str], str], ...]
-    explained: re.Pattern[str]
-    demand_boundary: re.Pattern[str]
-    demands: re.Pattern[str]
-    verbs: re.Pattern[str]
-    tests: re.Pattern[str]
+    words: str
+    instead: str
+
+
+class WordingRules(Struct, frozen=True, forbid_unknown_fields=True):
+    """The patterns of templates/spec_check.yaml, which says what each is. Case does not matter."""
+
+    vague: tuple[VagueRule, ...]
+    explained: str
+    demands: str
+    verbs: str
+    tests: str
     most_criteria: int
 
 
@@ -191,23 +194,9 @@ class VagueWord(Struct, frozen=True):
     instead: str
 
 
-def build_rules(document: Mapping[str, Any]) -> WordingRules:
-    """Return the rules in a YAML document."""
-
-    def make_pattern(pattern: str) -> re.Pattern[str]:
-        return re.compile(pattern, re.IGNORECASE)
-
-    vague: Sequence[Mapping[str, str]] = document["vague"]
-    demands = document["demands"]
-    return WordingRules(
-        vague=tuple((make_pattern(row["words"]), row["instead"]) for row in vague),
-        explained=make_pattern(document["explained"]),
-        demand_boundary=make_pattern(rf"(?<=\w)[.;]\s+|,?\s+and\s+(?=(?:\w+\s+){{0,4}}{demands})"),
-        demands=make_pattern(demands),
-        verbs=make_pattern(document["verbs"]),
-        tests=make_pattern(document["tests"]),
-        most_criteria=document["most_criteria"],
-    )
+def load_rules() -> WordingRules:
+    """Return what is known of words."""
+    return convert(parse_yaml(read_shipped("templates", "spec_check.yaml"), "").value, WordingRules)
 
 
 def find_vague_words(text: str, rules: WordingRules) -> Iterator[VagueWord]:
@@ -215,21 +204,24 @@ def find_vague_words(text: str, rules: WordingRules) -> Iterator[VagueWord]:
     start = label.end() if (label := _LABEL.match(text)) else 0
     blanked = " " * start + _blank(text, _LEFT_OUT)[start:]
     ends = [0, *(match.end() for match in _SENTENCE_END.finditer(blanked)), len(blanked)]
-    for pattern, instead in rules.vague:
-        for match in pattern.finditer(blanked):
+    for rule in rules.vague:
+        for match in re.finditer(rule.words, blanked, re.IGNORECASE):
             begin = max(end for end in ends if end <= match.start())
             sentence = blanked[begin : min(end for end in ends if end > match.start())]
-            if not rules.explained.search(sentence):
-                yield VagueWord(match.start(1), match[1], instead)
+            if not re.search(rules.explained, sentence, re.IGNORECASE):
+                yield VagueWord(match.start(1), match[1], rule.instead)
                 break
 
 
 def count_claims(text: str, rules: WordingRules) -> int:
     """Return how many claims a criterion makes: clauses that each demand something, or that a semicolon parts."""
     plain = _blank(_blank(text, _LEFT_OUT), _BRACKETS)
-    demands = sum(bool(rules.demands.search(clause)) for clause in rules.demand_boundary.split(plain))
+    boundary = rf"(?<=\w)[.;]\s+|,?\s+and\s+(?=(?:\w+\s+){{0,4}}{rules.demands})"
+    asking = re.split(boundary, plain, flags=re.IGNORECASE)
+    demands = sum(bool(re.search(rules.demands, clause, re.IGNORECASE)) for clause in asking)
     clauses = re.split(r";\s+", plain)
-    said = sum(bool(rules.verbs.search(" ".join(clause.split()[:_BEGINNING]))) for clause in clauses)
+    begun = (" ".join(clause.split()[:_BEGINNING]) for clause in clauses)
+    said = sum(bool(re.search(rules.verbs, text, re.IGNORECASE)) for text in begun)
     return max(1, demands, said if len(clauses) > 1 else 0)
 
 

@@ -18,7 +18,7 @@ from aigon.run.feature_stages import create_feature, make_feature, write_feature
 from aigon.spec.document import parse_spec, tick_boxes
 from aigon.spec.features import LARGEST, TOO_MUCH, Feature, slugify
 from aigon.spec.foreign import disarm_annotations, list_proposals
-from aigon.spec.importers import GENERIC, Importer, find_specs, load_importers
+from aigon.spec.importers import GENERIC, Format, find_specs, load_importers
 from aigon.spec.importers.pages import ISSUE_FIELDS, github
 from aigon.spec.prd import LARGEST_TABLE, Prd, PrdTask, group_by_dependencies, read_table
 from aigon.spec.writing import compose_imported_spec
@@ -165,12 +165,12 @@ def _read_path(root: Path, path: Path, skipped: list[tuple[str, str]]) -> Iterat
                 yield FoundSpec(importer.TITLE, spec.source or where, spec)
 
 
-def _group_files(paths: Sequence[str], wanted: str) -> list[tuple[Importer, tuple[str, ...]]]:
+def _group_files(paths: Sequence[str], wanted: str) -> list[tuple[Format, tuple[str, ...]]]:
     """Return the groups of files that are specs, or those with the file `wanted`, with what reads them.
 
     The generic importer takes part only where no other knows anything.
     """
-    found: list[tuple[Importer, tuple[str, ...]]] = []
+    found: list[tuple[Format, tuple[str, ...]]] = []
     for name, importer in load_importers().items():
         if not (found and name == GENERIC):
             found += [(importer, group) for group in find_specs(importer, paths) if not wanted or wanted in group]

@@ -1,12 +1,10 @@
 """Words that nobody can decide, and claims in one box: what is found, and what is left alone."""
 
 import pytest
-import yaml
 
-from aigon.compile.review import build_rules, count_claims, find_vague_words
-from aigon.files.resources import find_resource
+from aigon.compile.review import count_claims, find_vague_words, load_rules
 
-RULES = build_rules(yaml.safe_load(find_resource("templates", "spec_check.yaml").read_text()))
+RULES = load_rules()
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from aigon.compile.proposals import Surroundings
 from aigon.git.blind_spots import list_submodules, parse_hidden
 from aigon.git.diff import parse_diff
 from aigon.judge import reply
-from aigon.judge.backends import _program, command
+from aigon.judge.backends import command
 from aigon.judge.selection import ShownChange
 from aigon.model.changes import Edit, Edits
 from aigon.model.criteria import Criterion
@@ -142,7 +142,7 @@ def judge(data: bytes) -> None:
         reply.parse_refutations(text, asked)
     nothing = ShownChange(())
     pairwise.read_preference(pairwise.Pair("", (), (nothing, nothing), ""), text)
-    for read in (_program.parse_whole_object, _program.parse_answered_object):
+    for read in (command.parse_whole_object, command.parse_answered_object):
         try:
             read(text)
         except ValueError as error:

@@ -7,7 +7,7 @@ group into features.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol, cast
+from typing import Any
 
 from msgspec import Struct
 
@@ -24,21 +24,11 @@ GENERIC = "markdown"
 """Reads whatever Markdown no other importer knows."""
 
 
-class Importer(Protocol):
-    """The parts of an importer. Malformed text is a ValueError with what is wrong, for people."""
-
-    TITLE: str
-    """The format's name for people."""
-
-    def find(self, paths: Sequence[str], /) -> Iterator[tuple[str, ...]]:
-        """Yield the paths of each spec among `paths`."""
-
-    def read(self, texts: Mapping[str, str], /) -> Iterator[ImportedSpec]:
-        """Yield the features in the files of one spec, given by path."""
-
-
 class Format(Struct, frozen=True):
-    """An importer that shares a file with others of its family. Without `FILES` it has to `find` its specs."""
+    """An importer, named as the module of a plug-in names its parts. Without `FILES` it has to `find` its specs.
+
+    `read` raises ValueError for malformed text, with what is wrong, for people.
+    """
 
     TITLE: str
     read: Callable[[Mapping[str, str]], Iterator[ImportedSpec]]
@@ -47,20 +37,23 @@ class Format(Struct, frozen=True):
     find: Callable[[Sequence[str]], Iterator[tuple[str, ...]]] = lambda _paths: iter(())
 
 
-def find_specs(importer: Importer, paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def find_specs(importer: Format, paths: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield the paths of each spec among `paths`."""
-    pattern: re.Pattern[str] | None = getattr(importer, "FILES", None)
-    if pattern is None:
+    if importer.FILES is None:
         yield from importer.find(paths)
         return
     known = set(paths)
-    for path in filter(pattern.fullmatch, paths):
-        beside = (f"{path[: path.rfind('/') + 1]}{name}" for name in getattr(importer, "BESIDE", ()))
+    for path in filter(importer.FILES.fullmatch, paths):
+        beside = (f"{path[: path.rfind('/') + 1]}{name}" for name in importer.BESIDE)
         yield path, *(each for each in beside if each in known)
 
 
-def load_importers() -> dict[str, Importer]:
+def load_importers() -> dict[str, Format]:
     """Return every importer by name, the generic one last."""
     names = sorted(IMPORTERS.names(), key=lambda name: (name == GENERIC, name))
-    loaded = ((name, IMPORTERS.load(name)) for name in names)
-    return {name: cast("Importer", getattr(module, name, module)) for name, module in loaded}
+    return {name: _read_parts(IMPORTERS.load(name), name) for name in names}
+
+
+def _read_parts(module: Any, name: str) -> Format:
+    own = getattr(module, name, module)
+    return Format(**{part: getattr(own, part) for part in Format.__struct_fields__ if hasattr(own, part)})
