@@ -30,60 +30,38 @@ _LARGE = 200_000
 
 
 class Passage(Struct, frozen=True):
-    """`folded` has one blank for each run of white space; `places` has the place of each of its characters."""
+    """Lines that follow one another, and the number of the first."""
 
-    folded: str
-    places: tuple[Position, ...]
+    first: int
+    text: str
 
     def find_all(self, needle: str) -> Iterator[tuple[Position, ...]]:
-        """Yield the places of each occurrence of `needle` (folded). A part of a word is no occurrence."""
-        at = self.folded.find(needle) if needle else -1
-        while at >= 0:
-            end = at + len(needle)
-            if not _splits_word(self.folded, at) and not _splits_word(self.folded, end):
-                yield self.places[at:end]
-            at = self.folded.find(needle, at + 1)
+        """Yield the places of each occurrence of `needle`, whatever white space parts its words.
 
-
-def fold_whitespace(text: str) -> str:
-    """Return `text` with one blank for each run of white space, and none at its ends."""
-    return " ".join(text.split())
+        A part of a word is no occurrence.
+        """
+        words = r"\s+".join(map(re.escape, needle.split()))
+        # Occurrences may overlap, so each is looked at from its beginning.
+        for match in re.finditer(rf"(?!(?<=\w)\w)(?=({words})(?!(?<=\w)\w))", self.text) if words else ():
+            line = self.first + self.text.count("\n", 0, match.start())
+            column = match.start() - self.text.rfind("\n", 0, match.start()) - 1
+            places: list[Position] = []
+            for character in match[1]:
+                places.append((line, column))
+                line, column = (line + 1, 0) if character == "\n" else (line, column + 1)
+            yield tuple(places)
 
 
 @lru_cache(maxsize=256)
 def find_passages(diff: FileDiff, signs: str, *, old: bool = False) -> tuple[Passage, ...]:
     """Return the runs of lines with one of these signs, by their numbers in the later or the `old` file."""
     lines = (line for hunk in diff.hunks for line in hunk.lines if line.sign in signs)
-    runs: list[list[tuple[int, str]]] = []
+    runs: list[tuple[int, list[str]]] = []
     for number, text in sorted((line.old if old else line.new, line.text) for line in lines):
-        if not runs or runs[-1][-1][0] + 1 != number:
-            runs.append([])
-        runs[-1].append((number, text))
-    return tuple(make_passage(run) for run in runs)
-
-
-def make_passage(lines: Sequence[tuple[int, str]]) -> Passage:
-    """Return these numbered lines as one text."""
-    characters: list[str] = []
-    places: list[Position] = []
-    for number, text in lines:
-        for column, character in enumerate(text):
-            if not character.isspace():
-                characters.append(character)
-            elif characters and characters[-1] != " ":
-                characters.append(" ")
-            else:
-                continue
-            places.append((number, column))
-        if characters and characters[-1] != " ":
-            characters.append(" ")
-            places.append((number, len(text)))
-    return Passage("".join(characters), tuple(places))
-
-
-def _splits_word(text: str, at: int) -> bool:
-    """Return whether a word goes on over this place."""
-    return 0 < at < len(text) and all(c.isalnum() or c == "_" for c in text[at - 1 : at + 1])
+        if not runs or runs[-1][0] + len(runs[-1][1]) != number:
+            runs.append((number, []))
+        runs[-1][1].append(text)
+    return tuple(Passage(first, "\n".join(texts)) for first, texts in runs)
 
 
 class CommentMap(Struct, frozen=True):

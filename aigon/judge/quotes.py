@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from aigon.judge.passages import Position, find_passages, fold_whitespace, is_trivial, make_passage, name_words
+from aigon.judge.passages import Passage, Position, find_passages, is_trivial, name_words
 from aigon.judge.question import ObservedCheck
 from aigon.judge.reply import Quote, bound_text
 from aigon.judge.selection import asks_documentation, asks_removal
@@ -91,14 +91,13 @@ def _check_quote(quote: Quote, evidence: QuotedEvidence, criterion: str | None) 
 def _check_output_quote(quote: Quote, evidence: QuotedEvidence, *, supports: bool) -> QuoteCheck:
     """Check a quote from a check's output. What the change holds literally is its own word, which supports nothing."""
     output = evidence.find_output(quote.source)
-    needle = fold_whitespace(quote.text)
     if output is None:
         return _refuse(quote, "there is no check of that name")
-    if not any(make_passage([(1, fold_whitespace(output))]).find_all(needle)):
+    if not any(Passage(1, output).find_all(quote.text)):
         return _refuse(quote, "the output of that check does not hold it")
     if is_trivial(quote.text):
         return QuoteCheck("idle", _render_quote(quote), "it says too little")
-    if supports and any(any(p.find_all(needle)) for diff in evidence.files for p in find_passages(diff, "+")):
+    if supports and any(any(p.find_all(quote.text)) for diff in evidence.files for p in find_passages(diff, "+")):
         return QuoteCheck("idle", _render_quote(quote), "the change itself prints it")
     return QuoteCheck("counts", _render_quote(quote))
 
@@ -110,7 +109,7 @@ def _find_near(quote: Quote, diff: FileDiff, signs: str, *, old: bool = False) -
 
 
 def _find_anywhere(quote: Quote, diff: FileDiff, signs: str, *, old: bool = False) -> list[tuple[Position, ...]]:
-    for needle in dict.fromkeys((fold_whitespace(quote.text), fold_whitespace(_COPIED_SIGN.sub("", quote.text)))):
+    for needle in (quote.text, _COPIED_SIGN.sub("", quote.text)):
         if found := [places for p in find_passages(diff, signs, old=old) for places in p.find_all(needle)]:
             return found
     return []
