@@ -145,8 +145,7 @@ def flush_loose_objects(
 def _list_fresh(objects: Path, since_ns: float, seen: dict[str, int]) -> Iterator[tuple[int, str]]:
     """Yield inode and path of new objects: only folders whose time has changed are listed."""
     for folder in _list_entries(objects):
-        changed = _read_change_time(folder)
-        if len(folder.name) != 2 or changed < since_ns or seen.get(folder.name) == changed:
+        if folder.name[2:] or (changed := _read_change_time(folder)) < since_ns or seen.get(folder.name) == changed:
             continue
         settled = time.time_ns() - changed > TICK_NS  # else a file may still come and leave the time as it is
         files = _list_entries(folder.path)
@@ -166,7 +165,7 @@ def _read_change_time(entry: "os.DirEntry[str]") -> int:
 def _list_entries(folder: str | Path) -> list["os.DirEntry[str]"]:
     try:
         with os.scandir(folder) as found:
-            return [entry for entry in found if not entry.name.startswith("tmp_")]
+            return [entry for entry in found if entry.name[:4] != "tmp_"]
     except FileNotFoundError:
         return []
 

@@ -131,10 +131,12 @@ class HeldObjects(Struct):
         """Yield the copied objects that are not as they were: up to a thousand, looked at twice a turn."""
         place, look = f"{objects}/", os.lstat
         for name, known in self._copied.items():
-            with suppress(OSError):
+            try:
                 now = look(place + name)
-                if not known or now.st_ctime_ns != known[2] or now.st_ino != known[3]:
-                    yield name
+            except OSError:
+                continue
+            if not known or now.st_ctime_ns != known[2] or now.st_ino != known[3]:
+                yield name
 
     def _note(self, name: str, source: Path) -> None:
         if not _is_same(source, self.folder / name):
@@ -150,19 +152,21 @@ def _list_changed(objects: Path, seen: dict[str, int], known: Iterable[str]) -> 
     folders: list[str] = []
     place = os.fspath(objects)
     with suppress(OSError), os.scandir(place) as entries:
-        folders = [entry.name for entry in entries if len(entry.name) == 2 or entry.name == "pack"]
+        folders = [entry.name for entry in entries if not entry.name[2:] or entry.name == "pack"]
     yield from ((folder, set()) for folder in {*known}.difference(folders))
     settled = time.time_ns() - TICK_NS
     for folder in folders:
-        with suppress(OSError):
+        try:
             changed = os.stat(f"{place}/{folder}").st_mtime_ns  # noqa: PTH116 - 256 of them, three times a turn
-            if seen.get(folder) == changed:
+            if folder in seen and seen[folder] == changed:
                 continue
             listed = os.listdir(f"{place}/{folder}")  # noqa: PTH208 - names alone
-            names = [name for name in listed if not name.startswith("tmp_")]
-            yield folder, {f"{folder}/{name}" for name in names if folder != "pack" or name.endswith(KEPT)}
-            if changed < settled:  # else another change may leave the time as it is
-                seen[folder] = changed
+        except OSError:
+            continue
+        names = [name for name in listed if name[:4] != "tmp_"]
+        yield folder, {f"{folder}/{name}" for name in names if folder != "pack" or name.endswith(KEPT)}
+        if changed < settled:  # else another change may leave the time as it is
+            seen[folder] = changed
 
 
 def _read_small(file: Path) -> tuple[bytes, os.stat_result] | None:

@@ -105,17 +105,19 @@ Changes = Mapping[str, tuple[str, str] | None]
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _FOLDER = "40000"
 """The mode of a folder in a tree."""
+_Row = tuple[str, str, bytes, bytes]
+"""An entry of a tree: mode, name of the object, what git sorts it by, and the entry as it is written."""
 
 
 class TreeWriter(Struct):
     """Writes trees that differ from one another in a few paths; git is asked only for folders that are not `known`.
 
-    These are the folders of the tree `of`, each as mode and object by name.
+    These are the folders of the tree `of`, each with its entries by name.
     """
 
     git: TrustedGit
     of: str = ""
-    known: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
+    known: dict[str, dict[str, _Row]] = field(default_factory=dict)
 
     def write(self, tree: str, changes: Changes) -> str:
         """Write `tree` (a commit or a tree) with these changes, and return its name. Raises AigonError (exit 7)."""
@@ -155,30 +157,35 @@ class TreeWriter(Struct):
 
     def _find(self, path: str) -> tuple[str, str]:
         above, _, name = path.rpartition("/")
-        return self.known[above].get(name, ("", "0" * 40))
+        return self.known[above].get(name, ("", "0" * 40))[:2]
 
     def _put(self, path: str, new: tuple[str, str] | None) -> None:
         above, _, name = path.rpartition("/")
         if new:
-            self.known[above][name] = new
+            self.known[above][name] = _make_row(name, *new)
         else:
             self.known[above].pop(name, None)
 
-    def _write_folder(self, entries: Mapping[str, tuple[str, str]], digits: int) -> str:
-        rows = [(os.fsencode(name), mode.lstrip("0"), sha) for name, (mode, sha) in entries.items()]
-        rows.sort(key=lambda row: row[0] + (b"/" if row[1] == _FOLDER else b""))
-        data = b"".join(b"%s %s\0%s" % (mode.encode(), name, bytes.fromhex(sha)) for name, mode, sha in rows)
-        return write_object(self.git, "tree", data, digits)
+    def _write_folder(self, entries: Mapping[str, _Row], digits: int) -> str:
+        rows = sorted([(place, entry) for _, _, place, entry in entries.values()])
+        return write_object(self.git, "tree", b"".join([entry for _, entry in rows]), digits)
 
 
-def _parse_tree(data: bytes | None, size: int) -> dict[str, tuple[str, str]]:
-    """Return mode and object by name of a tree whose names of objects have this `size`."""
+def _make_row(name: str, mode: str, sha: str) -> _Row:
+    mode, raw = mode.lstrip("0"), os.fsencode(name)
+    place = raw + (b"/" if mode == _FOLDER else b"")
+    return mode, sha, place, b"%s %s\0%s" % (mode.encode(), raw, bytes.fromhex(sha))
+
+
+def _parse_tree(data: bytes | None, size: int) -> dict[str, _Row]:
+    """Return the entries by name of a tree whose names of objects have this `size`."""
     entries, at = {}, 0
     while data and at < len(data):
         end = data.index(b"\0", at)
         mode, _, name = data[at:end].partition(b" ")
         at = end + 1 + size
-        entries[os.fsdecode(name)] = mode.decode(), data[end + 1 : at].hex()
+        text = os.fsdecode(name)
+        entries[text] = _make_row(text, mode.decode(), data[end + 1 : at].hex())
     return entries
 
 

@@ -49,10 +49,8 @@ class Looks(Struct, frozen=True):
 
     def until(self, number: int) -> "Looks":
         """Return these without those of later iterations."""
-        newest, leaders = (
-            tuple(look for look in kept if look.number <= number) for kept in (self.newest, self.leaders)
-        )
-        return Looks(newest or leaders[-1:], leaders)
+        newest, leaders = ([look for look in kept if look.number <= number] for kept in (self.newest, self.leaders))
+        return Looks(tuple(newest or leaders[-1:]), tuple(leaders))
 
 
 def is_unchanged_since(attempts: Sequence[Attempt], number: int) -> bool:

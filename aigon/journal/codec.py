@@ -7,10 +7,13 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from msgspec import ValidationError, convert, to_builtins
+from msgspec.json import format as format_json
 
 from aigon.journal.events import Event
 
 _EVENTS: Mapping[object, type[Event]] = {kind.__struct_defaults__[-1]: kind for kind in get_args(Event)}
+_SURROGATE = "\\ud"
+"""The beginning of each half of a character beyond U+FFFF in JSON, and of a half that is alone."""
 _NEWER = "perhaps a newer aigon wrote it: update aigon, or use the version that wrote it"
 
 
@@ -28,12 +31,21 @@ def dumps(event: Event) -> str:
 
     It is pure ASCII, so that no reader takes a character inside it (U+2028, U+0085) for a line end.
     """
-    return dump_compact(encode(event))
+    try:
+        text = dump_compact(to_builtins(event))
+    except ValueError:  # a number that JSON cannot hold
+        text = _SURROGATE
+    return text if _SURROGATE not in text else dump_compact(encode(event))
 
 
 def dump_compact(document: Mapping[str, object]) -> str:
     """Return a document of plain values as one line of JSON in ASCII."""
     return json.dumps(document, separators=(",", ":"), allow_nan=False)
+
+
+def dump_indented(document: Mapping[str, object]) -> bytes:
+    """Return JSON that people can read; `json` has no encoder in C for that."""
+    return format_json(json.dumps(document, ensure_ascii=False).encode("utf-8", "replace"), indent=2)
 
 
 def decode(document: Mapping[str, object]) -> Event:

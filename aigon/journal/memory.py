@@ -189,7 +189,7 @@ def render_memory(attempts: Sequence[Attempt], budget_tokens: int, earlier: Sequ
         left = len(known) - told
         older = [f"- and {left} older iteration{'s' if left > 1 else ''}"] if left else []
         parts = (_INTRO, *wholes[:whole], "\n".join([*lines[whole:told], *older]))
-        text = "\n\n".join(part for part in parts if part)
+        text = "\n\n".join(filter(None, parts))
         if estimate_tokens(text) <= budget_tokens:
             return text
     return ""

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from msgspec.json import format as format_json
-
 from aigon.files.atomic import write_atomic, write_view
 from aigon.journal.best import count_passed_criteria, is_unchanged_since
+from aigon.journal.codec import dump_indented
 from aigon.journal.events import (
     CheckStarted,
     Event,
@@ -126,7 +125,7 @@ class StateFileSink:
             write_view(self._path, parts)
         with contextlib.suppress(OSError):
             folder = self._path.parent / "runs" / str(head["run_id"])
-            write_view(folder / "STATE.json", [_indent({key: head[key] for key in POLLED}), b"\n"])
+            write_view(folder / "STATE.json", [dump_indented({key: head[key] for key in POLLED}), b"\n"])
 
     def render(self, event: Event, state: State) -> bytes:
         """Return what is in the file after `event`."""
@@ -136,10 +135,9 @@ class StateFileSink:
         """Nothing is open."""
 
     def _encode(self, values: Mapping[str, object]) -> Sequence[bytes]:
-        head = _indent(values)
+        head = dump_indented(values)
         first = head[: head.rindex(b"\n}")] + b',\n  "iterations": [\n    '
-        texts = [part for text in self._iterations.texts.values() for part in (b",\n    ", text)][1:]
-        return [first, *texts, b"\n  ]\n}\n"]
+        return [first, b",\n    ".join(self._iterations.texts.values()), b"\n  ]\n}\n"]
 
     def _describe(self, event: Event, state: State) -> dict[str, object]:
         """Return every key of the file but the iterations."""
@@ -217,11 +215,6 @@ def _begin_phase(event: Event) -> Phase | None:
             return "ended"
         case _:
             return None
-
-
-def _indent(values: Mapping[str, object]) -> bytes:
-    """Return JSON that people can read; `json` has no encoder in C for that."""
-    return format_json(json.dumps(values, ensure_ascii=False).encode("utf-8", "replace"), indent=2)
 
 
 def _describe_best(state: State) -> dict[str, object] | None:

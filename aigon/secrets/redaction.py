@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from aigon.secrets.shapes import SHAPES, is_stand_in, select_long_words, spell, spell_in_base64
+from aigon.secrets.shapes import SHAPES, has_one, is_stand_in, select_long_words, spell, spell_in_base64
 from aigon.text.patterns import compile_re
 
 T = TypeVar("T")
@@ -131,17 +131,16 @@ def redact_tokens(text: bytes) -> bytes:
 
 def _find_in_lines(text: bytes) -> Iterator[bytes]:
     """Yield values that only the text before them shows to be secrets."""
-    if not any(hint in text for hint in (b"ecret", b"ECRET", b"=", b"BEGIN", b"PuTTY")):
-        return
-    lowered = text.lower()
-    for shape in _LINE_SHAPES:
-        if any(hint in lowered for hint in shape.hints):
-            yield from (match["value"] for match in shape.pattern.finditer(text))
+    if has_one(text, (b"ecret", b"ECRET", b"=", b"BEGIN", b"PuTTY")):
+        lowered = text.lower()
+        for shape in _LINE_SHAPES:
+            if has_one(lowered, shape.hints):
+                yield from (match["value"] for match in shape.pattern.finditer(text))
 
 
 def _find_in_words(words: bytes) -> Iterator[bytes]:
     yield from _match_words(words)
-    if any(hint in words for hint in _LOOSE_HINTS):
+    if has_one(words, _LOOSE_HINTS):
         yield from _LOOSE.findall(words)
     coded = [word for word in words.translate(_OF_BASE64).split() if len(word) >= _WORD]
     together = b" ".join(coded)
@@ -151,7 +150,7 @@ def _find_in_words(words: bytes) -> Iterator[bytes]:
 
 def _match_words(words: bytes) -> Iterator[bytes]:
     for shape in _WORD_SHAPES:
-        if any(hint in words for hint in shape.hints):
+        if has_one(words, shape.hints):
             yield from (match["value"] for match in shape.pattern.finditer(words))
 
 
@@ -165,7 +164,7 @@ def _list_base64_hints() -> frozenset[bytes]:
 def _find_in_base64(words: Iterable[bytes], hints: Sequence[bytes]) -> Iterator[bytes]:
     """Yield the parts of the words that decode to a token."""
     for word in words:
-        if any(hint in word for hint in hints):
+        if has_one(word, hints):
             yield from (word[start:end] for start, end in _locate_in_base64(word.translate(_STANDARD)))
 
 
@@ -192,6 +191,9 @@ UNREDACTED_FIELDS = frozenset(
 an agent, a check or a judge said."""
 
 
+_NUMBERS = frozenset((bool, int, float))
+
+
 def redact_value(value: T, redact: Redact) -> T:
     """Return a value (a struct of structs, texts, numbers) with all its texts redacted; usually itself."""
     together = "\n".join(_list_texts(value)).encode("utf-8", "replace")
@@ -210,8 +212,9 @@ def _list_texts(value: Any) -> Iterator[str]:
             yield from _list_texts(item)
     elif isinstance(value, Struct):
         for name in value.__struct_fields__:
-            if name not in UNREDACTED_FIELDS:
-                yield from _list_texts(getattr(value, name))
+            # Most fields are numbers, or empty.
+            if name not in UNREDACTED_FIELDS and (item := getattr(value, name)) and type(item) not in _NUMBERS:
+                yield from _list_texts(item)
 
 
 def _redact_deeply(value: Any, redact: Redact) -> Any:

@@ -173,25 +173,14 @@ class MemorySink:
 
     def _write(self, ended: RunFinished | None) -> None:
         self._due, self._written = False, time.monotonic()
-        for name, lines in self._render(ended).items():
-            write_view(self._folder / name, _separate(lines))
+        for name, text in self.render(ended).items():
+            write_view(self._folder / name, text)
 
     def render(self, ended: RunFinished | None) -> dict[str, str]:
         """Return both files by name; `ended` is how the run ended, if it has."""
-        return {name: "\n".join(lines) for name, lines in self._render(ended).items()}
-
-    def _render(self, ended: RunFinished | None) -> dict[str, Iterator[str]]:
         tried = self._tried
         log = render_build_log(tried.all, base=tried.base, started=self._started, ended=ended)
-        return {SCRATCHPAD: render_scratchpad(tried.all), BUILD_LOG: log}
-
-
-def _separate(lines: Iterator[str]) -> Iterator[str]:
-    """Yield the lines with a line break between any two of them."""
-    yield next(lines, "")
-    for line in lines:
-        yield "\n"
-        yield line
+        return {SCRATCHPAD: "\n".join(render_scratchpad(tried.all)), BUILD_LOG: "\n".join(log)}
 
 
 def render_run_files(folder: Path, events: Iterable[Event]) -> dict[str, str]:

@@ -1,9 +1,8 @@
 """Write the tasks of a feature where people and other tools look for them: `.aigon/tasks-42.json`, `prd.toon`."""
 
-import json
-
 from aigon.files.atomic import write_view
 from aigon.installation import require_extra
+from aigon.journal.codec import dump_indented
 from aigon.journal.events import Event, RunFinished
 from aigon.journal.tasks import build_tasks_document, build_tasks_table
 from aigon.run.sinks import SinkContext
@@ -23,8 +22,7 @@ class TasksSink:
         before, self._state = self._state.tasks, self._state.apply(event)
         tasks = self._state.tasks
         if tasks != before or isinstance(event, RunFinished):
-            text = json.dumps(build_tasks_document(tasks), indent=2, ensure_ascii=False)
-            write_view(self._path, f"{text}\n")
+            write_view(self._path, [dump_indented(build_tasks_document(tasks)), b"\n"])
             if self._table:
                 write_view(self._table, render_prd(build_tasks_table(tasks)))
 
