@@ -1,7 +1,7 @@
 """Measure by aigon's own clock how long a command takes, so that a busy machine does not decide."""
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
@@ -47,11 +47,9 @@ def _run_to_the_end(run: Run, enough: float) -> ProgramExit:
     """
     before = frozenset(list_descendants())
     ended, exited, late = run(), time.monotonic(), 0.0
-    while _has_left(before) and ended.duration + late <= enough:
+    while ended.duration + late <= enough:
+        if all(pid in before or is_zombie(pid) for pid in list_descendants()):
+            break
         time.sleep(PAUSE)
         late = time.monotonic() - exited
     return replace(ended, duration=ended.duration + late)
-
-
-def _has_left(before: Collection[int]) -> bool:
-    return any(pid not in before and not is_zombie(pid) for pid in list_descendants())

@@ -138,7 +138,8 @@ def _find_projects(here: ProjectRepository, config: Config, wanted: str | None) 
         # A root that has no tests of its own is no project: what it has beside the projects below is added to theirs.
         rest = _resolve_folder(here.without(folders), ROOT, None)
         has_tests = any(check.role == "tests" for check in rest.checks)
-        if not (has_tests and ecosystem.has_root_manifest(here.project, here.ecosystems)):
+        has_manifest = any(here.project.glob(name) for each in here.ecosystems for name in each.manifests)
+        if not (has_tests and has_manifest):
             parts = {ROOT: rest, **{folder: _resolve_folder(here, folder, None) for folder in folders}}
             if checked := {folder: part for folder, part in parts.items() if part.checks}:
                 return checked

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import cast
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from aigon.compile.safety import find_edit, find_flaw
 from aigon.errors import environment, usage
@@ -81,10 +81,7 @@ def encode_proposals(proposals: ForeignProposals, is_accepted: bool) -> dict[str
     return {
         "feature_id": proposals.feature.id,
         "spec": proposals.feature.path,
-        "proposals": [
-            {"number": each.number, "line": each.line, "text": each.text, "annotation": each.annotation}
-            for each in proposals.chosen
-        ],
+        "proposals": to_builtins(proposals.chosen),
         "accepted": [each.number for each in proposals.chosen] if is_accepted else [],
     }
 

@@ -32,10 +32,6 @@ def _parse_statuses(value: object) -> list[str]:
     return known
 
 
-def _parse_texts(value: str | list[str]) -> list[str]:
-    return [value] if isinstance(value, str) else value
-
-
 def _check_command(value: str | list[str]) -> str | list[str]:
     first = value if isinstance(value, str) else next(iter(value), "")
     if not first.strip():
@@ -115,7 +111,7 @@ _Status = int | str | list[int | str]
 Scalar = str | int | float | bool
 Seconds = Annotated[float, Form(str | float, amounts.parse_duration, "a duration such as 90, 90s or 2m")]
 Statuses = Annotated[list[str], Form(_Status, _parse_statuses, _STATUS)]
-Texts = Annotated[list[str], Form(str | list[str], _parse_texts)]
+Texts = Annotated[list[str], Form(str | list[str], lambda value: [value] if isinstance(value, str) else value)]
 Words = Annotated[str | list[str], Form(str | list[str], _check_command)]
 Path = Annotated[str, Form(str, _check_path)]
 Pairs = dict[str, Scalar | list[Scalar]]

@@ -3,6 +3,7 @@
 Flag > AIGON_* > .aigon/config.json > user config > profile > built-in default.
 """
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, field
@@ -22,12 +23,9 @@ SHORTEST_LEASE = 2
 """Seconds: a push to a remote takes about one."""
 
 
-def _parse_wait(value: str | float) -> float:
-    return 0.0 if value == 0 else amounts.parse_duration(value)
-
-
-def _parse_window(value: str | float) -> object:
-    return value if value == "task" else amounts.parse_duration(value)
+def _accept_word(word: object) -> Callable[[Any], object]:
+    """Return a function that reads a duration, or `word`, which stands for itself."""
+    return lambda value: word if value == word else amounts.parse_duration(value)
 
 
 def _parse_lease(value: str | float) -> float:
@@ -174,7 +172,7 @@ class Guards(Section, frozen=True):
     disk_free: Annotated[int, Meta(ge=0)] = 500_000_000
     memory_free: Annotated[int, Meta(ge=0)] = 200_000_000
     by_history: bool = True
-    max_wait: Annotated[float, Form(str | float, _parse_wait, _DURATION)] = 21600.0
+    max_wait: Annotated[float, Form(str | float, _accept_word(0.0), _DURATION)] = 21600.0
     first_wait: Duration = 30.0
     allow_unknown_cost: bool = False
 
@@ -228,7 +226,7 @@ class KindConfig(Section, frozen=True):
     """The limits of a kind of task, over all runs or within a time, and the annotation that shows success."""
 
     iterations: Annotated[int, Meta(ge=1, le=MAX_ITERATIONS)] = 5
-    per: Annotated[float | Literal["task"], Form(str | float, _parse_window, f"task, or {_DURATION}")] = "task"
+    per: Annotated[float | Literal["task"], Form(str | float, _accept_word("task"), f"task, or {_DURATION}")] = "task"
     success: Literal["verify", "prints", "metric", "seconds", "check", "checklist"] | None = None
 
 

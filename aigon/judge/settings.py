@@ -28,10 +28,6 @@ _SHOWN = 60
 _EXAMPLE = '"judge": {"backend": "command", "command": ["./judge.sh"]} in .aigon/config.json'
 
 
-def _no_answer(_exited: ProgramExit) -> JudgeAnswer:
-    return JudgeAnswer(failure=NOBODY, available=False)
-
-
 class AgentJudgeSettings(JudgeSettings, frozen=True):
     """The settings of the judge `agent`.
 
@@ -41,7 +37,7 @@ class AgentJudgeSettings(JudgeSettings, frozen=True):
     """
 
     launch: Launch = field(default_factory=lambda: Launch(()))
-    read: Callable[[ProgramExit], JudgeAnswer] = _no_answer
+    read: Callable[[ProgramExit], JudgeAnswer] = lambda _: JudgeAnswer(failure=NOBODY, available=False)
     missing: str = NOBODY
     alone: bool = False
 

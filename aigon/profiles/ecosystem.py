@@ -223,11 +223,6 @@ def find_project_folders(project: ProjectReader, ecosystems: Iterable[Ecosystem]
     return tuple(sorted(folder for folder in found if not any(folder.startswith(f"{other}/") for other in found)))
 
 
-def has_root_manifest(project: ProjectReader, ecosystems: Iterable[Ecosystem]) -> bool:
-    """Return whether a manifest stands at the root itself."""
-    return any(project.glob(name) for each in ecosystems for name in each.manifests)
-
-
 def find_setups(project: ProjectReader, ecosystems: Iterable[Ecosystem]) -> Iterator[Setup]:
     """Yield the set-ups for the root and for the projects below, by their own lock file or the root's."""
     for each in ecosystems:

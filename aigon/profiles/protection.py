@@ -29,10 +29,6 @@ _RUNNER_MODULES = frozenset(
 )
 
 
-def _read_part(node: DocumentNode) -> FilePart:
-    return node.choice(PARTS)
-
-
 class Rule(Struct, frozen=True):
     """Files by glob; with `keys` only those keys of them (dotted; sections in an INI file) are meant.
 
@@ -42,7 +38,7 @@ class Rule(Struct, frozen=True):
 
     paths: tuple[str, ...]
     level: ConcernLevel = "review"
-    part: Annotated[FilePart, _read_part] = "other"
+    part: Annotated[FilePart, lambda node: node.choice(PARTS)] = "other"
     keys: tuple[str, ...] = ()
     source: str = ""
 

@@ -95,9 +95,6 @@ class QueueRunner:
             return True
         return entry.outcome == "needs_human" and count_decisions(self._home, entry) > entry.decisions
 
-    def _count_iterations(self, candidate: Candidate) -> int:
-        return replay(candidate_records(self._home, candidate).each()).done
-
     def _is_over(self) -> bool:
         """Return whether nothing more may start, and say why."""
         root, limits = self._main.root, self._options
@@ -128,7 +125,8 @@ class QueueRunner:
             known[0] if known else Candidate(name, entry.slug, chosen.label, chosen.agent, "worktree", 0, "", "")
         )
         self._wait_for_killed(candidate)
-        resume = bool(known) and candidate_records(self._home, candidate).has_begun()
+        records = candidate_records(self._home, candidate)
+        resume = bool(known) and records.has_begun()
         entry = replace(entry, state="taken", at=World.now(), feature=name, label=candidate.label, outcome="")
         append_entry(self._home, entry)
         self._tell("started", f"feature {name} {'goes on' if resume else 'starts'} with {candidate.label}",
@@ -138,7 +136,7 @@ class QueueRunner:
             feature=name,
             loop=True,
             resume=resume,
-            max_iterations=self._limit_turns(name, self._count_iterations(candidate) if resume else 0),
+            max_iterations=self._limit_turns(name, replay(records.each()).done if resume else 0),
             max_consecutive_failures=max(1, most - self._failures),
         )
         money = None if self._options.max_cost is None else self._options.max_cost - self._loops.spent

@@ -20,13 +20,13 @@ from aigon.spec.criteria import TEMPLATE, is_criteria_heading
 from aigon.spec.document import parse_spec, require_size
 from aigon.spec.features import LARGEST, PREFIX, TOO_MUCH, strip_prefix
 from aigon.spec.foreign import accept_proposals, disarm_annotations, list_decisions, list_proposals
-from aigon.spec.markdown import MarkdownPage, line_of, one_line, parse_page
+from aigon.spec.markdown import line_of, one_line, parse_page
 from aigon.text.amounts import size_error
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_block, code_span, fold, list_item
 
 if TYPE_CHECKING:
-    from markdown_it.token import Token
+    pass
 
 LONGEST_TITLE = 200
 _ENTRY = compile_re(r"[\"']?([\w-]+)[\"']?\s*:")
@@ -227,18 +227,17 @@ def _list_sections(raw: bytes) -> list[_Section]:
     heads = [(index, token) for index, token in enumerate(page.tokens) if token.type == "heading_open"]
     tops = [(index, token) for index, token in heads if token.level == 0 and token.tag in ("h1", "h2")]
     ends = [page.starts[line_of(token) - 1] for _, token in tops[1:]] + [len(raw)]
+    starts = [*page.starts, len(raw)]
     return [
         _Section(
-            one_line(page.tokens[index + 1].content), page.starts[line_of(token) - 1], _find_body(page, token), end
+            one_line(page.tokens[index + 1].content),
+            page.starts[line_of(token) - 1],
+            starts[(token.map or (0, 0))[1]],
+            end,
         )
         for (index, token), end in zip(tops, ends, strict=False)
         if token.tag == "h2"
     ]
-
-
-def _find_body(page: MarkdownPage, heading: Token) -> int:
-    after = (heading.map or (0, 0))[1]
-    return page.starts[after] if after < len(page.starts) else len(page.raw)
 
 
 def _is_same(one: str, other: str) -> bool:

@@ -27,17 +27,11 @@ def main() -> None:
     child = os.fork()
     if not child:
         _exec_confined(plan, argv)
-    status = os.waitstatus_to_exitcode(_wait_for(child))
+    # Orphans that end before the command are collected on the way.
+    ended = next(status for pid, status in iter(os.wait, None) if pid == child)
+    status = os.waitstatus_to_exitcode(ended)
     orphans.sweep()
     os._exit(status if status >= 0 else 128 - status)
-
-
-def _wait_for(child: int) -> int:
-    """Return the status of the command; orphans that end before it are collected on the way."""
-    while True:
-        pid, status = os.wait()
-        if pid == child:
-            return status
 
 
 def _end(number: int, _frame: FrameType | None) -> None:

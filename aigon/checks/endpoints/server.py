@@ -93,19 +93,17 @@ class ProgramOrder(Struct, frozen=True):
     schemathesis: str = ""
     port_base: int | None = None
 
-    def build_command(self, port: int) -> list[str]:
-        return [self._fill(part, port) for part in self.server]
-
     def build_environment(self, port: int, cwd: Path) -> dict[str, str]:
         """Return the checks' environment with the port, the project's programs before PATH, and the server's own."""
         folders = [str(cwd / name) for name in self.plan.programs if (cwd / name).is_dir()]
         path = os.pathsep.join([*folders, *filter(None, [self.env.get("PATH", os.defpath)])])
-        own = {name: self._fill(value, port) for name, value in self.plan.config.env.items()}
+        own = {name: self.fill(value, port) for name, value in self.plan.config.env.items()}
         # What Python holds back in a buffer would be lost with a server that is killed.
         given = {"PYTHONUNBUFFERED": "1", **self.env}
         return {**given, "PATH": path, "PORT": str(port), "AIGON_PORT": str(port), **own}
 
-    def _fill(self, text: str, port: int) -> str:
+    def fill(self, text: str, port: int) -> str:
+        """Return a word of the command line, or the value of a variable, with its placeholders filled in."""
         return text.replace("{port}", str(port)).replace("{scratch}", str(self.scratch))
 
 

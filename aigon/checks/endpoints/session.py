@@ -62,7 +62,7 @@ class EndpointSession:
         """Start the server, ask it everything until `limit` (monotonic), and stop it. Raises ServerFailure."""
         order, voice, cwd = self._order, self._voice, Path.cwd()
         port = self._choose_port()
-        argv = order.build_command(port)
+        argv = [order.fill(part, port) for part in order.server]
         voice.line(f"starting the server: {argv[-1] if argv[1:2] == ['-c'] else ' '.join(argv)}")
         begun = time.monotonic()
         try:

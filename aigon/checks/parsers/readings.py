@@ -53,11 +53,11 @@ def make_problem(
 
 
 def find_problems(
-    pattern: re.Pattern[str], lines: str, message: str = "failed", rule: str = "", most: int = READ_MATCHES
+    pattern: re.Pattern[str], lines: str, message: str = "failed", most: int = READ_MATCHES
 ) -> Iterator[Problem]:
     """Yield a problem for each match, by its groups `message`, `file`, `line`, `rule`, `severity` and `test`."""
     for match in find_matches(pattern, lines, most):
-        yield make_problem(**{"message": message, "rule": rule, **name_groups(match)})
+        yield make_problem(**{"message": message, **name_groups(match)})
 
 
 def find_error_lines(lines: str, limit: int = FEW_LINES) -> tuple[Problem, ...]:

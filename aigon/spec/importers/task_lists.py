@@ -91,16 +91,14 @@ def _read_task(task: Mapping[str, object], path: str) -> ImportedSpec:
     parts = [part for part in subtasks if isinstance(part, dict)] if isinstance(subtasks, list) else []
     strategy = read_text(task, "testStrategy")
     criteria = [ImportedCriterion(strategy)] if strategy else []
-    criteria += [ImportedCriterion(": ".join(filter(None, _describe_part(part)))) for part in parts]
+    for part in parts:
+        said = (read_text(part, "title"), read_text(part, "testStrategy", "description"))
+        criteria.append(ImportedCriterion(": ".join(filter(None, said))))
     left = count_unused_keys(task, _TASK_KEYS)
     for part in parts:
         left += count_unused_keys(part, {*_TASK_KEYS, "testStrategy"})
     original = {f"{path}, task {task.get('id')}": json.dumps(task, indent=2, ensure_ascii=False)}
     return ImportedSpec(read_text(task, "title"), tuple(criteria), original, read_text(task, "description"), left=left)
-
-
-def _describe_part(part: Mapping[str, object]) -> tuple[str, str]:
-    return read_text(part, "title"), read_text(part, "testStrategy", "description")
 
 
 prd_json = Format("prd.json", _read_prd_json, compile_re(r"(?:.*/)?prd[^/]*\.json"))
