@@ -34,7 +34,6 @@ environment, by which tests find what was left behind."""
 AT_START = ("LANG", "LC_ALL", "LC_CTYPE", "TZ")
 """With PYTHON* and LD_*, what Python or a library reads once: a command with other values begins from nothing."""
 LIBRARIES = (
-    "anthropic",
     "markdown_it",
     "mdit_py_plugins.front_matter",
     "platformdirs",
@@ -43,6 +42,8 @@ LIBRARIES = (
     "tomlkit",
     "yaml",
 )
+LARGE = ("aigon.agents.anthropic_api", "aigon.agents.api_agent", "aigon.mcp", "aigon.ui")
+"""What imports more than all the rest: with it a fork takes twice as long, so a second interpreter holds it."""
 Ended = tuple[int, bytes, bytes]
 AtStart = tuple[tuple[str, str], ...]
 
@@ -58,7 +59,7 @@ def run(
     if not _begins_alike(env, usual) or not _one_at_a_time.acquire(blocking=False):
         return None
     try:
-        with _connection(_at_start(usual)) as server:
+        with _connection(_at_start(usual) + _needs(argv, env)) as server:
             return _ended(server, argv, cwd, env, timeout)
     finally:
         _one_at_a_time.release()
@@ -128,7 +129,7 @@ def started(argv: Sequence[str], cwd: Path, env: Mapping[str, str], usual: Mappi
     if not _begins_alike(env, usual):
         return None
     (out, to_out), (err, to_err), (told, telling) = os.pipe(), os.pipe(), socket.socketpair()
-    with _one_at_a_time, _connection(_at_start(usual)) as server:
+    with _one_at_a_time, _connection(_at_start(usual) + _needs(argv, env)) as server:
         _ask(server, argv, cwd, env, (to_out, to_err, telling.fileno()))
     for descriptor in (to_out, to_err):
         os.close(descriptor)
@@ -150,6 +151,11 @@ _servers: dict[AtStart, tuple["subprocess.Popen[bytes]", socket.socket]] = {}
 def _at_start(env: Mapping[str, str]) -> AtStart:
     names = (name for name in env if name in AT_START or name.startswith(("PYTHON", "LD_")))
     return tuple((name, env[name]) for name in sorted(names))
+
+
+def _needs(argv: Sequence[str], env: Mapping[str, str]) -> AtStart:
+    """The variable that has a server import what is large, for a command that may need it."""
+    return (("LARGE", "1"),) if {"mcp", "ui"}.intersection(argv) or env.get("ANTHROPIC_API_KEY") else ()
 
 
 @contextlib.contextmanager
@@ -308,7 +314,7 @@ def _import_everything() -> None:
 
     modules = [module.name for module in pkgutil.walk_packages(aigon.__path__, "aigon.", onerror=lambda _: None)]
     for name in (*modules, *LIBRARIES):
-        if not name.endswith("__main__"):
+        if not name.endswith("__main__") and ("LARGE" in os.environ or not name.startswith(LARGE)):
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
     with contextlib.suppress(Exception):
@@ -330,6 +336,7 @@ def _read_what_ships() -> None:
     from aigon.config.models import Config
     from aigon.files import registry, resources
     from aigon.job.options import Options
+    from aigon.judge import passages
     from aigon.profiles import profile
     from aigon.profiles.protection import Protection
     from aigon.secrets import leaks
@@ -347,6 +354,7 @@ def _read_what_ships() -> None:
     price_tables.load_shipped_prices()
     parse_spec(b"# Feature: X\n\n## Acceptance Criteria\n\n- [ ] it is <!-- verify: true -->\n- [ ] it is, too\n")
     opaque._load_signs()
+    passages.find_comments("x.py", "x = 1  # one\n")
     adapters.load_types()
     registry._scan_plugins.cache_clear()  # what is installed is a matter of where a command begins
     with tempfile.TemporaryDirectory() as empty:
@@ -388,8 +396,9 @@ def _run_a_feature() -> None:
     with tempfile.TemporaryDirectory() as folder, Path(os.devnull).open("r+b") as nothing:
         lab = Lab(Path(folder)).init()
         lab.spec("it is done <!-- verify: test -f done.txt -->", "all tests pass")
-        lab.agent("touch done.txt")
-        lab.config(proof="in-place", checks={"tests": {"command": "true"}})
+        lab.write("tests/test_one.py", "def test_one():\n    assert 1 == 1\n")
+        lab.agent("touch done.txt; echo 'one = 1' > one.py; sed -i 's/1 == 1/2 == 2/' tests/test_one.py")
+        lab.config(checks={"tests": {"command": "true"}})
         lab.commit("a feature")
         for stream in (1, 2):
             os.dup2(nothing.fileno(), stream)
