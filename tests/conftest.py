@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import gc
 import os
 import re
 import shutil
@@ -22,6 +23,7 @@ MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
 
 sys.dont_write_bytecode = False  # else every worker of every run rewrites all asserts: 10 s of a processor each
+gc.disable()  # what is collected here stays to the end: see `pytest_collection_finish`
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # begun in the background: every program below would ignore it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -145,6 +147,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("quick"):
         items[:] = [item for item in items if not item.get_closest_marker("long")]
     items.sort(key=lambda item: not item.get_closest_marker("long"))
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage again from here on, and never look through the modules and tests that are there by now."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
