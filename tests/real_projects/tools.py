@@ -58,14 +58,15 @@ def missing(kind: Kind) -> str:
 def _prepared(kind: Kind) -> str:
     if kind.manager and not (packages(kind) / _READY).exists():
         return "its npm packages are not installed: python -m tests.real_projects"
-    asked = not long(kind) or ready()
+    asked = not any(program.startswith("go") for program in kind.programs) or ready()
     return "" if asked else "it takes long, and was never asked for: python -m tests.real_projects"
 
 
 def long(kind: Kind) -> bool:
     """Whether it takes too long for the default suite, or needs packages."""
-    # Compiling Go's standard library for the first time takes a minute.
-    return bool(kind.manager) or any(program.startswith("go") for program in kind.programs)
+    # Compiling Go's standard library for the first time takes a minute; crates, servers and folders take seconds.
+    compiled = any(program.startswith(("go", "cargo")) for program in kind.programs)
+    return bool(kind.manager or kind.folders) or compiled or "fastapi" in kind.modules
 
 
 def ready() -> bool:
