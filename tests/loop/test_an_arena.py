@@ -12,6 +12,7 @@ import pytest
 from tests.lab import DONE_WHEN, SPEC, Lab, alive, finish, until
 from tests.loop.rivals import CHEAT, QUICK, STEADY, agents, project, worktree
 
+IN_PLACE = True
 ONE_TURN = 'echo "by $AIGON_SLOT" > done.txt'
 TWO_TURNS = f'if [ "$AIGON_ITERATION" = 1 ]; then touch half.txt; else {ONE_TURN}; fi'
 ALL = ("--agent", "quick", "--agent", "steady", "--agent", "cheat")

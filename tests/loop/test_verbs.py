@@ -14,6 +14,7 @@ import pytest
 from aigon.files.locks import hold_lock
 from tests.lab import BRANCH, DONE_WHEN, SPEC, STATE, Lab, Ran, reuse
 
+IN_PLACE = True
 WORKS = f"it works <!-- verify: {DONE_WHEN} -->"
 LINTER = "#!/bin/sh\nfor f in $(git diff --cached --name-only); do echo linter: $f; done; exit 1\n"
 DONE = "docs/specs/features/05-done/feature-42-dark-mode.md"

@@ -8,6 +8,7 @@ from aigon.git.locks import MARK
 from tests.lab import DONE_WHEN, SPEC, Lab, finish
 from tests.loop.rivals import worktree
 
+IN_PLACE = True
 STATE = ".aigon/loop-state-42-mine.json"
 LOG = "docs/specs/features/logs/feature-42-mine-dark-mode-log.md"
 BRANCH = "feature-42-mine-dark-mode"
