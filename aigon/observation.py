@@ -122,15 +122,15 @@ class Observer(Struct):
         else:
             self.means = "strace" if find_strace() else ""
 
-    def observe(self, name: str, place: CheckEnvironment, run: Callable[[CheckEnvironment], None]) -> None:
-        """Run a command by `run`, in the environment that it is given, and note what it read."""
+    def observe(self, names: Sequence[str], place: CheckEnvironment, run: Callable[[CheckEnvironment], None]) -> None:
+        """Run a command by `run`, in the environment that it is given, and note under its `names` what it read."""
         if self.means == "access times":
             root = _locate(place)
             times = dict(set_back(root, (*self.files, *self.folders)))
             run(place)
-            self.seen[name] = self._weigh(list_read(root, times))
+            self.seen |= dict.fromkeys(names, self._weigh(list_read(root, times)))
         elif self.means == "strace":
-            self.seen[name] = self._trace(place, run)
+            self.seen |= dict.fromkeys(names, self._trace(place, run))
         else:
             run(place)
 

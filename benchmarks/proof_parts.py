@@ -4,7 +4,7 @@
 
 Two projects are proven: that of the README's tour, and one whose suite computes for `--seconds` in `--files` files, to
 which a feature adds a function with its test. Printed for each run in a clean room, and for the whole proof: the
-programs that aigon starts, the checks that reported tests, processor and wall seconds, and these as shares of what the
+programs that aigon starts, the runs that reported tests, processor and wall seconds, and these as shares of what the
 suite alone takes: of its processor seconds by hand, and of its wall seconds in the workspace in the same run. What runs
 side by side counts the programs and the processor seconds of both.
 """
@@ -30,6 +30,7 @@ CRITERIA = """\
 - [ ] goodbye <!-- verify: python3 -c 'import greeter; assert greeter.goodbye("Ada") == "Goodbye, Ada!"' -->
 - [ ] There are at least two tests <!-- metric: grep -c "^def test_" test_greeter.py >= 2 -->
 - [ ] All tests pass
+- [ ] So they do by hand <!-- verify: python3 -m pytest -q -->
 """
 FILES = {
     "greeter.py": 'def hello(name):\n    return f"Hello, {name}!"\n',
@@ -93,7 +94,8 @@ class Recorder(Struct):
             with self._measure(DRY_RUN if itself.observer else name) as part:
                 results = run_once(itself, tree, checks, name, overlay)
                 part.checks = len(checks)
-                part.reports = sum(result.reported for result in results.values())
+                # What only repeats the command of another check has its log.
+                part.reports = len({result.finding.log for result in results.values() if result.reported})
             return results
 
         def record_proof(job: Any, world: Any, snapshot: Any, look: Any, *others: Any) -> Any:

@@ -29,6 +29,8 @@ from aigon.journal.events import CheckFinished, CheckStarted, Event
 from aigon.journal.state import State
 from aigon.model.checks import Check
 
+TIDYING = frozenset({"PYTHONDONTWRITEBYTECODE"})
+"""Variables of a check that keep it from leaving files, and change nothing else."""
 ChooseWorld = Callable[[World, Check], World]
 """Returns the world in which a check runs."""
 
@@ -159,7 +161,7 @@ def _spell_command(check: Check) -> str:
     places = ("{report}", "{scratch}")
     parts = [part for part in check.argv if not re.fullmatch(r"--[\w-]+=\{report\}", part)]
     is_filled = any(place in text for text in (*parts, *check.env.values()) for place in places)
-    if check.by_exit or check.cwd != "." or check.env or check.missing or is_filled:
+    if check.by_exit or check.cwd != "." or check.env.keys() - TIDYING or check.missing or is_filled:
         return ""
     is_script = parts[:2] == ["bash", "-c"] and len(parts) == 3
     return parts[2].strip() if is_script else shlex.join([Path(parts[0]).name, *parts[1:]])

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from aigon.checks.execution import CRITERION, make_skipped
 from aigon.checks.measurement import HOPELESS, LONGEST, RUNS
-from aigon.checks.schedule import Schedule, run_checks
+from aigon.checks.schedule import Schedule, find_answering, run_checks
 from aigon.git import objects
 from aigon.isolation import dependencies
 from aigon.isolation.check_sandbox import CheckSandbox
@@ -174,13 +174,16 @@ class ProofBench(Struct, frozen=True):
         ran = [*_run_silently(inside, [check for check in checks if check.role in _SUBJECT_ROLES], plan)]
         place = inside.checks_run_in
         observer.enter(place, self.rooms.entries)
-        for check in (check for check in checks if check.role not in _SUBJECT_ROLES):
+        watched = [check for check in checks if check.role not in _SUBJECT_ROLES]
+        answering = find_answering(watched, place.env.get("PATH", ""))
+        for check in (check for check in watched if check.name not in answering):
             dependencies.forget_own_bytecode(room, self.rooms.needs.lent)  # else the sources are not read again
+            same = [check, *(each for each in watched if answering.get(each.name) == check.name)]
 
-            def run(place: CheckEnvironment, check: Check = check) -> None:
-                ran.extend(_run_silently(replace(inside, place=place), [check], plan))
+            def run(place: CheckEnvironment, same: Sequence[Check] = same) -> None:
+                ran.extend(_run_silently(replace(inside, place=place), same, plan))
 
-            observer.observe(name_in_record(check), place, run)
+            observer.observe([*map(name_in_record, same)], place, run)
         return tuple(ran)
 
     def read_files(self, tree: str, paths: Iterable[str]) -> dict[str, bytes]:

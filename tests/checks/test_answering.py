@@ -22,6 +22,7 @@ CHECK = Check("tests", "tests", ("sh", "-e", "run.sh"))
         (replace(CHECK, argv=(*CHECK.argv, "-x")), False),
         (replace(CHECK, argv=(*CHECK.argv, "--out", "{report}")), False),
         (replace(CHECK, env={"MODE": "quick"}), False),
+        (replace(CHECK, env={"PYTHONDONTWRITEBYTECODE": "1"}), True),
         (replace(CHECK, cwd="web"), False),
         (replace(CHECK, shown="sh -e run.sh", argv=("true",)), False),
     ],

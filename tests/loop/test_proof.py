@@ -75,6 +75,17 @@ def test_without_a_clean_room_the_outcome_says_so(lab: Lab) -> None:
     assert "proved in place" in lab.state()["stop_reason"]
 
 
+def test_a_criterion_with_the_command_of_a_check_is_run_nowhere_beside_it(lab: Lab) -> None:
+    """In the workspace, in the dry run, and in the proof; logs are of what ran."""
+    own = "it is there <!-- verify: test -f done.txt -->"
+    checked(lab, f"{DONE_WHEN}\n", "touch done.txt", "it works <!-- verify: sh tests/run.sh -->", own)
+    ran = lab.aigon(*LOOP)
+    assert ran.code == 0, ran.out + ran.err
+    logs = {(path.parent.name, path.stem) for path in lab.path(".aigon/runs").glob("*/00?/**/*.log")}
+    assert {("clean", "tests"), ("clean", "criterion-2")} <= logs
+    assert not [log for log in logs if log[1] == "criterion-1"], logs
+
+
 def test_where_nothing_isolates_the_outcome_says_so(lab: Lab) -> None:
     checked(lab, f"{DONE_WHEN}\n", "touch done.txt", proof={"isolation": "none"})
     ran = lab.aigon(*LOOP)

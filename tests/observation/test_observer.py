@@ -56,7 +56,7 @@ def seen(root: Path, means: Means, *scripts: str) -> list[Reads]:
                 where.wrap_command(["bash", "-c", script], root, UNNAMED), cwd=root, env=dict(place.env), check=True
             )
 
-        watching.observe(script, place, start)
+        watching.observe([script], place, start)
 
     for script in scripts:
         run(script)
@@ -102,5 +102,5 @@ def test_where_nothing_tells_nothing_is_claimed(tmp_path: Path, monkeypatch: pyt
     watching = Observer("spec.md")
     place = CheckEnvironment(tmp_path, {})
     watching.enter(place, TREE)
-    watching.observe("x", place, lambda _place: None)
+    watching.observe(["x"], place, lambda _place: None)
     assert watching.observation == Observation()
