@@ -194,7 +194,9 @@ def write_tree_with(git: TrustedGit, tree: str, changes: Changes) -> str:
 
     Raises AigonError (exit 7).
     """
-    return TreeWriter(git).write(tree, changes)
+    written = TreeWriter(git).write(tree, changes)
+    git.trees[written] = written
+    return written
 
 
 def name_object(kind: str, data: bytes, digits: int) -> str:

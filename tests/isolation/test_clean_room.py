@@ -14,12 +14,14 @@ from typing import Any
 import pytest
 
 from aigon.errors import AigonError, Exit
-from aigon.git.person import Checkout
+from aigon.git.person import Checkout, name_command
 from aigon.git.trusted import TrustedGit
+from aigon.isolation import export
 from aigon.isolation.clean_room import CleanRoom, RoomPlan, open_room
 from aigon.isolation.enclosure import Isolation, make_room_env
 from aigon.isolation.export import Export, export_tree
 from aigon.isolation.mechanisms import IN_ORDER, find_isolation_flaw
+from aigon.process.output import capture_output
 from tests.lab import Lab
 from tests.projects import files
 
@@ -47,6 +49,22 @@ def exported(lab: Lab, revision: str = "HEAD", **options: bool) -> Export:
     """Export a revision to a folder beside the repository."""
     commit = lab.git("rev-parse", revision)
     return export_tree(own_git(lab), commit, lab.home / "export", **options)
+
+
+def test_rooms_take_three_processes_of_git_and_one_more_for_each_tree(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+
+    def note(argv: Sequence[str], **options: Any) -> tuple[int, bytes, bytes]:
+        ran.append(name_command(argv[1:]))
+        return capture_output(argv, **options)
+
+    monkeypatch.setattr(export, "capture_output", note)
+    git, tree = own_git(lab), lab.git("rev-parse", "HEAD^{tree}")
+    for name in ("one", "two"):
+        assert listed(export_tree(git, tree, lab.home / name).folder)
+    assert ran == ["rev-parse", *2 * ["pack-objects", "index-pack", "read-tree"]]
 
 
 def listed(folder: Path) -> list[str]:
