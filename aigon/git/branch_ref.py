@@ -145,21 +145,21 @@ def flush_loose_objects(
 def _list_fresh(objects: Path, since_ns: float, seen: dict[str, int]) -> Iterator[tuple[int, str]]:
     """Yield inode and path of new objects: only folders whose time has changed are listed."""
     for folder in _list_entries(objects):
-        if folder.name[2:] or (changed := _read_change_time(folder)) < since_ns or seen.get(folder.name) == changed:
+        try:
+            changed = folder.stat().st_mtime_ns
+        except FileNotFoundError:  # a git has packed and removed it since it was listed
+            continue
+        if folder.name[2:] or changed < since_ns or seen.get(folder.name) == changed:
             continue
         settled = time.time_ns() - changed > TICK_NS  # else a file may still come and leave the time as it is
-        files = _list_entries(folder.path)
-        yield from ((file.inode(), file.path) for file in files if _read_change_time(file) >= since_ns)
+        for file in _list_entries(folder.path):
+            try:
+                if file.stat().st_mtime_ns >= since_ns:
+                    yield file.inode(), file.path
+            except FileNotFoundError:
+                continue
         if settled:
             seen[folder.name] = changed
-
-
-def _read_change_time(entry: "os.DirEntry[str]") -> int:
-    """Return when it changed, in nanoseconds; 0 if a git has packed and removed it since it was listed."""
-    try:
-        return entry.stat().st_mtime_ns
-    except FileNotFoundError:
-        return 0
 
 
 def _list_entries(folder: str | Path) -> list["os.DirEntry[str]"]:

@@ -13,10 +13,21 @@ from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.errors import environment
 from aigon.files.atomic import copy_aside, make_real_folders, move_aside, write_atomic
-from aigon.git.file_state import HIDDEN, NOTHING, FileState, Mark, list_names, read_mark, read_state, reread_state
+from aigon.git.file_state import (
+    HIDDEN,
+    NOTHING,
+    FileState,
+    Mark,
+    is_fresh,
+    list_names,
+    read_mark,
+    read_state,
+    reread_state,
+)
 
 Opinion = Callable[[Path, bytes | None, bytes | None], str | None]
 """Judges the change of a file (its content before and now, None for no file): None to accept it, `""` to put it back,
@@ -86,6 +97,12 @@ class FileProtection:
         self._kept = kept
         self._unlinked = tuple(folder for folder in self._now.unlinked if not folder.is_symlink())
         self._roots = {root: identity for root in self._now.roots if (identity := _read_folder_identity(root))}
+
+    def settle(self) -> None:
+        """Let the marks of what was fresh prove it, if it is unchanged: else all of a long journal is read again."""
+        for path, kept in self._kept.items():
+            if kept.fresh and kept.mark == read_mark(path) and not is_fresh(kept.mark):
+                self._kept[path] = replace(kept, fresh=False)
 
     def render_note(self) -> bytes:
         """Return what is remembered, to be written down in case this process is killed."""

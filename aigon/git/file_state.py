@@ -2,6 +2,7 @@
 
 import os
 import stat
+import sys
 import time
 import zlib
 from hashlib import sha256
@@ -95,7 +96,7 @@ def read_state(path: str, before: FileState | None = None, *, grows: bool = Fals
         return before
     if now == NOTHING:
         return FileState(NOTHING)
-    mode, fresh = now[0], _is_fresh(now)
+    mode, fresh = now[0], is_fresh(now)
     if stat.S_ISREG(mode):
         known = before if before and grows and _has_grown(before, now) else FileState(NOTHING)
         with _open_plain(path) as file:
@@ -112,7 +113,7 @@ def reread_state(path: str, kept: FileState) -> FileState:
     """Read all of `path`; reuse the pieces of `kept` if the file still begins with them. Raises OSError."""
     now = read_mark(path)
     if kept.pieces and stat.S_ISREG(now[0]):
-        fresh = _is_fresh(now)
+        fresh = is_fresh(now)
         with _open_plain(path) as file:
             if all(sha256(file.read(piece.size)).digest() == piece.digest for piece in kept.pieces):
                 return replace(kept, mark=now, mode=now[0], end=file.read(), fresh=fresh)
@@ -124,8 +125,22 @@ def list_names(folder: str | Path) -> frozenset[str]:
         return frozenset(entry.name for entry in entries)
 
 
-def _is_fresh(now: Mark) -> bool:
-    return len(now) > 1 and now[3] > time.time_ns() - FRESH_NS
+def is_fresh(now: Mark) -> bool:
+    """Return whether another change could leave the mark as it is.
+
+    On Linux the clock that gives files of a local disk their times says so. A disk that keeps no fractions of
+    milliseconds, or belongs to another machine, gets the longest step.
+    """
+    if len(now) < 2:
+        return False
+    if sys.platform == "linux" and os.major(now[5]) and now[3] % 1_000_000:
+        return now[3] >= read_file_clock()
+    return now[3] > time.time_ns() - FRESH_NS
+
+
+def read_file_clock() -> int:
+    """Return the time in nanoseconds that a file would get now: CLOCK_REALTIME_COARSE of Linux."""
+    return time.clock_gettime_ns(5)
 
 
 def _has_grown(before: FileState, now: Mark) -> bool:

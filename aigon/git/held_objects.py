@@ -35,13 +35,22 @@ _DERIVED = {
 """Files that git makes of its objects and believes, by the command that verifies them."""
 
 
+class _Changed(Struct):
+    """A folder of objects that has changed."""
+
+    folder: str
+    exists: bool
+    new: set[str]
+    gone: set[str]
+
+
 class HeldObjects(Struct):
     """The objects of a repository, held in `folder`."""
 
     git: TrustedGit
     folder: Path
-    _held: dict[str, set[str]] | None = None
-    """The names of the held objects by folder."""
+    _folders: set[str] | None = None
+    """The folders with held objects; which these are, is read where the folder of the repository has changed."""
     _seen: dict[str, int] = field(default_factory=dict)
     """When each folder of objects had changed last; one that may change again in the same tick is left out."""
     _copied: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -56,28 +65,38 @@ class HeldObjects(Struct):
         nothing is deleted, no program is started.
         """
         objects = self.git.common_dir / "objects"
-        if self._held is None:
-            self._held = dict(_list_changed(self.folder, {}, ()))
-            kept = (name for names in self._held.values() for name in names)
-            self._copied = {name: () for name in kept if not _is_same(self.folder / name, objects / name)}
-        is_first = not self._held
-        found = dict(_list_changed(objects, self._seen, self._held))
-        gone = {name for folder, there in found.items() for name in self._held.get(folder, set()) - there}
+        if self._folders is None:
+            self._folders = set()
+            for folder, names in _list_changed(self.folder, {}, ()):  # one at a time: there may be many objects
+                self._folders |= {folder} if names else set()
+                pairs = ((name, f"{self.folder}/{name}", f"{objects}/{name}") for name in names)
+                self._copied |= {name: () for name, copy, source in pairs if not _is_same(copy, source)}
+        is_first = not self._folders
+        listed = _list_changed(objects, self._seen, self._folders)
+        found = [_Changed(folder, bool(there), *self._compare(folder, there)) for folder, there in listed]
+        gone = {name for each in found for name in each.gone}
         restored = () if quick else self._restore_overwritten(objects)
         deleted = bool(gone) and not believe and not self._is_whole(tips)
         back = [_add(self.folder / name, objects / name) for name in sorted(gone) if deleted]
         for name in gone if not deleted else ():
             (self.folder / name).unlink(missing_ok=True)
             self._copied.pop(name, None)
-        for folder, there in sorted(found.items(), key=lambda listed: (listed[0] != "pack", listed[0])):
-            held = self._held.get(folder, set())
-            new = {name for name in sorted(there - held) if self._take(objects, name, is_known=is_first)}
-            self._held[folder] = new | (held if deleted else held & there)
+        for each in sorted(found, key=lambda each: (each.folder != "pack", each.folder)):
+            for name in sorted(each.new):
+                self._take(objects, name, is_known=is_first)
+            self._folders.add(each.folder) if each.exists or deleted else self._folders.discard(each.folder)
         said = f"{sum(back)} files with git's objects were deleted; they were put back"
         return ((said,) if any(back) else ()) + restored + tuple(self._remove_forged(objects))
 
-    def _take(self, objects: Path, name: str, *, is_known: bool) -> bool:
-        """Hold a new object; return False, and remove it, if it is damaged, unless that `is_known` not to be.
+    def _compare(self, folder: str, there: set[str]) -> tuple[set[str], set[str]]:
+        """Return which objects of a folder are new, and which of the held ones are gone."""
+        held = set[str]()
+        with suppress(FileNotFoundError):
+            held = _list_objects(f"{self.folder}/{folder}", folder)
+        return there - held, held - there
+
+    def _take(self, objects: Path, name: str, *, is_known: bool) -> None:
+        """Hold a new object; remove it if it is damaged, unless that `is_known` not to be.
 
         It is of no use then, and git would take it for the object that it has to write.
         """
@@ -85,14 +104,12 @@ class HeldObjects(Struct):
         small = _read_small(source)
         if not is_known and not _is_sound(source, small and small[0]):
             source.unlink(missing_ok=True)
-            return False
-        if len(self._copied) < MOST_COPIES and small:
+        elif len(self._copied) < MOST_COPIES and small:
             with suppress(OSError):
                 _write_copy(target, *small)
                 self._copied[name] = _describe_state(small[1])
         elif _add(source, target, link=len(self._copied) >= MOST_COPIES):
             self._note(name, source)
-        return True
 
     def _remove_forged(self, objects: Path) -> Iterator[str]:
         """Remove what git derived from its objects if it changed and is wrong, as git would believe it."""
@@ -160,13 +177,18 @@ def _list_changed(objects: Path, seen: dict[str, int], known: Iterable[str]) -> 
             changed = os.stat(f"{place}/{folder}").st_mtime_ns  # noqa: PTH116 - 256 of them, three times a turn
             if folder in seen and seen[folder] == changed:
                 continue
-            listed = os.listdir(f"{place}/{folder}")  # noqa: PTH208 - names alone
+            listed = _list_objects(f"{place}/{folder}", folder)
         except OSError:
             continue
-        names = [name for name in listed if name[:4] != "tmp_"]
-        yield folder, {f"{folder}/{name}" for name in names if folder != "pack" or name.endswith(KEPT)}
+        yield folder, listed
         if changed < settled:  # else another change may leave the time as it is
             seen[folder] = changed
+
+
+def _list_objects(place: str, folder: str) -> set[str]:
+    """Return the names of objects in one folder, with its own. Raises OSError."""
+    names = [name for name in os.listdir(place) if name[:4] != "tmp_"]  # noqa: PTH208 - names alone
+    return {f"{folder}/{name}" for name in names if folder != "pack" or name.endswith(KEPT)}
 
 
 def _read_small(file: Path) -> tuple[bytes, os.stat_result] | None:
@@ -223,10 +245,10 @@ def _describe_state(state: os.stat_result) -> tuple[int, ...]:
     return state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino
 
 
-def _is_same(file: Path, other: Path) -> bool:
+def _is_same(file: Path | str, other: Path | str) -> bool:
     """Return whether both are names of one file."""
     with suppress(OSError):
-        return file.samefile(other)
+        return os.path.samefile(file, other)  # noqa: PTH121 - thousands of them at the start
     return False
 
 

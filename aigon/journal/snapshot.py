@@ -16,7 +16,7 @@ from aigon.files.atomic import write_view
 from aigon.files.checksums import damage_error, dump_with_sum, load_with_sum, parse_lines
 from aigon.journal.events import Event, IterationFinished, RolledBack, RunFinished
 from aigon.journal.records import Records
-from aigon.journal.replay import decode_events
+from aigon.journal.replay import CHUNK, decode_events
 from aigon.journal.state import State, replay
 from aigon.journal.tasks import Tasks
 
@@ -37,9 +37,9 @@ class SnapshotSink:
     def _write(self, tasks: Tasks) -> None:
         with self._journal.open("rb") as file:
             file.seek(self._position)
-            data = file.read()
-        self._position += len(data)
-        self._checksum = zlib.crc32(data, self._checksum)
+            while data := file.read(CHUNK):
+                self._position += len(data)
+                self._checksum = zlib.crc32(data, self._checksum)
         document = {"position": self._position, "checksum": self._checksum, "tasks": to_builtins(tasks)}
         write_view(self._journal.parent / NAME, [dump_with_sum(document)])
 

@@ -234,6 +234,7 @@ class Watch(Struct, Attendant):
         self._hold(quick=True)
         if self.run:
             self.run.lend()
+        self.records.settle()  # as late as can be
 
     def after_turn(self, park: Park) -> tuple[str, ...]:
         """Put back what the agent changed; a sentence each. Every process of it has to be gone."""

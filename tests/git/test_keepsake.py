@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import AigonError, Exit
+from aigon.git import file_protection, file_state
 from aigon.git.file_protection import FileEdit, FileProtection, ProtectedPaths
 from aigon.git.person import Checkout
 from aigon.git.protected_paths import list_global_config, make_opinion, watch_git_paths
 from aigon.git.trusted import TrustedGit
-from tests.lab import Lab, scrubbed
+from tests.lab import Lab, scrubbed, until
 
 pytestmark = pytest.mark.usefixtures("lab_environment")
 
@@ -424,6 +425,44 @@ def test_a_journal_that_grows_between_turns_is_kept_by_its_new_end(lab: Lab) -> 
         (edited,) = keepsake.put_back()
         assert edited.path == journal and edited.kept and edited.kept.read_bytes().endswith(b"two\nforged\n")
     assert journal.read_bytes() == b"one\n" * 100_000 + b"two\n"
+
+
+@pytest.mark.parametrize("lines", [1_000, 1_000_000])
+def test_a_journal_is_not_read_again_once_its_time_can_prove_it(
+    lab: Lab, lines: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = lab.home / "journal.jsonl"
+    journal.write_bytes(b"one\n" * lines)
+    opened: list[str] = []
+    with keeping(lab, growing=journal) as keepsake:
+        with journal.open("ab") as file:
+            file.write(b"two\n")
+        keepsake.remember()  # what follows is within the same step of the clock, or not
+        until(lambda: not file_state.is_fresh(file_state.read_mark(str(journal))))
+        keepsake.settle()
+        monkeypatch.setattr(file_state, "_open_plain", opened.append)
+        assert keepsake.put_back() == () and opened == []
+
+
+def test_a_change_within_the_same_step_of_the_clock_is_looked_for(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = lab.home / "journal.jsonl"
+    journal.write_bytes(b"one\n" * 1_000)
+    with keeping(lab, growing=journal) as keepsake:
+        with journal.open("ab") as file:
+            file.write(b"two\n")
+        now = journal.stat().st_ctime_ns
+        monkeypatch.setattr(file_state, "read_file_clock", lambda: now)
+        monkeypatch.setattr(time, "time_ns", lambda: now)
+        keepsake.remember()
+        keepsake.settle()
+        real, mark = file_state.read_mark, file_state.read_mark(str(journal))
+        with journal.open("r+b") as file:
+            file.write(b"X")
+        for module in (file_protection, file_state):  # as if the clock had stood still
+            monkeypatch.setattr(module, "read_mark", lambda path: mark if path == str(journal) else real(path))
+        (edited,) = keepsake.put_back()
+        assert edited.path == journal and edited.how == "changed"
+    assert journal.read_bytes() == b"one\n" * 1_000 + b"two\n"
 
 
 @pytest.mark.parametrize("at", [0, 500_000, 3_999_999, 4_000_003])

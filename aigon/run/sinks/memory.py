@@ -5,6 +5,7 @@ Unlike SCRATCHPAD.md, BUILD_LOG.md may quote why a turn failed in the words of i
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from aigon.files.atomic import write_view
@@ -173,14 +174,25 @@ class MemorySink:
 
     def _write(self, ended: RunFinished | None) -> None:
         self._due, self._written = False, time.monotonic()
-        for name, text in self.render(ended).items():
-            write_view(self._folder / name, text)
+        for name, parts in self._render(ended).items():
+            write_view(self._folder / name, parts)
 
     def render(self, ended: RunFinished | None) -> dict[str, str]:
         """Return both files by name; `ended` is how the run ended, if it has."""
+        return {name: "".join(parts) for name, parts in self._render(ended).items()}
+
+    def _render(self, ended: RunFinished | None) -> dict[str, Iterator[str]]:
         tried = self._tried
         log = render_build_log(tried.all, base=tried.base, started=self._started, ended=ended)
-        return {SCRATCHPAD: "\n".join(render_scratchpad(tried.all)), BUILD_LOG: "\n".join(log)}
+        return {SCRATCHPAD: _join(render_scratchpad(tried.all)), BUILD_LOG: _join(log)}
+
+
+def _join(lines: Iterator[str]) -> Iterator[str]:
+    """Yield the lines with a line break between any two of them, some hundred at a time: the file may be long."""
+    gap = ""
+    while part := [*islice(lines, 200)]:
+        yield gap + "\n".join(part)
+        gap = "\n"
 
 
 def render_run_files(folder: Path, events: Iterable[Event]) -> dict[str, str]:
