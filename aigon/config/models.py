@@ -76,16 +76,21 @@ class AgentConfig(Section, frozen=True):
     pass_: list[str] = field(default_factory=list, name="pass")
 
 
-class HookConfig(Section, frozen=True):
-    """A program that runs at a point of the run. With `veto`, a failing `before_*` hook stops the run."""
+class ProgramConfig(Section, frozen=True):
+    """A program of the project that is told of something."""
 
     command: list[str] | str = field(default_factory=list)
     timeout: Duration = 30.0
-    veto: bool = False
     pass_: list[str] = field(default_factory=list, name="pass")
 
 
-class NotifyConfig(Section, frozen=True):
+class HookConfig(ProgramConfig, frozen=True):
+    """A program that runs at a point of the run. With `veto`, a failing `before_*` hook stops the run."""
+
+    veto: bool = False
+
+
+class NotifyConfig(ProgramConfig, frozen=True):
     """Whom to tell how a run ended: `on` lists statuses; all if it is empty."""
 
     on: list[Literal["met", "needs_human", "stopped", "interrupted", "unavailable", "refused"]] = field(
@@ -93,9 +98,6 @@ class NotifyConfig(Section, frozen=True):
     )
     to: str | None = None
     webhook: str | None = None
-    command: list[str] | str = field(default_factory=list)
-    timeout: Duration = 30.0
-    pass_: list[str] = field(default_factory=list, name="pass")
 
 
 class JudgeConfig(Section, frozen=True):
@@ -230,12 +232,8 @@ class KindConfig(Section, frozen=True):
     success: Literal["verify", "prints", "metric", "seconds", "check", "checklist"] | None = None
 
 
-class TasksConfig(Section, frozen=True):
+class TasksConfig(ProgramConfig, frozen=True):
     """Whom to tell of each change of a task."""
-
-    command: list[str] | str = field(default_factory=list)
-    timeout: Duration = 30.0
-    pass_: list[str] = field(default_factory=list, name="pass")
 
 
 class ViewsConfig(Section, frozen=True):

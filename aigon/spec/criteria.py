@@ -38,10 +38,14 @@ def parse_items(page: MarkdownPage) -> Iterator[Criterion | SpecWarning]:
     for index in page.under(is_criteria_heading):
         token = page.tokens[index]
         if token.type == "list_item_open" and _begins_with_box(page.tokens, index):
-            parts = [page.tokens[index + 2], *_list_comment_blocks(page.tokens, index)]
+            inside = list(_list_inside(page.tokens, index))
+            # Comments on lines of their own are blocks beside the item's paragraph.
+            blocks = (each for each in inside if each.type == "html_block")
+            parts = [page.tokens[index + 2], *(each for each in blocks if each.content.lstrip().startswith("<!--"))]
+            fence = next((each.content for each in inside if each.type == "fence"), None)
             used.update(map(id, parts))
             try:
-                item = _parse_item(page, parts, _find_fenced_block(page.tokens, index), number + 1)
+                item = _parse_item(page, parts, fence, number + 1)
             except AigonError as error:
                 errors.append(error)
                 continue
@@ -67,18 +71,6 @@ def list_boxes(raw: bytes) -> list[tuple[str, bool]]:
     items = (index for index, token in enumerate(page.tokens) if token.type == "list_item_open")
     texts = (page.tokens[index + 2].content for index in items if _begins_with_box(page.tokens, index))
     return [(one_line(text[3:]), text[1] != " ") for text in texts]
-
-
-def _list_comment_blocks(tokens: Sequence[Token], opened: int) -> Iterator[Token]:
-    """Yield the comments on lines of their own in a list item: they become blocks beside its paragraph."""
-    for token in _list_inside(tokens, opened):
-        if token.type == "html_block" and token.content.lstrip().startswith("<!--"):
-            yield token
-
-
-def _find_fenced_block(tokens: Sequence[Token], opened: int) -> str | None:
-    """Return the text of the first fenced block in a list item."""
-    return next((token.content for token in _list_inside(tokens, opened) if token.type == "fence"), None)
 
 
 def _list_inside(tokens: Sequence[Token], opened: int) -> Iterator[Token]:

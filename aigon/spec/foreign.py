@@ -73,10 +73,11 @@ def disarm_annotations(raw: bytes) -> bytes:
 
 def _list_edits(page: MarkdownPage) -> Iterator[_Edit]:
     """Yield what takes the effect from every annotation, well-formed or not, and from every validation script."""
-    for token, comment in _list_comments(page):
-        if _decides(comment):
-            opening = _read_opening(token, comment)
-            yield _Edit(line_inside(token, comment.start), opening, f"<!-- {PROPOSED}:{opening[4:]}")
+    for token in page.tokens:
+        for comment in find_comments(token.content) if token.type in ("inline", "html_block") else ():
+            if _decides(comment):
+                opening = _read_opening(token, comment)
+                yield _Edit(line_inside(token, comment.start), opening, f"<!-- {PROPOSED}:{opening[4:]}")
     for block in list_validation_blocks(page):
         if read_language(block) in SHELLS:
             yield _Edit(line_of(block), block.markup, f"{block.markup}{PROPOSED} ")
@@ -88,12 +89,6 @@ def _decides(comment: HtmlComment) -> bool:
     except AigonError:  # nearly an annotation: a spec with it could not be read
         return True
     return annotation is not None and annotation.kind != "human"
-
-
-def _list_comments(page: MarkdownPage) -> Iterator[tuple[Token, HtmlComment]]:
-    for token in page.tokens:
-        if token.type in ("inline", "html_block"):
-            yield from ((token, comment) for comment in find_comments(token.content))
 
 
 def _read_opening(token: Token, comment: HtmlComment) -> str:

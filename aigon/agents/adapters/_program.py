@@ -58,7 +58,8 @@ def build_turn(agent: Agent, ask: TurnRequest, exited: ProgramExit, report: Turn
         end, detail = _reconcile(exited, report)
     elif end == "timed_out":
         end, detail = _explain_deadline(exited, report, detail)
-    unspent = is_unspent(end, exited)
+    # What never started has cost nothing.
+    unspent = end == "not_started" or (end == "killed" and exited.exit_code is None and not exited.ended)
     return Turn(
         number=ask.number,
         agent=agent.name,
@@ -140,11 +141,6 @@ def last_words(output: bytes, characters: int = LAST_WORDS) -> str:
     tail = text[1 - characters :]
     whole = _LINE_BREAK.search(tail, 0, len(tail) // 2) or _BLANKS.search(tail)
     return f"…{tail[whole.end() :] if whole else tail}"
-
-
-def is_unspent(end: TurnEnd, exited: ProgramExit) -> bool:
-    """Return whether the program never started, and so has cost nothing."""
-    return end == "not_started" or (end == "killed" and exited.exit_code is None and not exited.ended)
 
 
 def parse_dollars(value: object) -> float | None:
