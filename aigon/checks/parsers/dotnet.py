@@ -5,16 +5,14 @@ Each test project writes a report of its own; several may stand one behind the o
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import chain, islice
 
 from msgspec import Struct
 
 from aigon.checks.parsers.output import (
     READ_MATCHES,
-    find_matches,
     join_lines,
-    name_groups,
     parse_number,
     read_text,
     read_xml,
@@ -24,6 +22,7 @@ from aigon.checks.parsers.readings import (
     KEPT_TESTS,
     ResultTally,
     describe_unknown,
+    find_problems,
     keep_distinct,
     make_problem,
     merge_readings,
@@ -44,11 +43,13 @@ _RESULTS: dict[str, TestResult] = {
 """All others are of tests that did not end: Error, Timeout, Aborted, Disconnected, InProgress, PassedButRunAborted."""
 _PLACED = compile_re(
     r"^ *(?P<file>[^\s(:][^(:\n]*)\((?P<line>\d+)(?:,\d+){0,3}\): (?P<severity>error|warning) (?P<rule>\w+): "
-    r"(?P<message>[^\n]+)$",
+    r"(?P<message>[^\n]+?)(?: \[[^\[\]\n]*\])?$",
     re.M,
 )
 _BARE = compile_re(
-    r"^ *(?:[^\s:][^:\n]* : )?(?P<severity>error|warning) (?P<rule>[A-Z]{2,}\d+): (?P<message>[^\n]+)$", re.M
+    r"^ *(?:[^\s:][^:\n]* : )?(?P<severity>error|warning) (?P<rule>[A-Z]{2,}\d+): "
+    r"(?P<message>[^\n]+?)(?: \[[^\[\]\n]*\])?$",
+    re.M,
 )
 _TOTAL = compile_re(
     r"^(?:Passed!|Failed!|Skipped!) +- Failed: +(?P<failed>\d+), Passed: +(?P<passed>\d+), Skipped: +(?P<skipped>\d+), "
@@ -76,8 +77,8 @@ def read(output: bytes, report: bytes | None) -> ParsedOutput:
 
 
 def _read_lines(lines: str) -> ParsedOutput | None:
-    # MSBuild says each error twice, once more at its end.
-    problems = keep_distinct(_find_errors(lines))
+    # MSBuild says each error twice, once more at its end. The project is in brackets behind the message.
+    problems = keep_distinct(chain(find_problems(_PLACED, lines), find_problems(_BARE, lines)))
     totals = list(_TOTAL.finditer(lines)) or list(_SUMMARY.finditer(lines))[-1:]
     if totals and not any(each.severity == "error" for each in problems):
         numbers = sum_groups(totals)
@@ -85,13 +86,6 @@ def _read_lines(lines: str) -> ParsedOutput | None:
     if problems:
         return summarize_types(problems)
     return ParsedOutput() if _OWN.search(lines) else None
-
-
-def _find_errors(lines: str) -> Iterator[Problem]:
-    for match in chain(find_matches(_PLACED, lines), find_matches(_BARE, lines)):
-        message, project, end = match["message"].rpartition(" [")
-        is_project = message and project and end.endswith("]")
-        yield make_problem(**{**name_groups(match), **({"message": message} if is_project else {})})
 
 
 class _TrxResult(Struct):
