@@ -290,12 +290,12 @@ for name in sys.argv[1:]:
 def test_sockets_of_the_person_are_out_of_reach(mechanism: Mechanism, tmp_path: Path) -> None:
     if mechanism == "landlock":
         pytest.skip("Landlock does not refuse to connect to a path")
-    with tempfile.TemporaryDirectory(prefix="tmux-") as folder, socket.socket(socket.AF_UNIX) as theirs:
-        theirs.bind(f"{folder}/default")
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as theirs:  # a short path
+        theirs.bind(f"{folder}/tmux")
         theirs.listen()
-        argv = [*script(tmp_path, CALL), f"{folder}/default"]
+        argv = [*script(tmp_path, CALL), f"{folder}/tmux"]
         assert run(boxed(mechanism, tmp_path), argv).stdout == b"open\n"
-        assert run(boxed(mechanism, tmp_path, own=(tempfile.gettempdir(),)), argv).stdout == b"closed\n"
+        assert run(boxed(mechanism, tmp_path, own=(folder,)), argv).stdout == b"closed\n"
 
 
 def test_an_abstract_socket_is_out_of_reach_where_the_kernel_can_scope_it(mechanism: Mechanism, tmp_path: Path) -> None:
