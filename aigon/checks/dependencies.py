@@ -87,7 +87,14 @@ def choose_dependencies(
 def run_setup(inside: World, setup: Setup, folder: Path) -> None:
     """Run a set-up command in a room. Raises AigonError (exit 7) with the end of what it printed."""
     check = Check(
-        "setup", "script", setup.argv, parser="text", timeout=TIMEOUT, cwd=setup.cwd, source="setup", remember=False
+        "setup",
+        "script",
+        setup.argv,
+        parser="text",
+        timeout=TIMEOUT,
+        cwd=setup.cwd,
+        source=execution.SETUP,
+        remember=False,
     )
     finding = execution.run_check(inside, check, folder).finding
     if finding.status != "pass":

@@ -18,7 +18,7 @@ from aigon.config.loading import build_tool_path
 from aigon.files.temporary import TemporaryFolder
 from aigon.isolation.enclosure import find_system_shell
 from aigon.job.results import Measurement, Result
-from aigon.job.world import CheckStart, World
+from aigon.job.world import CheckStart, TreeUse, World
 from aigon.model.checks import Check, CheckStatus, Finding
 from aigon.model.turns import ProgramExit
 from aigon.process import run as process
@@ -29,6 +29,8 @@ from aigon.text.patterns import compile_re
 
 CRITERION = "spec"
 """The source of a criterion's own command: what it prints on standard error is in the log, but is no measurement."""
+SETUP = "setup"
+"""The source of a command that makes a dependency folder, which every check finds."""
 _EXCERPT_LINES, _EXCERPT_CHARACTERS = 30, 3000
 _ENDPOINTS = "endpoints"
 """The parser of aigon's own program for endpoints, whose command line is not what a person would type."""
@@ -67,6 +69,8 @@ class _Execution:
 
     def __init__(self, world: World, check: Check, scratch: Path, log: Path) -> None:
         self._world, self._check, self._scratch, self._log = world, check, scratch, log
+        tree: TreeUse = "shared" if check.source == SETUP else "build" if check.makes_products else "own"
+        self._start = CheckStart(check.name, scratch, tree=tree)
 
     def run(self) -> tuple[ProgramExit, Evidence]:
         """Run the check in the way in which its reports can be had."""
@@ -91,7 +95,7 @@ class _Execution:
     def _run_placing(self) -> tuple[ProgramExit, Evidence]:
         """Run a check that places its reports itself, somewhere in its folder."""
         check, place = self._check, self._world.checks_run_in
-        folder = (place.host_path or place.root) / check.cwd
+        folder = place.find_files(self._start) / check.cwd
         with reports.set_reports_aside(folder, check.reports, self._scratch):
             exited = self._run(check.env)
             contents = list(reports.read_placed(folder, check.reports))
@@ -120,7 +124,7 @@ class _Execution:
         # Words of a shell are read by the system's own: one that an agent put on PATH says yes to everything.
         shell = find_system_shell(argv[0]) if argv and argv[0] in ("bash", "sh") else None
         command = process.Command(
-            place.wrap_command([shell, *argv[1:]] if shell else argv, folder, CheckStart(check.name, self._scratch)),
+            place.wrap_command([shell, *argv[1:]] if shell else argv, folder, self._start),
             cwd=place.start_in or folder,
             env=hidden.env(env) if hidden else env,
             deadline=check.timeout,

@@ -39,18 +39,21 @@ ChooseWorld = Callable[[World, Check], World]
 def open_check_copy(job: Job, world: World, checks: Sequence[Check], number: int) -> Iterator[ChooseWorld]:
     """Yield a function that says where a check runs: on a copy of the snapshot if it litters, else in the workspace.
 
+    Tests and commands of criteria run where the builds do, as they may use what a build made.
     The copy is made when the first of them runs, kept until the run ends, and only brought up to date at the next look:
     builds that look at what they built last stay quick. It is made as a clean room is, so that what works there works
     here, but with the person's own environment and dependency folders. Where the proof runs in place, so do all checks.
     """
     littering = find_littering(world.workspace.trusted, checks) if job.proof.mode == "clean-room" else set()
     tree = world.workspace.tree() if littering and not world.place else ""
+    has_built_there = any(check.makes_products and check.name in littering for check in checks)
     made: list[World] = []
     lock = threading.Lock()
     with ExitStack() as room:
 
         def place_of(here: World, check: Check) -> World:
-            if here.place or check.name not in littering:
+            follows = has_built_there and (check.role == "tests" or check.source == execution.CRITERION)
+            if here.place or not (follows or check.name in littering):
                 return here
             with lock:  # checks run side by side
                 if not made:
@@ -129,17 +132,23 @@ class Schedule(Struct, frozen=True):
 
 
 def run_checks(world: World, checks: Sequence[Check], plan: Schedule) -> Generator[Event, State, tuple[Result, ...]]:
-    """Run them all, longest first, and return the results in the order given.
+    """Run them all, builds first, then the longest first, and return the results in the order given.
 
-    Checks marked `exclusive` run alone, after the others. What only repeats the command of another is not run.
+    Checks marked `exclusive` run alone, after the others. What only repeats the command of another is not run. In a
+    room whose tree checks share, commands of criteria run last, so that nothing that they leave there decides a check.
     """
     answering = find_answering(checks, world.checks_run_in.env.get("PATH", ""))
     own = [check for check in checks if check.name not in answering]
-    shared = [check for check in own if not check.exclusive]
-    shared.sort(key=lambda check: -plan.durations.get(check.name, check.timeout))
-    runner = _Runner(world, plan)
-    for group, slots in ((shared, plan.slots), ([check for check in own if check.exclusive], 1)):
-        if group:
+    is_shared = world.place is not None and not world.place.changes
+    runner, stages = _Runner(world, plan), (list[Check](), list[Check](), list[Check]())
+    for check in own:
+        stages[0 if check.makes_products else 2 if is_shared and check.source == execution.CRITERION else 1].append(
+            check
+        )
+    if stages[0]:  # what it makes is not remembered
+        runner.rebuilds = not all(runner.recalls(check) for check in own if not check.makes_products)
+    for stage in stages:
+        for group, slots in _list_groups(stage, plan):
             yield from runner.run_group(group, slots)
     for check in (check for check in checks if check.name in answering):
         result = runner.results[answering[check.name]]
@@ -147,6 +156,21 @@ def run_checks(world: World, checks: Sequence[Check], plan: Schedule) -> Generat
         runner.results[check.name] = replace(result, finding=finding)
         yield CheckFinished(world.now(), plan.number, finding)
     return tuple(runner.results[check.name] for check in checks)
+
+
+def _list_groups(stage: Sequence[Check], plan: Schedule) -> Iterator[tuple[list[Check], int]]:
+    """Yield the checks that run side by side, with the slots for them."""
+    shared = [check for check in stage if not check.exclusive]
+    shared.sort(key=lambda check: -plan.durations.get(check.name, check.timeout))
+    for group, slots in ((shared, plan.slots), ([check for check in stage if check.exclusive], 1)):
+        if group:
+            yield group, slots
+
+
+def add_builds(checks: Sequence[Check], known: Sequence[Check]) -> list[Check]:
+    """Return `checks`, with those of the `known` builds before them that they lack."""
+    names = {check.name for check in checks}
+    return [*(check for check in known if check.makes_products and check.name not in names), *checks]
 
 
 def find_answering(checks: Sequence[Check], path: str) -> dict[str, str]:
@@ -181,6 +205,7 @@ class _Runner:
         self._halt = threading.Event()
         self._events: SimpleQueue[CheckStarted | tuple[CheckFinished, Result]] = SimpleQueue()
         self.results: dict[str, Result] = {}
+        self.rebuilds = False
 
     def run_group(self, checks: Sequence[Check], slots: int) -> Generator[Event, State, None]:
         """Run these checks side by side, in at most so many slots."""
@@ -235,7 +260,8 @@ class _Runner:
         if self._halt.is_set():
             return Result(execution.make_skipped(check, "another check failed first (stopOnFirstFailure)"))
         key = choose_cache_key(world, check, plan)
-        if key and plan.use_cache and (known := self._recall_result(check, key)):
+        is_needed = self.rebuilds and check.makes_products
+        if key and plan.use_cache and not is_needed and (known := self._recall_result(check, key)):
             return known
         # A turn among the checks of all loops. The wait for it is none of the check's time.
         turn = world.slots.acquire(world.stop, exclusive=check.exclusive) if world.slots else nullcontext(True)
@@ -255,6 +281,11 @@ class _Runner:
         elif key and finding.status == "pass":
             save_pass(world, key, result)
         return result
+
+    def recalls(self, check: Check) -> bool:
+        """Return whether a remembered result takes the place of a run."""
+        key = choose_cache_key(self._world, check, self._plan) if self._plan.use_cache else ""
+        return bool(key and self._recall_result(check, key))
 
     def _recall_result(self, check: Check, key: str) -> Result | None:
         """Return the remembered pass, or at the base the failure that another saw; what is both is neither."""

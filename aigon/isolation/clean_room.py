@@ -50,7 +50,8 @@ class RoomPlan(Struct, frozen=True):
     something at such a path. With namespaces, `box` keeps the commands from everything else that is the person's.
 
     With `keep` the files stay for the next room in the folder, which only writes those that differ; what commands made
-    beside them is there again. Lent folders can be written then, as in the workspace.
+    beside them is there again. Lent folders can be written then, as in the workspace. In a `private` room commands find
+    only what builds wrote, as their `CheckStart` says; that takes overlays. `products` are from builds of another room.
     """
 
     isolation: Isolation
@@ -61,6 +62,8 @@ class RoomPlan(Struct, frozen=True):
     places: Mapping[str, str] | None = None
     keep: bool = False
     box: "CheckSandbox | None" = None
+    private: bool = False
+    products: Path | None = None
 
 
 @contextmanager
@@ -85,6 +88,7 @@ def open_room(git: TrustedGit, tree: str, folder: Path, env: Mapping[str, str], 
             _lend(room)
             yield replace(room, env=_make_env(room, plan.home, plan.places))
             if plan.keep:
+                remove_tree(room.changes)
                 _take_back(room)
                 (folder / KEPT).touch()
     finally:
@@ -103,6 +107,8 @@ def _make_room(git: TrustedGit, exported: Export, scratch: Path, env: Mapping[st
         {name: path for name, path in plan.lent.items() if path.is_dir() and _is_free(exported.folder, name)},
         plan.shown,
         writable=plan.keep,
+        private=plan.private,
+        products=plan.products,
         confine=box.list_room_mounts if box else list_no_mounts,
         confine_writes=box.confine_writes if box else confine_nothing,
         env=env,

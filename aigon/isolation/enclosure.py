@@ -22,6 +22,8 @@ Isolation = Literal["bwrap", "namespaces", "landlock", "none"]
 CACHES = (".cache", ".tmp", ".vite", ".vite-temp", ".vitest")
 """Folders in dependency folders for what tools made of sources: empty and writable in a room."""
 LAUNCHER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py")))
+PRODUCTS, TREE = "products", "tree"
+"""The folder beside a room's tree for what builds make, and the one for a changed tree among a command's changes."""
 OVERFLOW_USER = 65534
 """The owner of files whose owner has no name in a user namespace, as root in a container."""
 
@@ -47,7 +49,9 @@ class Enclosure(Struct, frozen=True):
     `root` is where the export really is and where aigon changes its files. `lent` maps relative paths in it to the
     folders shown there, read-only unless `writable`; each cache in one is replaced by an empty folder of `scratch`.
     `shown` stays readable inside hidden folders. With `closed` there is no network but loopback; that takes mounts.
-    Each command begins with what is in `bytecode`, and its changes are its own; that takes an overlay.
+    Each command begins with what is in `bytecode`, and its changes are its own; that takes an overlay. If the room is
+    `private`, so are its changes of the tree and of HOME, as its `CheckStart` says. `products` are what builds made of
+    the same tree in an earlier room.
     """
 
     isolation: Isolation
@@ -62,6 +66,8 @@ class Enclosure(Struct, frozen=True):
     confine: Confine = list_no_mounts
     confine_writes: Callable[[Sequence[str], CheckStart, Sequence[str]], Sequence[str]] = confine_nothing
     bytecode: Path | None = None
+    private: bool = False
+    products: Path | None = None
 
     @property
     def mounts(self) -> bool:
@@ -106,11 +112,16 @@ class Enclosure(Struct, frozen=True):
             "unset": ("PYTHONDONTWRITEBYTECODE",),
         }
         if self.mounts:
-            changes = self._make_changes()
+            changes = self._make_changes(start)
             view = self.confine(start, changes, overlays=True)
-            mounts = self._mounts() if view is None else self._mounts_in(view, start)
-            if self.bytecode:
-                mounts.append(make_overlay(self.bytecode, changes / BYTECODE, self.scratch / BYTECODE))
+            tree = self._make_tree(start, changes)
+            mounts = self._mounts(tree) if view is None else self._mounts_in(view, start, tree)
+            is_alone = self.private and start.tree != "shared"
+            if self.bytecode or is_alone:
+                compiled = self.bytecode or self.scratch / BYTECODE
+                mounts.append(make_overlay(compiled, changes / BYTECODE, self.scratch / BYTECODE))
+            if is_alone:
+                mounts.append(make_overlay(self.scratch / HOME, changes / HOME, self.scratch / HOME))
             plan |= {"closed": self.closed, "mounts": mounts, "scoped": view is not None}
             return make_launcher_command(plan)
         # A right to a folder above cannot be reduced: what is read-only has to be hidden first.
@@ -120,21 +131,45 @@ class Enclosure(Struct, frozen=True):
         return make_launcher_command({**plan, "shown": [*writable, *readable], "masked": CACHES})
 
     def _bubblewrap(self, cwd: str, start: CheckStart) -> list[str]:
-        view = self.confine(start, self._make_changes(), overlays=False)
+        view = self.confine(start, self._make_changes(start), overlays=False)
         if view is not None:
-            return make_bubblewrap_command(self._mounts_in(view, start), cwd, closed=self.closed)
-        everything: list[Mount] = [("dev-bind", "/", "/"), *self._mounts()]
+            return make_bubblewrap_command(self._mounts_in(view, start, self._bind_tree()), cwd, closed=self.closed)
+        everything: list[Mount] = [("dev-bind", "/", "/"), *self._mounts(self._bind_tree())]
         return make_bubblewrap_command(everything, cwd, closed=self.closed, numbers=False)
 
-    def _make_changes(self) -> Path:
-        return Path(tempfile.mkdtemp(prefix="private-", dir=self.scratch))
+    @property
+    def changes(self) -> Path:
+        """The folder for what commands change in folders of their own; none of them can reach it."""
+        return self.root.parent / "changes"
 
-    def _mounts(self) -> list[Mount]:
+    def _make_changes(self, start: CheckStart) -> Path:
+        self.changes.mkdir(exist_ok=True)
+        if start.scratch is None:
+            return Path(tempfile.mkdtemp(dir=self.changes))
+        changes = self.changes / start.scratch.name
+        changes.mkdir(exist_ok=True)
+        return changes
+
+    def _bind_tree(self) -> Mount:
+        return ("bind", str(self.root), os.path.realpath(self.workspace))
+
+    def _make_tree(self, start: CheckStart, changes: Path) -> Mount:
+        """Return the mount of the tree for a command."""
+        if not self.private or start.tree == "shared":
+            return self._bind_tree()
+        workspace = Path(os.path.realpath(self.workspace))
+        if start.tree == "build":
+            return make_overlay(self.root, self.root.parent / PRODUCTS / start.name.replace("/", "-"), workspace)
+        built = (self.products or self.root.parent / PRODUCTS).glob("*/changes")
+        return make_overlay(self.root, changes / TREE, workspace, sorted(built))
+
+    def _mounts(self, tree: Mount) -> list[Mount]:
         hidden = [str(path) for path in self._list_covered()]
         binds = [("ro-bind" if read_only else "bind", source, target) for source, target, read_only in self._binds()]
-        return [*(("tmpfs", path) for path in hidden), *binds, *(("remount-ro", path) for path in hidden)]
+        inner_last = sorted([tree, *binds], key=lambda mount: mount[-1].count("/"))
+        return [*(("tmpfs", path) for path in hidden), *inner_last, *(("remount-ro", path) for path in hidden)]
 
-    def _mounts_in(self, view: Sequence[Mount], start: CheckStart) -> list[Mount]:
+    def _mounts_in(self, view: Sequence[Mount], start: CheckStart, tree: Mount) -> list[Mount]:
         """Return the mounts of the room on top of those of a sandbox."""
         reachable = [self.scratch, *([start.scratch] if start.scratch else [])]
         # What a command leaves among its temporary files is not there for the next one.
@@ -144,7 +179,7 @@ class Enclosure(Struct, frozen=True):
         readable = [("ro-bind", os.path.realpath(path), os.path.realpath(path)) for path in self.shown]
         outer = [mount for mount in view if mount[0] != "remount-ro"]
         sealed = [mount for mount in view if mount[0] == "remount-ro"]
-        return [*outer, *readable, *writable, *self._mounts(), *sealed]
+        return [*outer, *readable, *writable, *self._mounts(tree), *sealed]
 
     def _list_covered(self) -> list[Path]:
         """Return the existing folders that have to be hidden: the outermost, outside of the workspace."""
@@ -153,12 +188,11 @@ class Enclosure(Struct, frozen=True):
         return sorted(path for path in resolved if path.is_dir() and not {*resolved, root} & set(path.parents))
 
     def _binds(self) -> list[tuple[str, str, bool]]:
-        """Return source, target and whether it is read-only of each mount, outer folders first."""
+        """Return source, target and whether it is read-only of each mount but the tree's."""
         root, covered = os.path.realpath(self.workspace), {*self._list_covered()}
         reachable = [(self.scratch, False), *((path, True) for path in self.shown)]
         real = [(os.path.realpath(path), read_only) for path, read_only in reachable]
         binds = [(path, path, read_only) for path, read_only in real if covered & {*Path(path).parents}]
-        binds.append((str(self.root), root, False))
         for number, (name, source) in enumerate(sorted(self.lent.items())):
             binds.append((str(source), f"{root}/{name}", not self.writable))
             for cache in () if self.writable else CACHES:
@@ -166,7 +200,7 @@ class Enclosure(Struct, frozen=True):
                     stand_in = self.scratch / "caches" / f"{number}{cache}"
                     stand_in.mkdir(parents=True, exist_ok=True)
                     binds.append((str(stand_in), f"{root}/{name}/{cache}", False))
-        return sorted(binds, key=lambda bind: bind[1].count("/"))
+        return binds
 
 
 def make_mount_plan(mounts: Sequence[Mount], cwd: Path, **more: object) -> dict[str, object]:

@@ -1,13 +1,13 @@
 """The mounts that make a view of the file system, as one table that bubblewrap and aigon's own namespaces carry out.
 
 Each line is how to mount, what, and where: "bind" and "ro-bind" a path (with "-try" if it exists), "dev-bind" one with
-devices, "overlay" one whose changes go to the folder named next, "tmpfs" an empty folder; "remount-ro" makes one
-read-only after the mounts inside of it; "dev" and "proc" are a new /dev and /proc. Sources are paths as they are before
-the first mount.
+devices, "overlay" one, or several with the first on top, whose changes go to the folder named next, "tmpfs" an empty
+folder; "remount-ro" makes one read-only after the mounts inside of it; "dev" and "proc" are a new /dev and /proc.
+Sources are paths as they are before the first mount.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from aigon.config.grants import Grants, find_covering_grant, is_inside, list_grant_layers
@@ -79,11 +79,11 @@ def _make_private_mount(path: str, folder: Path, changes: Path | None, *, empty:
     return ("bind", str(place / "view"), path)
 
 
-def make_overlay(source: Path, place: Path, target: Path) -> Mount:
-    """Return the mount that shows a folder, and keeps what is written there in `place`."""
+def make_overlay(source: Path, place: Path, target: Path, above: Sequence[Path] = ()) -> Mount:
+    """Return the mount that shows a folder, with those `above` on top, and keeps what is written there in `place`."""
     for name in ("changes", "work", "view"):
         (place / name).mkdir(parents=True, exist_ok=True)
-    return ("overlay", str(source), str(place), str(target))
+    return ("overlay", *map(str, above), str(source), str(place), str(target))
 
 
 def _make_mount(path: str, name: str, folder: Path) -> Mount:

@@ -168,7 +168,7 @@ def _copy_tree(line: "tuple[str, ...]") -> "int | None":
     if how in ("tmpfs", "remount-ro", "dev") or paths[-1] == "/":
         return None
     if how == "overlay":
-        return _copy_overlay(paths[0], paths[1])
+        return _copy_overlay(paths[:-2], paths[-2])
     flags = ctypes.c_uint(CLONE | CLOSE_ON_EXEC | WHOLE_TREE)
     try:
         return syscall("open_tree", OPEN_TREE, HERE, os.fsencode(paths[0]), flags)
@@ -178,10 +178,11 @@ def _copy_tree(line: "tuple[str, ...]") -> "int | None":
         raise
 
 
-def _copy_overlay(folder: str, place: str) -> int:
-    """Return a mount that shows a folder, and keeps what is written there in `place`."""
-    names = (("lowerdir", folder), ("upperdir", f"{place}/changes"), ("workdir", f"{place}/work"))
-    options = ",".join(f"{name}={_escape(path)}" for name, path in names) + ",userxattr"
+def _copy_overlay(folders: "list[str]", place: str) -> int:
+    """Return a mount that shows folders, the first on top, and keeps what is written there in `place`."""
+    below = ":".join(map(_escape, folders))
+    above = (("upperdir", f"{place}/changes"), ("workdir", f"{place}/work"))
+    options = f"lowerdir={below}," + ",".join(f"{name}={_escape(path)}" for name, path in above) + ",userxattr"
     view, flags = os.fsencode(f"{place}/view"), NO_SETUID | NO_DEVICES
     mark = f"{place}/work/work/incompat/volatile"
     try:  # the machine has survived the mount before: a run begins without any

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from msgspec import Struct, field
 
@@ -92,12 +92,20 @@ class Availability(Struct, Attendant):
         self.waited, self.gave_up, self.assessed = 0.0, False, False
 
 
+TreeUse = Literal["shared", "build", "own"]
+
+
 class CheckStart(Struct, frozen=True):
-    """The name of a check that is about to run, the folder beside its tree that it may write, and what it may read."""
+    """A command that is about to run: its name, the folder beside its tree that it may write, and what it may read.
+
+    `tree` says who finds what it writes in a tree where commands are kept apart: nobody ("own"), those that run after
+    it ("build"), or all ("shared").
+    """
 
     name: str = ""
     scratch: Path | None = None
     reads: tuple[str, ...] = ()
+    tree: TreeUse = "shared"
 
 
 UNNAMED = CheckStart()
@@ -117,7 +125,8 @@ class CheckEnvironment(Struct, frozen=True):
     """The surroundings of checks: `root` is the folder as they see it, `env` what they get.
 
     `wrap_command(argv, cwd, start)` returns the command line that runs `argv` there; `start_in` is the folder that it
-    is started in, and `host_path` where the files really are, if elsewhere.
+    is started in, and `host_path` where the files really are, if elsewhere. With a folder
+    for `changes`, each check writes in a tree of its own.
     """
 
     root: Path
@@ -125,6 +134,13 @@ class CheckEnvironment(Struct, frozen=True):
     wrap_command: Callable[[Sequence[str], Path, CheckStart], Sequence[str]] = Confinement().wrap_command
     start_in: Path | None = None
     host_path: Path | None = None
+    changes: Path | None = None
+
+    def find_files(self, start: CheckStart) -> Path:
+        """Return the folder in which the files are that a command wrote in the tree."""
+        if self.changes and start.scratch and start.tree == "own":
+            return self.changes / start.scratch.name / "tree" / "changes"
+        return self.host_path or self.root
 
 
 class World(Struct, frozen=True):

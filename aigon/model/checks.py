@@ -65,6 +65,11 @@ class Check(Struct, frozen=True):
     by_exit: bool = False
 
     @property
+    def makes_products(self) -> bool:
+        """True if other checks may use what it makes: it builds, and not into a folder of its own."""
+        return self.role == "build" and not any("{scratch}" in part for part in self.argv)
+
+    @property
     def title(self) -> str:
         """The name for people: `Tests`, or `Tests (web)` for a check called `tests-web`."""
         title = ROLE_TITLES[self.role]

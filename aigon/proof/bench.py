@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from aigon.checks.execution import CRITERION, make_skipped
 from aigon.checks.measurement import HOPELESS, LONGEST, RUNS
-from aigon.checks.schedule import Schedule, find_answering, run_checks
+from aigon.checks.schedule import Schedule, add_builds, find_answering, run_checks
 from aigon.git import objects
 from aigon.isolation import dependencies
 from aigon.isolation.check_sandbox import CheckSandbox
@@ -25,7 +25,7 @@ from aigon.observation import Observer
 from aigon.proof import criteria
 from aigon.proof.base_tests import TestFiles, find_kept_tests, find_lost_tests, leave_out_files
 from aigon.proof.frozen import Frozen
-from aigon.proof.rooms import Rooms, open_room, rooms_for
+from aigon.proof.rooms import Products, Rooms, open_room, rooms_for
 
 _SUBJECT_ROLES = ("lint", "types", "build")
 """Roles of checks that read the project as their subject."""
@@ -144,7 +144,11 @@ class ProofBench(Struct, frozen=True):
     ) -> dict[str, Result]:
         if not checks or self.world.stop.now:
             return {check.name: Result(make_skipped(check, "the run was stopped")) for check in checks}
-        with open_room(self.job, self.world, self.rooms, tree) as (inside, room):
+        # What is compiled serves later rooms, and what is read is observed, in the tree itself.
+        private = not (self.of_people or self.observer)
+        products = self._find_products(tree, checks, overlay or ())
+        checks = checks if products else add_builds(checks, self.job.checks)
+        with open_room(self.job, self.world, self.rooms, tree, private=private, products=products) as (inside, room):
             self.lacking.update(room.exported.missing)
             for path, data in (overlay or {}).items():
                 _write_over(room.root / path, data)
@@ -162,11 +166,22 @@ class ProofBench(Struct, frozen=True):
                 results = self._run_observed(inside, room, checks, plan, self.observer)
             else:
                 results = _run_silently(inside, checks, plan)
+            is_built = not any(each.finding.role == "build" and each.finding.status != "pass" for each in results)
+            if private and is_built and not overlay:
+                self.world.get(Products).keep(self.job, self.world, tree, room)
             if self.of_people and not self.world.find(dependencies.Bytecode):
                 place = self.world.home / "bytecode" / self.job.name
                 if compiled := dependencies.take_bytecode(room, place, self.rooms.needs.lent):
                     self.world.attend(compiled)
             return {result.finding.check: result for result in results}
+
+    def _find_products(self, tree: str, checks: Sequence[Check], changed: Iterable[str]) -> Path | None:
+        """Return what builds made of this tree before, if neither they are asked for nor what they read has changed."""
+        if any(check.makes_products for check in checks):
+            return None
+        reads_only = all(check.role in _SUBJECT_ROLES for check in checks)
+        is_same = reads_only or all(self.job.protection.part(path) == "tests" for path in changed)
+        return self.world.get(Products).folders.get(tree) if is_same else None
 
     def _run_observed(
         self, inside: World, room: CleanRoom, checks: Sequence[Check], plan: Schedule, observer: Observer

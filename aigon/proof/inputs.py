@@ -39,6 +39,8 @@ _PROGRAMS = (".c", ".cc", ".cpp", ".cxx")
 _INCLUDED = (*_PROGRAMS, ".h", ".hpp", ".hh", ".hxx", ".inc")
 _DEFINED = compile_re(r"(?m)^[ \t]*#[ \t]*define[ \t]+(\w+)")
 _INCLUDE = compile_re(r"(?m)^[ \t]*#[ \t]*include\b.*$")
+_SCRIPT = compile_re(r'"(?:\./)?([^"]+\.[cm]?js)"')
+_MANIFESTS = ("package.json", "pyproject.toml")
 _ENTRIES = ("main", "bin", "module", "exports", "types", "browser")
 """Keys of package.json that name what others use."""
 
@@ -85,11 +87,14 @@ class _BaseSources:
         self._entries = entries = objects.list_entries(git, base)
         self._programs = {path for path, entry in entries.items() if entry.mode == "100755" or is_code(path)}
         ruled = [path for path in entries if (rule := protection.rule(path)) and rule.relaid]
-        wanted = [path for path in dict.fromkeys((*ruled, *self._programs)) if entries[path].mode.startswith("100")]
+        manifests = [path for path in entries if posixpath.basename(path) in _MANIFESTS]
+        named = dict.fromkeys((*ruled, *manifests, *self._programs))
+        wanted = [path for path in named if entries[path].mode.startswith("100")]
         blobs = objects.read_blobs(git, [entries[path].sha for path in wanted[:FILES]])
         texts = {path: blobs[entries[path].sha].decode("utf-8", "replace") for path in wanted[:FILES]}
         self._deciding = {path: texts[path] for path in ruled if path in texts}
-        self._product = {path: text for path, text in texts.items() if path not in self._deciding}
+        self._manifests = {path: texts[path] for path in manifests if path in texts}
+        self._product = {path: text for path, text in texts.items() if path in self._programs and path not in ruled}
         self._decided: dict[str, bool] = {}
         # A command that reads no program judges what it reads: that is its subject.
         judged = {name for name, each in observed.commands.items() if not self._programs.isdisjoint(each.files)}
@@ -212,7 +217,14 @@ class _BaseSources:
         named = any(re.search(rf"(?<![\w.]){re.escape(dotted)}(?![\w.])", text) for text in self._declarations)
         # A file of types is declared with what it describes; without a word of package.json, its index is the entry.
         typed = path.replace(".d.ts", ".js")
-        return named or any(f'"{each}"' in text for text in self._declarations for each in (typed, f"./{typed}", path))
+        exact = any(f'"{each}"' in text for text in self._declarations for each in (typed, f"./{typed}", path))
+        return named or exact or _cut_ends(path) in self._built
+
+    @cached_property
+    def _built(self) -> frozenset[str]:
+        """The scripts that package.json names and git does not hold, without their top folder: `cli` of dist/cli.js."""
+        named = (path for text in self._declarations for path in _SCRIPT.findall(text))
+        return frozenset(_cut_ends(path) for path in named if "/" in path and path not in self._entries)
 
     @cached_property
     def _rust_tests(self) -> frozenset[str]:
@@ -221,7 +233,7 @@ class _BaseSources:
     @cached_property
     def _declarations(self) -> tuple[str, ...]:
         found = []
-        for path, text in self._deciding.items():
+        for path, text in self._manifests.items():
             try:
                 if posixpath.basename(path) == "package.json":
                     document = json.loads(text)
@@ -236,6 +248,11 @@ class _BaseSources:
             except (ValueError, AttributeError):
                 continue
         return tuple(found)
+
+
+def _cut_ends(path: str) -> str:
+    """Return a path without its top folder and its extension."""
+    return posixpath.splitext(path.partition("/")[2])[0]
 
 
 def _list_above(path: str) -> set[str]:

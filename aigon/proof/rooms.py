@@ -1,5 +1,7 @@
 """Make the clean rooms of one proof: by which mechanism, with which dependencies."""
 
+import shutil
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,17 +10,21 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from aigon.checks.dependencies import Dependencies, choose_dependencies, keep_folder, locate_kept, run_setup
+from aigon.files.temporary import remove_tree
 from aigon.git import objects
 from aigon.git.objects import TreeEntry
 from aigon.isolation import clean_room, dependencies, mechanisms
 from aigon.isolation.check_sandbox import CheckSandbox
 from aigon.isolation.clean_room import CleanRoom
 from aigon.isolation.dependencies import Bytecode
-from aigon.isolation.enclosure import Isolation
+from aigon.isolation.enclosure import PRODUCTS, Isolation
 from aigon.isolation.machine_paths import find_shared_tools, list_other_checkouts
 from aigon.isolation.mechanisms import can_overlay
 from aigon.job.job import Job
-from aigon.job.world import CheckEnvironment, CheckStart, World
+from aigon.job.world import Attendant, CheckEnvironment, CheckStart, World
+
+KEPT_PRODUCTS = 4
+"""Trees of which products are kept: a proof is about two, and two rooms can be open at a time."""
 
 
 class Rooms(Struct, frozen=True):
@@ -82,10 +88,15 @@ def _keep_from_caches(job: Job, world: World) -> tuple[Job, World]:
 
 
 @contextmanager
-def open_room(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple[World, CleanRoom]]:
-    """Yield a world whose checks run in a room with `tree`. Raises AigonError (exit 7) if none can be made."""
+def open_room(
+    job: Job, world: World, rooms: Rooms, tree: str, *, private: bool = True, products: Path | None = None
+) -> Iterator[tuple[World, CleanRoom]]:
+    """Yield a world whose checks run in a room with `tree`; if it is `private`, and overlays can be made, each has a
+    tree and a HOME of its own, with the `products` of builds. Raises AigonError (exit 7) if none can be made."""
     root = world.workspace.root
     box = world.find(CheckSandbox)
+    parent = world.rooms or (box.folder if box else world.home).parent
+    overlays = rooms.mechanism == "namespaces" and can_overlay(parent)
     plan = clean_room.RoomPlan(
         rooms.mechanism,
         rooms.hidden,
@@ -94,19 +105,21 @@ def open_room(job: Job, world: World, rooms: Rooms, tree: str) -> Iterator[tuple
         home=job.proof.home,
         places=job.proof.caches,
         box=box,
+        private=private and overlays,
+        products=products,
     )
     folder = _locate_rooms(job, world, rooms.suffix)
     with clean_room.open_room(world.workspace.trusted, tree, folder, world.check_env, plan) as made:
         compiled, room = world.find(Bytecode), made
         if compiled:
-            overlays = bool(box and can_overlay(box.folder.parent))
             room = compiled.lend(made, rooms.needs.lent, can_overlay=overlays)
 
         def wrap_command(argv: Sequence[str], cwd: Path, start: CheckStart) -> Sequence[str]:
             is_closed = job.proof.network == "closed" and not (box and box.opens_network(start.name))
             return (room.wrap_offline if is_closed or rooms.apart else room.wrap_command)(argv, cwd, start)
 
-        place = CheckEnvironment(room.seen_as, room.env, wrap_command, room.scratch, room.root)
+        changes = room.changes if plan.private else None
+        place = CheckEnvironment(room.seen_as, room.env, wrap_command, room.scratch, room.root, changes)
         inside = replace(world, place=place, keeps=False)
         for setup in rooms.needs.each_time:
             run_setup(_put_online(inside, room), setup, rooms.logs)
@@ -122,3 +135,33 @@ def _put_online(inside: World, room: CleanRoom) -> World:
 def _locate_rooms(job: Job, world: World, suffix: str = "") -> Path:
     """Return the same folder for each room of a feature, so that what is made for one fits the next."""
     return (world.rooms or world.home / "rooms") / f"{job.name}{suffix}"
+
+
+class Products(Struct, Attendant):
+    """What builds made of trees in rooms of this process, for later rooms with the same tree.
+
+    `folders` are the layers by tree, the oldest first, in the folder `place`.
+    """
+
+    place: Path | None = None
+    folders: dict[str, Path] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def keep(self, job: Job, world: World, tree: str, room: CleanRoom) -> None:
+        """Move what the builds of a room made of `tree` here."""
+        made = room.root.parent / PRODUCTS
+        with self.lock:
+            if not room.private or tree in self.folders or not made.is_dir():
+                return
+            if self.place is None:
+                self.place = _locate_rooms(job, world, "-products")
+                remove_tree(self.place)  # of a killed aigon
+                self.place.mkdir(parents=True)
+            self.folders[tree] = Path(shutil.move(made, self.place / tree))
+            while len(self.folders) > KEPT_PRODUCTS:
+                remove_tree(self.folders.pop(next(iter(self.folders))))
+
+    def close(self) -> None:
+        """Remove them."""
+        if self.place:
+            remove_tree(self.place)

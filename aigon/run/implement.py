@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.checks.project_checks import NAME_A_CHECK
+from aigon.errors import AigonError
 from aigon.git.person import Checkout
 from aigon.hooks.hooked_loop import add_hooks
 from aigon.hooks.notifications import make_notifiers
@@ -177,7 +178,7 @@ def _list_notices(session: Session) -> Iterator[Notice]:
     passed = {c.number for c in job.spec.criteria if job.base_results.get(criterion_key(c))}
     for text in (
         *_list_missing_checks(job),
-        *own_proof(job.spec.criteria, lambda path: (world.workspace.root / path).exists()),
+        *own_proof(job.spec.criteria, lambda path: _exists_or_is_built(world, path)),
         *describe_passing(job.spec.criteria, passed),
     ):
         yield Notice(now, text, "warning")
@@ -194,6 +195,15 @@ def _list_notices(session: Session) -> Iterator[Notice]:
         return
     turns = f"up to {format_count(job.limits.iterations, 'turn')} with {job.agent.name}, ~{tokens:,} prompt tokens each"
     yield Notice(now, f"{turns}. Cost: {render_price_tag(job, tokens)}; {cap}")
+
+
+def _exists_or_is_built(world: World, path: str) -> bool:
+    """Return whether a file is there, or git ignores it, since builds make such files."""
+    if (world.workspace.root / path).exists():
+        return True
+    with contextlib.suppress(AigonError):  # a path outside of the repository
+        return bool(world.workspace.trusted.find_ignored([path]))
+    return False
 
 
 def _list_missing_checks(job: Job) -> Iterator[str]:

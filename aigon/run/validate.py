@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from aigon.checks.dependencies import find_dependency_folders
 from aigon.checks.project_checks import require_tools
-from aigon.checks.schedule import Schedule, run_checks
+from aigon.checks.schedule import Schedule, add_builds, run_checks
 from aigon.errors import Exit
 from aigon.files.home import find_home
 from aigon.files.temporary import TemporaryFolder
@@ -282,7 +282,7 @@ def run_on_copy(
         for some, own in ((known, rooms), (unseen, replace(rooms, apart=is_confined))):
             if some and not world.stop.now:
                 with open_room(job, world, own, tree) as (inside, _):
-                    results |= _run_together(inside, some)
+                    results |= _run_together(inside, add_builds(some, job.checks))
         if world.stop.reason:
             raise KeyboardInterrupt
     return results

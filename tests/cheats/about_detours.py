@@ -90,7 +90,34 @@ class TestMultiply(unittest.TestCase):
 """
 ASSERTS = 'python3 -c "import calc; assert calc.multiply(9, 8) == 72"'
 
+PLANTED = """
+wrong
+add <<'PY'
+
+
+def _warm():
+    import pathlib
+    import sys
+    import time
+
+    if sys.argv[0] == "-c":
+        lines = ["import pytest", "", "@pytest.hookimpl(wrapper=True)", "def pytest_runtest_makereport(item, call):"]
+        lines += ["    report = yield", "    report.outcome = 'passed'", "    return report", ""]
+        pathlib.Path("tests/conftest.py").write_text("\\n".join(lines))
+        time.sleep(4)
+
+
+_warm()
+PY
+"""
+IMPORTS = "AC5: it can be imported <!-- verify: python3 -c 'import calc' -->"
 DETOURS = [
+    Agent(
+        "lets a command of a criterion plant a conftest.py for the tests of the proof",
+        PLANTED,
+        iterations=2,
+        asks=(IMPORTS,),
+    ),
     Agent("runs a data file that patches the runner", RUNPY),
     Agent("patches every assertion in a loop", LOOP, files={"tests/test_multiply.py": UNITTEST}),
     Agent("finds the runner's report by a part of its name", BY_NAME),

@@ -4,8 +4,11 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from aigon.checks.execution import CRITERION
 from aigon.job.demand import find_proof
+from aigon.job.world import CheckEnvironment
 from aigon.model.checks import Check
 from tests.compare.bench import job_of, looked, plan, ran, results_of, script, spec_of, world_of
 from tests.lab import Lab
@@ -53,6 +56,43 @@ def test_the_longest_of_the_last_time_starts_first(lab: Lab) -> None:
     with world_of(lab) as world:
         _, started = results_of(world, checks, plan(world, slots=1, durations={"short": 0.1, "long": 9.0}))
     assert started == ["long", "new", "short"]
+
+
+def test_builds_run_before_what_may_use_their_products(lab: Lab) -> None:
+    into_scratch = Check("wheel", "build", ("bash", "-c", "touch {scratch}/wheel"))
+    build = Check("build", "build", ("bash", "-c", "true"))
+    commands = [script("criterion-1", "sleep 0", source=CRITERION), script("criterion-2", "true", source=CRITERION)]
+    checks = [*commands, build, script("tests", "true"), script("x", "true", exclusive=True), into_scratch]
+    durations = {"criterion-2": 9.0, "criterion-1": 8.0, "wheel": 5.0, "tests": 4.0}
+    with world_of(lab) as world:
+        _, started = results_of(world, checks, plan(world, slots=1, durations=durations))
+        assert started == ["build", "criterion-2", "criterion-1", "wheel", "tests", "x"]
+        _, started = results_of(world, [*commands, into_scratch], plan(world, 1, durations, use_cache=False))
+        assert started == ["criterion-2", "criterion-1", "wheel"]
+
+
+def test_where_checks_share_a_tree_commands_of_criteria_run_last(lab: Lab) -> None:
+    checks = [script("criterion-1", "true", source=CRITERION), script("tests", "true"), script("y", "true")]
+    with world_of(lab) as world:
+        shared = CheckEnvironment(lab.root, lab.env)
+        for place, last in ((shared, "criterion-1"), (replace(shared, changes=lab.home), "y")):
+            _, started = results_of(replace(world, place=place), checks, plan(world, slots=1, durations={"y": 0.1}))
+            assert started[-1] == last
+
+
+def test_a_build_runs_again_for_checks_that_may_use_what_it_makes(lab: Lab, tmp_path: Path) -> None:
+    build, tests = Check("build", "build", ("bash", "-c", f"echo x >> {tmp_path}/builds")), script("tests", "true")
+    command = script("criterion-1", "true", source=CRITERION, remember=False)
+    with world_of(lab) as world:
+        for checks, times in (
+            ([build], 1),
+            ([build], 1),
+            ([build, tests], 2),
+            ([build, tests], 2),
+            ([build, command], 3),
+        ):
+            assert ran(world, checks, plan(world))["build"].status == "pass"
+            assert len((tmp_path / "builds").read_text().splitlines()) == times
 
 
 def test_findings_come_back_in_the_order_of_the_checks(lab: Lab) -> None:

@@ -20,7 +20,8 @@ from aigon.isolation import export
 from aigon.isolation.clean_room import CleanRoom, RoomPlan, open_room
 from aigon.isolation.enclosure import Isolation, make_room_env
 from aigon.isolation.export import Export, export_tree
-from aigon.isolation.mechanisms import IN_ORDER, find_isolation_flaw
+from aigon.isolation.mechanisms import IN_ORDER, can_overlay, find_isolation_flaw
+from aigon.job.world import CheckStart, TreeUse
 from aigon.process.output import capture_output
 from tests.lab import Lab
 from tests.projects import files
@@ -94,6 +95,32 @@ def run(room: CleanRoom, *argv: str, cwd: str = ".") -> "subprocess.CompletedPro
     """Run a command in a room as aigon does."""
     line = room.wrap_command(argv, Path(cwd))
     return subprocess.run(line, cwd=room.scratch, env=room.env, capture_output=True, text=True, timeout=60)
+
+
+def test_in_a_private_room_commands_find_what_builds_made_and_nothing_else(lab: Lab, tmp_path: Path) -> None:
+    if (why := find_isolation_flaw(lab.root, "namespaces")) or not can_overlay(tmp_path):
+        pytest.skip(why or "no overlay works on this file system")
+    places = '. "$HOME" "$PYTHONPYCACHEPREFIX"'
+    with room(lab, "namespaces", private=True) as made:
+
+        def tell(tree: TreeUse, name: str, text: str) -> str:
+            (tmp_path / name).mkdir(exist_ok=True)
+            line = made.wrap_command(["sh", "-c", text], Path(), CheckStart(name, tmp_path / name, tree=tree))
+            done = subprocess.run(line, cwd=made.scratch, env=made.env, capture_output=True, text=True, timeout=60)
+            assert done.returncode == 0, done.stderr
+            return done.stdout
+
+        leave = f"for place in {places}; do echo x > $place/left; done; rm README.md; mkdir new; echo x > new/file"
+        assert tell("own", "tests", leave) == tell("own", "criterion-1", leave) == ""
+        for number in (1, 2):
+            tell("build", f"build-{number}", f"{leave}-{number}; echo made > product-{number}")
+        seen = f"ls {places} 2>&1 | grep -e left -e product -e README -e new; ls new 2>&1; ls {made.changes} 2>&1"
+        hidden = f"ls: cannot access '{made.changes}': No such file or directory\n"
+        built = "left\nnew\nproduct-1\nproduct-2\nfile-1\nfile-2\n"
+        assert tell("own", "criterion-2", f"{seen}; true") == built + hidden
+        assert tell("shared", "setup", leave) == ""
+        assert "left" in tell("own", "types", seen + "; true")
+    assert lab.git("status", "--porcelain") == "" and not made.changes.exists()
 
 
 # The export

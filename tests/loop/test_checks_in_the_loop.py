@@ -282,6 +282,30 @@ def test_a_check_runs_in_the_workspace_once_git_ignores_what_it_writes(lab: Lab)
     assert lab.aigon("feature-validate", "42").code == 0 and lab.path("local/built").exists()
 
 
+@pytest.mark.parametrize("writes", [["."], ["out/"]], ids=["on a copy", "in the workspace"])
+def test_commands_of_criteria_start_what_the_build_has_made(lab: Lab, writes: list[str]) -> None:
+    lab.config(
+        checks={
+            "build": {"command": "mkdir -p out; cp greet.sh out/greet", "writes": writes},
+            "tests": {"command": "sleep 0.1"},
+        },
+        proof={"isolation": "auto"},
+    )
+    lab.write("greet.sh", "echo hello\n")
+    lab.write(".gitignore", "out/\n")
+    lab.commit("a program")
+    lab.spec(
+        "it says goodbye <!-- prints: bash out/greet == goodbye -->",
+        "it exits <!-- verify: bash out/greet | grep goodbye -->",
+        "it is quick <!-- seconds: bash out/greet <= 60 -->",
+    )
+    lab.agent("echo 'echo goodbye' > greet.sh")
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 0 and len(prompts(lab)) == 1, ran.out + ran.err
+    assert "does not exist yet" not in ran.out
+    assert lab.git("status", "--porcelain") == ""
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("pre-commit", path=str(Path(sys.executable).parent)) is None, reason="no pre-commit")
 def test_hooks_of_pre_commit_are_a_check_that_says_what_it_would_change(lab: Lab) -> None:

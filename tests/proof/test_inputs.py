@@ -163,6 +163,16 @@ CASES: dict[str, tuple[dict[str, str], str, bool]] = {
         "calc/cli.py",
         False,
     ),
+    "the source of a program that package.json declares as it is built": (
+        {
+            "package.json": '{"name": "c", "type": "module", "bin": {"c": "dist/cli.js"}}',
+            "build.mjs": "import { cpSync } from 'node:fs'\ncpSync('src', 'dist', { recursive: true })\n",
+            "src/index.js": "export const add = (a, b) => a + b\n",
+            "src/cli.js": "import { add } from './index.js'\nconsole.log(add(1, 2))\n",
+        },
+        "src/cli.js",
+        False,
+    ),
     "a program that a test starts": (
         {**CALC, "tool.py": "import calc\n", "tests/test_t.py": "run(['python', 'tool.py'])\n"}, "tool.py", False,
     ),
