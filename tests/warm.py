@@ -34,6 +34,8 @@ environment, by which tests find what was left behind."""
 AT_START = ("LANG", "LC_ALL", "LC_CTYPE", "TZ")
 """With PYTHON* and LD_*, what Python or a library reads once: a command with other values begins from nothing."""
 LIBRARIES = (
+    "encodings.utf_8_sig",
+    "git",
     "markdown_it",
     "mdit_py_plugins.front_matter",
     "platformdirs",
