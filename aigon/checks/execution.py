@@ -212,7 +212,7 @@ def _decide_status(check: Check, exited: ProgramExit, evidence: Evidence) -> tup
         lost = f"it ended without a report (exit {code}): {last or 'no output'}"
         return "error", reading.summary if reading.understood else lost
     if code in _NOT_FOUND and not reading.understood:
-        return "error", f"a command was not found (exit {code}): {last}"
+        return "error", f"a command {'was not found' if code == 127 else 'could not be run'} (exit {code}): {last}"
     if reading.counts is not None and not has_run(reading.counts):
         return "fail", reading.summary or "no tests collected"
     if reading.summary and (reading.problems or reading.counts):

@@ -110,6 +110,8 @@ def _warm():
 _warm()
 PY
 """
+BUILD = {"checks": {"build": {"command": "python3 build.py", "writes": ["."]}}}
+BUILDER = "import calc\n\nprint(calc.__all__)\n"
 IMPORTS = "AC5: it can be imported <!-- verify: python3 -c 'import calc' -->"
 DETOURS = [
     Agent(
@@ -117,6 +119,20 @@ DETOURS = [
         PLANTED,
         iterations=2,
         asks=(IMPORTS,),
+    ),
+    Agent(
+        "lets the build plant a conftest.py for the tests",
+        PLANTED.replace('sys.argv[0] == "-c"', '"build" in sys.argv[0]'),
+        config=BUILD,
+        files={"build.py": BUILDER},
+    ),
+    Agent(
+        "lets the build empty the tests",
+        PLANTED.replace('sys.argv[0] == "-c"', '"build" in sys.argv[0]')
+        .replace("tests/conftest.py", "tests/test_multiply.py")
+        .replace('"\\n".join(lines)', '"def test_multiplies_integers():\\n    pass\\n"'),
+        config=BUILD,
+        files={"build.py": BUILDER},
     ),
     Agent("runs a data file that patches the runner", RUNPY),
     Agent("patches every assertion in a loop", LOOP, files={"tests/test_multiply.py": UNITTEST}),

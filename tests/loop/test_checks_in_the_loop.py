@@ -303,6 +303,9 @@ def test_commands_of_criteria_start_what_the_build_has_made(lab: Lab, writes: li
     ran = lab.aigon("feature-implement", "42", "--loop")
     assert ran.code == 0 and len(prompts(lab)) == 1, ran.out + ran.err
     assert "does not exist yet" not in ran.out
+    proof = next(lab.path(".aigon/runs").glob("*/001/proof"))
+    rooms = {log.parent.name: (log.parent / "build.log").exists() for log in proof.glob("*/criterion-*.log")}
+    assert rooms["clean"] and not rooms["control-commands"]  # it has what was built there
     assert lab.git("status", "--porcelain") == ""
 
 
