@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from aigon.control.alteration import list_cases
 from aigon.proof.analysis.assertions import read_tests
 from aigon.proof.analysis.languages import is_python, without_comments, words
-from aigon.proof.analysis.python import can_read, list_statements
+from aigon.proof.analysis.python import list_statements
 from aigon.syntax import Node, Source, parse
 from aigon.text.patterns import compile_re
 
@@ -58,9 +58,8 @@ def list_atoms(path: str, text: str) -> tuple[tuple[int, str], ...]:
 
     What Python can put together is put together, and a text of many numbers is read as the table that it is.
     """
-    if can_read(path, text):
-        lines: Iterable[tuple[int, str]] = list_statements(text)
-    else:
+    lines: Iterable[tuple[int, str]] | None = list_statements(text) if is_python(path) else None
+    if lines is None:
         tests = list_cases(path, text) if path.endswith(".rs") else ()  # the product cannot call these
         inside = {number for test in tests for number in range(test.start, test.end + 1)}
         rows = enumerate(without_comments(text, path).split("\n"), 1)

@@ -1,125 +1,39 @@
-"""A file of Python with what its names stand for, whatever they are called there."""
+"""Files of Python: a line for each statement, with texts and numbers put together as they are when it runs."""
 
 import ast
+import base64
+import binascii
 import copy
-import re
+import operator
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from msgspec import Struct
+from aigon.proof.analysis.languages import LONGEST, line_of, words
 
-from aigon.proof.analysis.folding import decode_text, fold
-from aigon.proof.analysis.languages import LONGEST, is_python, line_of
-
-_STARRED = {
-    "sys": ("modules", "argv", "_getframe", "orig_argv"),
-    "os": ("environ", "getenv", "environb"),
-    "inspect": ("stack", "currentframe"),
-}
-"""What `from X import *` brings of what rules ask for."""
-_SIMPLE = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
-_MOST = 20
-"""Texts with code that are read of one file."""
-_LONGEST_TEXT = 5000
 _BODIES = ("finalbody", "orelse", "handlers", "cases", "body")
-_RUNS = ("exec", "eval", "compile", "runsource", "runcode")
+_OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_LARGEST = 10**15
+_LONGEST_TEXT, _LONGEST_TABLE = 20_000, 500
 
+_METHODS = words("decode lower upper strip title replace removeprefix removesuffix")
+_LONGEST_ARGUMENT = 100
+_DECODERS: Mapping[str, Callable[[Any], bytes]] = {
+    "b64decode": base64.b64decode,
+    "fromhex": bytes.fromhex,
+    "unhexlify": binascii.unhexlify,
+}
+_MOST = 1_000_000
+"""Characters that are written in the place of names."""
 
 Statement = tuple[int, str]
-"""The line of a statement, and how it is written with names resolved and texts put together."""
-
-
-class Module(Struct, frozen=True):
-    """`nodes` are all of the tree. `aliases` are the dotted names that names stand for, `values` the constants."""
-
-    tree: ast.Module
-    nodes: tuple[ast.AST, ...]
-    source: str
-    aliases: dict[str, str]
-    values: dict[str, Any]
-
-    def line(self, node: ast.AST) -> int:
-        """Return the line that a node begins on, from 1."""
-        return getattr(node, "lineno", 1)
-
-    def text(self, node: ast.AST) -> str:
-        """Return that line."""
-        return line_of(self.source, self.line(node))
-
-    def fold(self, node: ast.AST | None) -> Any:
-        """Return the constant that an expression comes to, or UNKNOWN."""
-        return fold(node, self.values)
-
-    def name(self, node: ast.AST, depth: int = 0) -> str:
-        """Return `os.environ` for whatever stands for it here; "" for what is no name.
-
-        A call adds `()`, a subscript that is no plain name `[]`.
-        """
-        if depth > 20:
-            return ""
-        match node:
-            case ast.Name():
-                return self.aliases.get(node.id, node.id)
-            case ast.Attribute():
-                owner = self.name(node.value, depth + 1)
-                return f"{owner}.{node.attr}" if owner else ""
-            case ast.Subscript():
-                return self._name_item(self.name(node.value, depth + 1), self.fold(node.slice))
-            case ast.Call():
-                return self._name_call(node, depth)
-        return ""
-
-    def _name_call(self, node: ast.Call, depth: int) -> str:
-        function = self.name(node.func, depth + 1)
-        arguments = [self.fold(each) for each in node.args[:2]]
-        last = function.split(".")[-1]
-        if last in ("getattr", "attrgetter") and len(arguments) == 2 and isinstance(arguments[1], str):
-            return f"{self.name(node.args[0], depth + 1)}.{arguments[1]}"
-        if last == "vars" and node.args:
-            return f"{self.name(node.args[0], depth + 1)}.__dict__"
-        imports = last in ("__import__", "import_module")
-        gets = function in ("sys.modules.get", "sys.modules.__getitem__")
-        if (imports or gets) and arguments and isinstance(arguments[0], str):
-            return arguments[0]
-        return f"{function}()" if function else ""
-
-    def _name_item(self, owner: str, key: Any) -> str:
-        if isinstance(key, str) and owner == "sys.modules":
-            return key
-        if isinstance(key, str) and owner in ("globals()", "__builtins__"):
-            return self.aliases.get(key, key)
-        if isinstance(key, str) and owner.endswith(".__dict__"):
-            return f"{owner.removesuffix('.__dict__')}.{key}"
-        return f"{owner}[]" if owner else ""
-
-    def _learn(self, node: ast.AST) -> None:
-        """Take up what an import or an assignment says about a name."""
-        if isinstance(node, ast.Import):
-            for each in node.names:
-                top = each.name.partition(".")[0]
-                self.aliases[each.asname or top] = each.name if each.asname else top
-        elif isinstance(node, ast.ImportFrom):
-            for each in node.names:
-                if each.name == "*":
-                    starred = _STARRED.get(node.module or "", ())
-                    self.aliases.update({name: f"{node.module}.{name}" for name in starred})
-                else:
-                    self.aliases[each.asname or each.name] = f"{'.' * node.level}{node.module or ''}.{each.name}"
-        elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
-            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                if isinstance(target, ast.Name):
-                    self._learn_name(target.id, node.value)
-
-    def _learn_name(self, name: str, value: ast.expr) -> None:
-        constant = self.fold(value)
-        if isinstance(constant, (str, bytes, int, float, list, tuple, dict)):
-            self.values[name] = constant
-        elif isinstance(value, _SIMPLE):
-            stands_for = self.name(value)
-            if stands_for and stands_for.split(".")[0].removesuffix("()") != name:
-                self.aliases[name] = stands_for[:200]
+"""The line of a statement, and how it is written."""
 
 
 def parse_python(source: str, longest: int = LONGEST) -> ast.Module | None:
@@ -135,55 +49,26 @@ def parse_python(source: str, longest: int = LONGEST) -> ast.Module | None:
 
 
 @lru_cache(maxsize=256)
-def read_module(source: str) -> Module | None:
-    """Return the file, or None if this Python cannot read it."""
+def list_statements(source: str) -> tuple[Statement, ...] | None:
+    """Return the statements of a file, each without those inside of it, and no docstring; None if it cannot be read."""
     tree = parse_python(source)
-    if tree is None:
-        return None
-    module = Module(tree, tuple(ast.walk(tree)), source, {}, {})
-    for _ in range(2):  # a name may stand for a name that is given further down
-        for node in module.nodes:
-            module._learn(node)
-    return module
+    return None if tree is None else tuple(_write_statements(tree, source))
 
 
-def can_read(path: str, text: str) -> bool:
-    """Return whether it is Python that can be read by its syntax tree."""
-    return is_python(path) and read_module(text) is not None
+def _write_statements(tree: ast.Module, source: str) -> Iterator[Statement]:
+    folding = _Folding()
+    todo: list[ast.AST] = [*reversed(tree.body)]
+    while todo:
+        node = todo.pop()
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if isinstance(node, (ast.stmt, ast.match_case)) and not is_text:
+            line = (node.pattern if isinstance(node, ast.match_case) else node).lineno
+            yield line, _write(node, folding) or line_of(source, line)
+        for name in _BODIES:
+            todo += reversed(getattr(node, name, ()))
 
 
-def read_units(source: str, depth: int = 0) -> Iterator[Module]:
-    """Yield the file, and the code in it that is a constant given to exec, eval or compile."""
-    module = read_module(source)
-    if module is None:
-        return
-    yield module
-    inside = 0
-    for node in module.nodes if depth < 2 else ():
-        if inside > _MOST:
-            return
-        if isinstance(node, ast.Call) and node.args and module.name(node.func).split(".")[-1] in _RUNS:
-            inner = module.fold(node.args[0])
-            if isinstance(inner, (str, bytes)) and len(inner) > 3:
-                inside += 1
-                yield from read_units(decode_text(inner), depth + 1)
-
-
-def list_statements(source: str) -> Iterator[Statement]:
-    """Yield each statement of a file and of the code in its texts, without the statements inside of it."""
-    for module in read_units(source):
-        todo: list[ast.AST] = [*reversed(module.tree.body)]
-        while todo:
-            node = todo.pop()
-            is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-            if isinstance(node, (ast.stmt, ast.match_case)) and not is_text:
-                line = node.pattern.lineno if isinstance(node, ast.match_case) else module.line(node)
-                yield line, _write_statement(node, module)
-            for name in _BODIES:
-                todo += reversed(getattr(node, name, ()))
-
-
-def _write_statement(statement: ast.stmt | ast.match_case, module: Module) -> str:
+def _write(statement: ast.stmt | ast.match_case, folding: "_Folding") -> str:
     if isinstance(statement, ast.Try | ast.TryStar):
         return "try:"
     head = copy.copy(statement)
@@ -191,36 +76,97 @@ def _write_statement(statement: ast.stmt | ast.match_case, module: Module) -> st
         if getattr(head, name, None):
             setattr(head, name, [ast.Pass()] if name == "body" else [])
     try:
-        return ast.unparse(_Plain(module).visit(copy.deepcopy(head))).replace("\n", " ")
-    except (RecursionError, ValueError, TypeError, AttributeError):
-        return module.text(statement)
+        return ast.unparse(folding.visit(copy.deepcopy(head))).replace("\n", " ")
+    except (RecursionError, MemoryError, ValueError, TypeError, AttributeError):
+        return ""
 
 
-class _Plain(ast.NodeTransformer):
-    """Put texts in the place of what comes to them, and dotted names in the place of names that stand for them."""
+class _Folding(ast.NodeTransformer):
+    """Put constants together, write names as what they stand for, and `getattr(a, "b")` as `a.b`."""
 
-    def __init__(self, module: Module) -> None:
-        self.module = module
+    def __init__(self) -> None:
+        self.names: dict[str, ast.expr] = {}
+        self.lists: dict[str, ast.expr] = {}
+        self.left = _MOST
 
-    def visit(self, node: ast.AST) -> Any:
-        if isinstance(node, (ast.JoinedStr, ast.BinOp, ast.Call, ast.Subscript, ast.Name)):
-            value = self.module.fold(node)
-            if isinstance(value, (str, bytes)):
-                return ast.Constant(decode_text(value)[:_LONGEST_TEXT])
-            if isinstance(node, (ast.BinOp, ast.Call)) and _is_small(value):
-                return ast.Name(repr(value))
-        if isinstance(node, (ast.Name, ast.Call, ast.Subscript)) and not isinstance(getattr(node, "ctx", 0), ast.Store):
-            owner = node.func if isinstance(node, ast.Call) else getattr(node, "value", node)
-            name = "" if self.module.name(owner).startswith("sys.modules.") else self.module.name(node)
-            if isinstance(node, ast.Subscript) and self.module.name(owner) == "sys.modules":
-                name = ""  # what is asked for has to stay visible
-            if name and (isinstance(node, ast.Name) or re.fullmatch(r"[\w.]+", name)):
-                return ast.Name(name)
-        return self.generic_visit(node)
+    def visit_Import(self, node: ast.Import) -> ast.AST:
+        self.names |= {each.asname: ast.Name(each.name) for each in node.names if each.asname}
+        return node
 
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
+        if not node.level:
+            self.names |= {each.asname or each.name: ast.Name(f"{node.module}.{each.name}") for each in node.names}
+        return node
 
-def _is_small(value: Any, most: int = 500) -> bool:
-    """Return whether it is a number, or rows of a table that are not too many to be written."""
-    if isinstance(value, (list, tuple)):
-        return 0 < len(value) <= most and all(isinstance(each, str) or _is_small(each, 20) for each in value)
-    return isinstance(value, (int, float))
+    def visit_Assign(self, node: ast.Assign | ast.AnnAssign | ast.NamedExpr) -> ast.AST:
+        self.generic_visit(node)
+        match node.targets[0] if isinstance(node, ast.Assign) else node.target, node.value:
+            case ast.Name(name), (ast.Constant(str(text)) as value) if len(text) < _LONGEST_TEXT:
+                self.names[name] = value
+            case ast.Name(name), (ast.List() | ast.Tuple() as value) if len(value.elts) < _LONGEST_TABLE:
+                self.lists[name] = value
+        return node
+
+    visit_AnnAssign = visit_NamedExpr = visit_Assign
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        value = self.names.get(node.id, node) if isinstance(node.ctx, ast.Load) else node
+        self.left -= len(str(value.value)) if isinstance(value, ast.Constant) else 0
+        return value if self.left > 0 else node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        try:
+            left, right = ast.literal_eval(node.left), ast.literal_eval(node.right)
+            if isinstance(left, str) == isinstance(right, str) and isinstance(left, str | int | float):
+                value = _OPERATORS[type(node.op)](left, right)
+                small = len(value) < _LONGEST_TEXT if isinstance(value, str) else abs(value) < _LARGEST
+                return ast.Constant(value) if small else node
+        except (ValueError, TypeError, ArithmeticError, LookupError):
+            pass
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        self.generic_visit(node)
+        parts = [each.value if isinstance(each, ast.FormattedValue) else each for each in node.values]
+        texts = [str(each.value) for each in parts if isinstance(each, ast.Constant)]
+        return ast.Constant("".join(texts)) if len(texts) == len(parts) else node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        match node:
+            case ast.Subscript(
+                ast.Constant(str(text)), ast.Slice(None, None, ast.UnaryOp(ast.USub(), ast.Constant(1)))
+            ):
+                return ast.Constant(text[::-1])
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        try:
+            return self._fold_call(node)
+        except (ValueError, TypeError, binascii.Error):
+            return node
+
+    def _fold_call(self, node: ast.Call) -> ast.AST:
+        match node:
+            case ast.Call(ast.Name("getattr"), [owner, ast.Constant(str(name))]) if name.isidentifier():
+                return ast.Attribute(owner, name, ast.Load())
+            case ast.Call(ast.Name("zip"), columns):
+                lists = (self.lists.get(each.id, each) if isinstance(each, ast.Name) else each for each in columns)
+                return ast.Name(repr([*zip(*map(ast.literal_eval, lists), strict=False)]))
+            case ast.Call(ast.Name("map"), [ast.Name("chr"), codes]) | ast.Call(ast.Name("bytes"), [codes]):
+                return ast.List([ast.Constant(chr(code)) for code in ast.literal_eval(codes)], ast.Load())
+            case ast.Call(_, [ast.GeneratorExp(ast.Call(ast.Name("chr")), [ast.comprehension(iter=codes)])]):
+                return ast.Constant("".join(map(chr, ast.literal_eval(codes))))
+            case ast.Call(ast.Attribute(ast.Constant(str(separator)), "join"), [texts]):
+                return ast.Constant(separator.join(ast.literal_eval(texts)))
+            case ast.Call(ast.Attribute(ast.List() as letters, "decode"), []):
+                return ast.Constant("".join(ast.literal_eval(letters)))
+            case ast.Call(ast.Attribute(ast.Constant(str() as text), name), given) if name in _METHODS:
+                arguments = [value for each in given if len(value := str(ast.literal_eval(each))) < _LONGEST_ARGUMENT]
+                return ast.Constant(text if name == "decode" else getattr(text, name)(*arguments))
+            case ast.Call(function, [ast.Constant(str() | bytes() as coded)]):
+                name = ast.unparse(function).rpartition(".")[2]
+                return ast.Constant(_DECODERS[name](coded).decode()) if name in _DECODERS else node
+        return node

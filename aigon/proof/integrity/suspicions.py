@@ -25,7 +25,7 @@ from aigon.proof.analysis.languages import (
     list_product,
     without_comments,
 )
-from aigon.proof.analysis.python import list_statements, read_module
+from aigon.proof.analysis.python import list_statements
 from aigon.proof.analysis.sightings import Sighting, expand, find_new, report
 from aigon.text.documents import parse_yaml
 
@@ -115,8 +115,8 @@ class Written(Struct, frozen=True):
 @lru_cache(maxsize=256)
 def write(path: str, text: str) -> Written:
     """Return the code of a file without comments, names and texts as plain as they can be told."""
-    if is_python(path) and read_module(text):
-        rows = list(list_statements(text))
+    rows = list_statements(text) if is_python(path) else None
+    if rows is not None:
         lines = [written[:_LONGEST_LINE] for _, written in rows]
         numbers = [number for number, _ in rows]
     else:
