@@ -300,6 +300,7 @@ def make_bench(
 ) -> ProofBench:
     """Return the rooms for a proof of this tree. Raises AigonError (exit 7) if none can be made."""
     rooms = rooms_for(job, world, tree, record.folders, folder)
+    world.get(Products)  # before two rooms are open at a time
     theirs = tuple(record.theirs)
     if job.protection.allow:
         paths = objects.list_entries(world.workspace.trusted, job.base_commit)
