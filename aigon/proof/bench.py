@@ -147,6 +147,7 @@ class ProofBench(Struct, frozen=True):
         # What is compiled serves later rooms, and what is read is observed, in the tree itself.
         private = not (self.of_people or self.observer)
         products = self._find_products(tree, checks, overlay or ())
+        asked = {check.name for check in checks}
         checks = checks if products else add_builds(checks, self.job.checks)
         with open_room(self.job, self.world, self.rooms, tree, private=private, products=products) as (inside, room):
             self.lacking.update(room.exported.missing)
@@ -173,7 +174,7 @@ class ProofBench(Struct, frozen=True):
                 place = self.world.home / "bytecode" / self.job.name
                 if compiled := dependencies.take_bytecode(room, place, self.rooms.needs.lent):
                     self.world.attend(compiled)
-            return {result.finding.check: result for result in results}
+            return {name: result for result in results if (name := result.finding.check) in asked}
 
     def _find_products(self, tree: str, checks: Sequence[Check], changed: Iterable[str]) -> Path | None:
         """Return what builds made of this tree before, if neither they are asked for nor what they read has changed."""
