@@ -57,7 +57,7 @@ class Protection(Struct, frozen=True, dict=True):
 
     `secrets` are files that may be committed whatever they look like (`secrets.allow` in the configuration). `asked`
     are files whose change the spec's words ask for, although it does not allow it: no agent can settle that. `free` are
-    files that decide nothing, whatever reads them.
+    files that decide nothing, whatever reads them. `compared` are programs of which criteria only compare the output.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -65,6 +65,7 @@ class Protection(Struct, frozen=True, dict=True):
     secrets: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
     free: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()
 
     @cached_property
     def _is_named(self) -> Callable[[str], bool]:

@@ -104,7 +104,8 @@ class _BaseSources:
     def find_reader(self, path: str) -> str:
         """Return who reads this input; empty if it is the product's, or nobody does."""
         reader = next(iter(self._readers.get(path, ())), "")
-        if not reader and any(references.mentions(text, path) for text in self._deciding.values()):
+        named = (references.mentions(text, path) for text in self._deciding.values())
+        if not reader and (path in self._protection.compared or any(named)):
             reader = NAMED
         return reader if reader and self._is_input(path) else ""
 

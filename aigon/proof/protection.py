@@ -45,6 +45,13 @@ _LAUNCHER = compile_re(
 DEPTH = 4
 """How deep scripts that call scripts are followed."""
 LARGEST = 256 * 1024
+_CAPTURED = compile_re(r"\$\([^()]*\)|`[^`]*`|[^|;&\n]+(?=\|(?!\|))")
+"""The parts of a command of which something else reads the output."""
+_STARTS = compile_re(
+    r"subprocess|os\.(?:system|popen|exec|spawn)|child_process|\b(?:exec|eval|compile|system|spawn|popen)\b|__import__"
+    r"|importlib|runpy|pytest|unittest|[`]"
+)
+"""Words with which a program starts other code than its own."""
 
 
 def protection_of(root: Path, config: Config, spec: Spec, checks: Sequence[Check]) -> Protection:
@@ -72,7 +79,7 @@ def protection_of(root: Path, config: Config, spec: Spec, checks: Sequence[Check
         *shipped,
     )
     allow, free = markdown.read_strings(spec.frontmatter, "allow"), profile.load_free_files(*documents)
-    return Protection(rules, allow, tuple(config.secrets.allow), free=free)
+    return Protection(rules, allow, tuple(config.secrets.allow), free=free, compared=find_compared(root, spec))
 
 
 def proof_of(root: Path, config: Config) -> ProofPlan:
@@ -182,11 +189,43 @@ def _protect_scripts(
     if validation:
         yield Rule(_escape(validation), "restore", source="the validation script")
     texts = [part for check in checks for part in check.argv if "\n" in part or " " in part]
-    texts += [criterion.command or "" for criterion in spec.criteria if criterion.kind in COMMAND_KINDS]
+    captured, deciding = _split_captured(spec)
+    texts += deciding
     texts += [spec.validation or "", *(_read(root / path) for path in named if path.endswith(_SCRIPTS))]
     texts += [text for folder in folders for text in folder.list_texts()]
-    if called := sorted(set(_list_called(root, texts)) - set(validation)):
-        yield Rule(_escape(called), "review", "config", source=CALLED)
+    called = set(_list_called(root, texts)) | (set(_list_called(root, captured)) - set(find_compared(root, spec)))
+    if called := called - set(validation):
+        yield Rule(_escape(sorted(called)), "review", "config", source=CALLED)
+
+
+def _split_captured(spec: Spec) -> tuple[list[str], list[str]]:
+    """Return the parts of criteria's commands of which something else reads the output, and the other parts."""
+    captured, deciding = list[str](), list[str]()
+    for criterion in (each for each in spec.criteria if each.kind in COMMAND_KINDS):
+        command = criterion.command or ""
+        if criterion.kind in ("prints", "seconds"):
+            captured.append(command)
+        elif criterion.kind == "verify":
+            captured += _CAPTURED.findall(command)
+            deciding.append(_CAPTURED.sub("", command))
+        else:
+            deciding.append(command)
+    return captured, deciding
+
+
+def find_compared(root: Path, spec: Spec) -> tuple[str, ...]:
+    """Return the programs of which criteria only compare the output, and that start nothing else.
+
+    They are what a feature changes, unless they use the product (`find_inputs`). A shell script, or a file where
+    projects keep what checks them, is none of these.
+    """
+    return tuple(
+        path
+        for path in _list_called(root, _split_captured(spec)[0], 1)
+        if not path.endswith(_SCRIPTS)
+        and path.partition("/")[0] not in _FOLDERS
+        and not _STARTS.search(_read(root / path))
+    )
 
 
 def _is_own(root: Path, part: str) -> bool:

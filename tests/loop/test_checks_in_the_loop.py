@@ -282,6 +282,20 @@ def test_a_check_runs_in_the_workspace_once_git_ignores_what_it_writes(lab: Lab)
     assert lab.aigon("feature-validate", "42").code == 0 and lab.path("local/built").exists()
 
 
+def test_a_feature_may_change_the_program_whose_output_its_criteria_compare(lab: Lab) -> None:
+    lab.config(proof={"isolation": "auto"})
+    lab.write("main.py", "import sys\n\nprint(int(sys.argv[1]) + int(sys.argv[2]))\n")
+    lab.commit("a program")
+    lab.spec(
+        "it multiplies <!-- prints: python3 main.py 6 7 == 42 -->",
+        'twos <!-- verify: test "$(python3 main.py 2 7)" = 14 -->',
+        "eights <!-- verify: python3 main.py 8 8 | grep -qx 64 -->",
+    )
+    lab.agent("sed -i 's/ + / * /' main.py")
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 0, ran.out + ran.err
+
+
 @pytest.mark.parametrize("writes", [["."], ["out/"]], ids=["on a copy", "in the workspace"])
 def test_commands_of_criteria_start_what_the_build_has_made(lab: Lab, writes: list[str]) -> None:
     lab.config(
