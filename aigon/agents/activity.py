@@ -33,8 +33,8 @@ READ = 4096
 MOST_LINES = 20
 """Lines that are kept of what a program without records prints at once."""
 MOST_RECORDS = 100
-"""Records that are parsed of what a program prints at once, the last ones: nobody sees more, and a flood of them would
-cost several times as much as keeping it."""
+"""Records that are parsed of what a program prints at once, the last ones: no view shows more, and a flood of them
+would cost several times as much as keeping it."""
 INTERVAL = 0.1
 """Seconds for which pieces are collected that come one upon another."""
 
@@ -190,7 +190,7 @@ class ActivityLog:
 
 
 def name_activity_file(log: Path) -> Path:
-    """Return the file beside the log of a program: `activity.ndjson`, or `activity-2.ndjson` for `agent-2.log`."""
+    """Return the activity file next to a program's log: `activity.ndjson`, or `activity-2.ndjson` for `agent-2.log`."""
     return log.with_name(f"activity{log.stem.removeprefix('agent')}{SUFFIX}")
 
 

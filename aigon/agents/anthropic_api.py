@@ -101,7 +101,7 @@ def read_retry_after(error: BaseException | None) -> float | None:
 
 
 def split_usage(usage: ReplyUsage | BetaUsage) -> TokenCounts:
-    """Return the four counts of a reply; what is not said is none."""
+    """Return the four counts of a reply; missing ones are 0."""
     return TokenCounts(
         usage.input_tokens or 0,
         usage.output_tokens or 0,

@@ -1,4 +1,4 @@
-"""Find agents by name: those that the project configures, and agent types that ship or are somebody's own."""
+"""Find agents by name: those that the project configures, shipped agent types, and a person's own."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -81,7 +81,7 @@ def _read_project_type(name: str, read: ReadFile) -> AgentType | None:
 
 
 def user_types_folder() -> Path:
-    """Return the folder of a person's own agent types: `agents` beside their configuration."""
+    """Return the folder of a person's own agent types: `agents` next to their configuration."""
     return get_user_file().parent / "agents"
 
 

@@ -35,7 +35,7 @@ _QUIET = {"NO_COLOR": "1", "NO_UPDATE_NOTIFIER": "1", "DISABLE_AUTOUPDATER": "1"
 """A question for the version is no reason to update anything."""
 _VERSION = compile_re(r"(?<![\w.])v?(\d+(?:\.\d+)+(?:[-+.][0-9A-Za-z.+-]*[0-9A-Za-z])?)(?![\w])")
 _OFFER = compile_re(r"(?i)\b(?:updates?|upgrades?|available|deprecat\w*|warn\w*)\b")
-"""What programs say beside their version of other versions."""
+"""What programs print next to their own version about other versions."""
 _SHOWN = 40
 _FARTHEST = 5
 """Folders above a program in which its package.json is looked for."""
@@ -99,7 +99,7 @@ def find_version(output: bytes) -> str:
 
 
 def find_installed_version(program: str) -> str:
-    """Return the version that npm or pip noted beside a program; empty if neither installed it. Nothing is started."""
+    """Return the version that npm or pip recorded for a program; empty if neither installed it. Nothing is started."""
     try:
         place = Path(program).resolve()
         return _read_npm_version(place, Path(program).name) or _read_pip_version(place)
@@ -136,7 +136,7 @@ def parse_version(version: str) -> tuple[int, ...]:
 
 
 def compare_versions(version: str, tested: str) -> str:
-    """Return what to remark of a version beside the tested one; empty if nothing."""
+    """Return a remark on a version that differs from the tested one; empty without one."""
     here, there = parse_version(version), parse_version(tested)
     differences = (a - b for a, b in zip_longest(here, there, fillvalue=0) if a != b)
     difference = next(differences, 0) if here and there else 0

@@ -22,11 +22,11 @@ from aigon.text.documents import parse_yaml, suggest
 from aigon.text.patterns import compile_re
 
 ASIDE = ".new"
-"""What the name of a newer version has at its end beside a file that a person edited."""
+"""The suffix of a newer version, which is written next to a file that a person edited."""
 _PLACEHOLDER = compile_re(r"\{\{([A-Z][A-Z0-9_]*)\}\}")
 _ALL = "(see their message: the words beside the name of this command)"
 _FIRST = "the one after the name of this command"
-"""What stands for the arguments if an agent puts none in: it sees the person's own message."""
+"""What replaces the arguments if an agent has no placeholder for them: it sees the person's own message."""
 
 
 class CommandTemplate(Struct, frozen=True):
@@ -214,7 +214,7 @@ def _explain_unfit(path: Path, inside: Path | None) -> str:
 
 
 def _place_command(path: Path, content: bytes, dry: bool) -> tuple[CommandFileState, bool]:
-    """Write the file if it is aigon's to write; return its state, and whether a newer version lies beside it."""
+    """Write the file if it is aigon's to write; return its state, and whether a newer version is next to it."""
     if not path.exists():
         _write(path, content, dry)
         return "new", False

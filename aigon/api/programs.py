@@ -98,7 +98,7 @@ def _command(verb: str, arguments: Sequence[str], options: Mapping[str, Any]) ->
 
 
 def _documents(data: bytes) -> Iterator[dict[str, Any]]:
-    """The whole lines of `data` that are JSON objects; words for people stand between them."""
+    """The whole lines of `data` that are JSON objects; words for people may come between them."""
     for line in data.splitlines(keepends=True):
         if line.startswith(b"{") and line.endswith(b"\n"):
             yield json.loads(line)

@@ -90,7 +90,7 @@ class Project(Struct, frozen=True):
         description: str | None = None,
         settings: "SettingValues | None" = None,
     ) -> "SpecInfo":
-        """Change what is not None in the spec of a feature that nobody has begun, and commit it.
+        """Change what is not None in the spec of a feature that has not begun, and commit it.
 
         Annotations in a new description are proposals, but for those that are in force already. Raises AigonError as
         `create_feature` does, exit 2 for a feature that was begun, and exit 7 for a spec with uncommitted changes.
@@ -121,7 +121,7 @@ class Project(Struct, frozen=True):
         return gather_board(self.root, everything=everything)
 
     def status(self, feature: str | None = None, *, checkout: Path | None = None) -> "tuple[FeatureStatus, ...]":
-        """Return where `feature`, or each one, stands.
+        """Return the status of `feature`, or of each one.
 
         `checkout` is the worktree whose solo runs are meant, the main checkout by default. Raises AigonError: exit 2
         for an unknown feature, exit 7 for a state file that cannot be read.

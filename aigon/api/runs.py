@@ -132,7 +132,7 @@ def _summarise_run(home: Path, journal: Path, feature: str | None, run_id: str |
 
 
 def find_records(home: Path | None, name: str, agent: str | None) -> Records | None:
-    """Return the records of a feature with a run of `agent`, or the only ones; None if nobody has worked on it.
+    """Return the records of a feature with a run of `agent`, or the only ones; None if no agent has worked on it.
 
     Raises AigonError (exit 2) if that is another agent, or several have.
     """

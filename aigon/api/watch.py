@@ -26,7 +26,7 @@ from aigon.views.terminal.lines import LogText
 
 
 class LogPage(Struct, frozen=True):
-    """Some lines of a run's log. `mark` asks for those behind them; `is_whole` says that there are none yet."""
+    """Some lines of a run's log. `mark` asks for the next ones; `is_whole` says that there are no more yet."""
 
     lines: tuple[str, ...]
     mark: str

@@ -143,7 +143,7 @@ class _Arena:
         return ArenaPlan(first.feature, first.slug, count, at_a_time, *limits)
 
     def _pass_on_stop(self) -> None:
-        """If something asks for the end, start nobody and let the loops know. Stop files they see themselves."""
+        """If something asks for the end, start no more loops and tell the others. They see stop files themselves."""
         stop, proven = self._stop, self._proven
         if not stop.asked and not proven:
             return

@@ -132,7 +132,7 @@ def _find_last_words(errors: str) -> str:
 
 EventDocument = Mapping[str, Any]
 _ADDED = ("schema_version", "error", "success")
-"""What a line has beside the event's own fields."""
+"""The fields of a line that are not the event's own."""
 
 
 def parse_event_line(line: bytes) -> EventDocument | None:
@@ -164,7 +164,7 @@ def list_entrants(home: Path | None, candidates: Sequence[Candidate], resume: Co
 def find_followers(home: Path | None, everybody: Sequence[Entrant]) -> tuple[str, frozenset[str]]:
     """Return who assesses the base first, and who waits for that: the assessment is the same for all, and remembered.
 
-    Nobody waits who is resumed, and nobody if the candidates may have different bases.
+    A resumed candidate does not wait, and none does if the candidates may have different bases.
     """
     fresh = [each for each in everybody if not each.resume]
     bases = {_find_base(home, each.lane.candidate) for each in fresh}

@@ -43,8 +43,8 @@ RANKS = (
     Exit.STOPPED,
 )
 """The exit code of an arena is the first of these that a candidate has: one proven candidate is enough, and the rest is
-the documented order. 2 and 1 stand right after 7, for they say the same to a script: a loop could not do what it was
-asked to, and no waiting, deciding or paying helps before somebody has looked. 7 comes first since it is about what
+the documented order. 2 and 1 come right after 7, as they say the same to a script: a loop could not do what it was
+asked to, and no waiting, deciding or paying helps before a person has looked. 7 comes first since it is about what
 all candidates share, then 2, then 1, which is one process alone and is fixed by resuming it."""
 
 
@@ -144,7 +144,7 @@ def _explain_parallelism(number: int, count: int, cores: int, by_memory: int, me
 
 
 def combine_exit_codes(codes: Sequence[int]) -> int:
-    """Return the exit code of an arena whose loops ended so; a code that is none of aigon's counts as 1."""
+    """Return the exit code of an arena whose loops ended so; a code that aigon does not use counts as 1."""
     known = {code if code in RANKS else int(Exit.INTERNAL) for code in codes}
     return next((int(code) for code in RANKS if code in known), int(Exit.ENVIRONMENT))
 

@@ -1,4 +1,4 @@
-"""Dependencies of checks beside the tree: folders that git ignores (`.venv`), or the command that makes them.
+"""Dependencies of checks outside the tree: folders that git ignores (`.venv`), or the command that makes them.
 
 A folder that is as it was before any agent ran is lent to the room. One that has changed since could hold anything, so
 it is made anew by the project's set-up command, once per lock file. One that is new was not part of the baseline, and
@@ -24,9 +24,9 @@ from aigon.profiles.ecosystem import Setup
 TIMEOUT = 1800.0
 """Seconds for a set-up command."""
 KEPT = 4
-"""Sets of dependencies that are kept per repository; older ones go once nobody has used them for `UNUSED` seconds."""
+"""Sets of dependencies that are kept per repository; older ones go once they have been unused for `UNUSED` seconds."""
 UNUSED = 86_400.0
-"""A day: a loop beside this one may be using what it made hours ago."""
+"""A day: another loop may still use what it made hours ago."""
 
 
 class Dependencies(Struct, frozen=True):

@@ -190,7 +190,7 @@ _INSTEAD = ("-h", "--help", "-V", "--version", "--fixtures", "--fixtures-per-tes
 """With these pytest runs nothing and is not asked to."""
 _LISTS = ("--co", "--collect-only", "--collectonly")
 _UNREPORTED = ("--junitxml", "--junit-xml", "no:junitxml", "-pno:junitxml")
-"""A report of its own, or none: aigon's cannot be asked for beside it."""
+"""A report of its own, or none: aigon cannot ask for a second one."""
 _DEEPEST = 8
 """Programs that start one another."""
 

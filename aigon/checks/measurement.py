@@ -12,7 +12,7 @@ from aigon.process.orphans import is_zombie, list_descendants
 RUNS = 5
 """How often a command is run at most; the quickest run counts, since other programs can only make one slower."""
 LONGEST = 60.0
-"""Seconds after which no further run begins: what takes that long is hardly slower for what runs beside it."""
+"""Seconds after which no further run begins: other programs hardly slow down what takes that long."""
 HOPELESS = 10
 """How many times longer than it may a command takes if no further run can help."""
 PAUSE = 0.002

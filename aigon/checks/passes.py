@@ -19,7 +19,7 @@ TERMINAL_VARIABLES = (
 TERMINAL_PREFIXES = ("AIGON_", "SSH_", "DBUS_", "VSCODE_")
 """The same, by how they begin: up to a `_`, because `STY` also begins STYLE."""
 WORKTREE_VARIABLE = "COMPOSE_PROJECT_NAME"
-"""A name that aigon gives to each worktree of its own, beside those that begin with AIGON_."""
+"""The one variable that aigon sets per worktree without the prefix AIGON_."""
 LARGEST_SCRIPT = 256 * 1024
 """Bytes up to which a program is identified by its content."""
 

@@ -26,7 +26,7 @@ from aigon.text.documents import suggest
 ROOT = "."
 DEFAULT_SCRIPT = ".aigon/validation.sh"
 SCRIPT_TIMEOUT = 1800.0
-"""Seconds for a project's own validation script, which stands for all its checks."""
+"""Seconds for a project's own validation script, which replaces all its checks."""
 
 
 class ProjectRepository(Struct, frozen=True):

@@ -17,7 +17,7 @@ from aigon.text.globs import compile_glob
 
 
 def read_report(report: Path) -> bytes | None:
-    """Return what an ordinary file holds; None for a link or a device, which is nobody's report."""
+    """Return what an ordinary file holds; None for a link or a device, which cannot be a report."""
     if not report.is_file() or report.is_symlink():
         return None
     with report.open("rb") as file:
@@ -50,8 +50,8 @@ class HiddenReports:
     there the variable in the path has a value. What is under test shares pytest's process and so could find the path:
     that it ended early shows, that it wrote a whole false report does not.
 
-    Runners of node get no such request: node:test takes reporters from NODE_OPTIONS, but beside one that the command
-    line names it does not start, and its report does not say which file a test is in.
+    Runners of node get no such request: node:test takes reporters from NODE_OPTIONS, but together with one that the
+    command line names it does not start, and its report does not say which file a test is in.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -60,7 +60,7 @@ class HiddenReports:
     def env(self, given: Mapping[str, str]) -> dict[str, str]:
         """Return `given` with the wish for a report after the options that it has for pytest.
 
-        A pytest that aigon itself runs in is none of those that the command starts.
+        A pytest that aigon itself runs in does not count: the command did not start it.
         """
         path = self._folder / f"{self._name}{NESTED}.xml"
         options = f"{given.get(ADDOPTS, '')} {shlex.quote(f'--junitxml={path}')}".strip()
@@ -101,7 +101,7 @@ class HiddenReports:
         return b"unrecognized arguments" in output and self._name.encode() in output
 
     def strip_notice(self, output: bytes) -> bytes:
-        """Return `output` without pytest's line on the file that nobody asked it for."""
+        """Return `output` without pytest's line on the file that the project did not ask for."""
         if (name := self._name.encode()) not in output:
             return output
         line = re.compile(rb"^[^\n]*generated xml file: [^\n]*" + re.escape(name) + rb"[^\n]*(?:\n|\Z)", re.M)
@@ -170,5 +170,5 @@ def _move_file(source: Path, target: Path) -> None:
 
 
 def add_pytest_options(check: Check, inherited: str, more: str) -> Check:
-    """Return a check whose pytest gets `more` options, beside its own or else the `inherited` ones."""
+    """Return a check whose pytest gets `more` options after its own, or after the `inherited` ones."""
     return replace(check, env={**check.env, ADDOPTS: f"{check.env.get(ADDOPTS, inherited)} {more}".strip()})

@@ -54,7 +54,7 @@ class Wording(Struct, frozen=True):
     literals: tuple[str, ...]
 
     def literal(self, mark: str) -> str:
-        """Return the literal that `§N` stands for; any other text stands for itself."""
+        """Return the literal behind `§N`; any other text is returned as it is."""
         return self.literals[int(mark[1:])] if mark.startswith("§") else mark
 
 

@@ -59,7 +59,7 @@ def _show(origin: bool, as_json: bool) -> int:
 
 
 def _read_given() -> "dict[str, Given]":
-    """Return the values of AIGON_* variables, read by the options that they stand for. Raises AigonError (exit 2)."""
+    """Return the values of AIGON_* variables, read by the options that they replace. Raises AigonError (exit 2)."""
     from click.core import ParameterSource
 
     from aigon.commands.implement import implement_feature

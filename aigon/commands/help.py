@@ -35,7 +35,7 @@ def option(*names: str, **attributes: Any) -> Callable[[F], F]:
 
 
 def setting(*names: str, **attributes: Any) -> Callable[[F], F]:
-    """Return an option that a variable stands for, too: AIGON_MAX_COST for `--max-cost`."""
+    """Return an option that a variable can replace: AIGON_MAX_COST for `--max-cost`."""
     return option(*names, envvar=f"AIGON_{names[0].removeprefix('--').replace('-', '_').upper()}", **attributes)
 
 

@@ -1,4 +1,4 @@
-"""Verbs that show how features stand and change nothing."""
+"""Verbs that show the status of features and change nothing."""
 
 import sys
 from datetime import datetime

@@ -82,9 +82,9 @@ def prove_feature(feature: str, witness: bool, yes: bool, as_json: bool, **given
 
 
 def prove_before_work(options: Options, *, is_asked: bool, as_json: bool) -> int:
-    """Have tests written if that is asked for, by this command line or the project, and nobody has; 0 to go on.
+    """Have tests written if the command line or the project asks for them and there are none yet; 0 to go on.
 
-    Tests that wait for a person already are shown again, and nobody is paid for others.
+    Tests that already wait for a person are shown again, and no agent is paid for others.
     """
     from aigon.config.loading import load_configuration, open_work_tree
     from aigon.git.repository import find_repository_root

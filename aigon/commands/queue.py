@@ -1,4 +1,4 @@
-"""Verbs that build many features on this machine: `aigon watch` and `aigon run start`, and how they stand."""
+"""Verbs that build many features on this machine: `aigon watch` and `aigon run start`, and their status."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping

@@ -60,7 +60,7 @@ def init(
     """Set up aigon in this repository: detect its checks, write .aigon/config.json, and keep runtime files out of git.
 
     Agents that are installed here or configured get commands such as /feature-implement in the repository. You can run
-    it again: it adds the agents that --agent names, updates the commands that nobody edited, and changes nothing else.
+    it again: it adds the agents that --agent names, updates unedited commands, and changes nothing else.
 
     The files belong in a commit on the branch that features start from. In a terminal aigon asks whether to make that
     commit; without a terminal, --commit makes it. The commit contains these files only, even if others are staged.

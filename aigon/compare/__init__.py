@@ -3,7 +3,7 @@
 evaluation   the whole comparison, and the facts on one candidate;  file  what is kept of it
 rules/       pure: what follows from facts
 new_tests    the tests that a candidate added, on the base and on the work of others
-bench        clean rooms in which tests run;  stand  what the tests of one candidate run with
+bench        clean rooms in which tests run;  stand  the files that the tests of one candidate run with
 pairwise     a judge, asked in both orders and without names
 page, table  the evaluation as Markdown, for the terminal and for scripts
 """

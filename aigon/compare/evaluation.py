@@ -214,8 +214,8 @@ class EvaluationRequest(Struct, frozen=True):
 def evaluate_feature(main: Checkout, asked: EvaluationRequest) -> Evaluation:
     """Compare everybody who worked on the feature; `main` is the main checkout. Nothing is written there.
 
-    Raises AigonError: 2 if nobody has run or the feature is unknown, 7 for records that cannot be read, 130 or 143 if
-    a person stopped it.
+    Raises AigonError: 2 if no candidate has run or the feature is unknown, 7 for records that cannot be read, 130 or
+    143 if a person stopped it.
     """
     contest, contestants = _open_contest(main, asked)
     entries = [gather_facts(contest, each) for each in contestants]
@@ -265,7 +265,7 @@ def _open_contest(main: Checkout, asked: EvaluationRequest) -> tuple[Contest, tu
 
 
 def _list_contestants(main: Checkout, feature: Feature) -> tuple[Contestant, ...]:
-    """Return everybody with a worktree, or else the solo run. Raises AigonError (exit 2) if nobody has run."""
+    """Return every candidate with a worktree, or else the solo run. Raises AigonError (exit 2) if none has run."""
     home, name = find_home(main.common_dir), feature.name_for_people
     contestants: list[Contestant] = []
     if home:

@@ -60,7 +60,7 @@ def place_files(
 
 
 def _find_free_name(path: str, taken: set[str], label: str) -> str:
-    """Return a free path beside `path` where pytest looks for tests; "" if there is none."""
+    """Return a free path in the folder of `path` where pytest looks for tests; "" without one."""
     match = _PYTHON.fullmatch(path)
     if not match:
         return ""

@@ -270,7 +270,7 @@ def _list_authors(bench: Bench, base: str, tip: str) -> Iterator[str]:
 
 
 OWN = (f"{ROOT}/", ".aigon/")
-"""Specs, logs and aigon's own files: nobody's work, and full of names."""
+"""Specs, logs and aigon's own files: no candidate's work, and full of names."""
 
 
 def read_shown_change(bench: Bench, base: str, tip: str) -> tuple[FileDiff, ...]:
@@ -280,7 +280,7 @@ def read_shown_change(bench: Bench, base: str, tip: str) -> tuple[FileDiff, ...]
 
 
 def build_pair(spec: Spec, plain: Anonymizer, first: ShownChange, second: ShownChange) -> Pair:
-    """Return what is compared, in this order, with delimiters that nobody could foresee."""
+    """Return what is compared, in this order, with unpredictable delimiters."""
     text = _drop_frontmatter(spec.raw.decode("utf-8", "replace"))
     criteria = tuple(replace(criterion, text=plain(criterion.text)) for criterion in spec.criteria)
     return Pair("\n".join(map(plain, text.split("\n"))), criteria, (first, second), secrets.token_hex(8))

@@ -18,7 +18,7 @@ COLUMNS = 80
 TITLE_WIDTH = 20
 """Columns of the titles; the others share what is left."""
 ABREAST = 4
-"""Candidates beside each other; more follow in tables below."""
+"""Candidates in one table; more follow in tables below."""
 
 Row = tuple[str, tuple[str, ...]]
 """A title and one cell for each candidate, in their order: a few characters, and no text of others."""
@@ -87,7 +87,7 @@ def build_gate_rows(found: Evaluation) -> list[Row]:
 
 
 def build_measure_rows(found: Evaluation) -> list[Row]:
-    """Return the rows of `_ROWS` that somebody has a value for, and those of `_ALWAYS`."""
+    """Return the rows of `_ROWS` in which a candidate has a value, and those of `_ALWAYS`."""
     values = [(title, [show(entry) for entry in found.entries]) for title, show in _ROWS]
     return [
         (title, tuple(UNKNOWN if value is None else str(value) for value in cells))

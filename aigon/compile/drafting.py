@@ -84,7 +84,7 @@ class SpecDraft(Struct, frozen=True):
 
 
 def draft_feature(checkout: Checkout, title: str, slug: str, priority: str, agent: str, say: Say) -> SpecDraft:
-    """Return a draft for a new feature. Raises AigonError: 2 if it exists, 6 if nobody can draft it or did."""
+    """Return a draft for a new feature. Raises AigonError: 2 if it exists, 6 if no agent can draft it or none did."""
     feature = make_feature(checkout, title, slug)
     parts, answer = _ask(checkout, title, "", agent, say)
     return SpecDraft(feature, b"", compose_imported_spec(parts, "", priority), parts, answer)
@@ -127,7 +127,7 @@ def _ask(checkout: Checkout, title: str, spec: str, agent: str, say: Say) -> tup
 
 
 def _find_drafter(checkout: Checkout, agent: str, title: str) -> tuple[JudgeSettings, Surroundings]:
-    """Return who is asked, and what the project has. Raises AigonError: 2 for the configuration, 6 for nobody."""
+    """Return who is asked, and what the project has. Raises AigonError: 2 for the configuration, 6 without an agent."""
     config, env = load_configuration(open_work_tree(checkout.root)), dict(os.environ)
     own = config.judge or JudgeConfig()
     if agent:

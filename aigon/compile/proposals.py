@@ -1,6 +1,6 @@
 """Proposals for open criteria, made without a model: a check that the words name, or a command in backticks.
 
-A rule only counts if its phrase is all that the criterion says: whatever is said beside it would go unproven. What no
+A rule only counts if its phrase is all that the criterion says: anything else would go unproven. What no
 rule reads is left to a judge's model.
 """
 

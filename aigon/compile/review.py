@@ -1,4 +1,4 @@
-"""Check a spec before anybody works on it, without a model: what nobody can decide, what holds already."""
+"""Check a spec before any agent works on it, without a model: what cannot be decided, what already holds."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -187,7 +187,7 @@ class WordingRules(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class VagueWord(Struct, frozen=True):
-    """A word that nobody can decide, where it is in the text, and what to write instead."""
+    """A word that leaves a criterion undecidable, where it is in the text, and what to write instead."""
 
     offset: int
     word: str

@@ -40,7 +40,7 @@ def _load_rules() -> CommandRules:
 
 
 def find_flaw(command: str) -> str:
-    """Return why `command` cannot stand in an annotation; empty if it can. No shell is asked whether it can read it."""
+    """Return why `command` cannot be an annotation; empty if it can. No shell is asked whether it can read it."""
     if not command.strip():
         return "it is empty"
     if "-->" in command or "<!--" in command:

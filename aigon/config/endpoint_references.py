@@ -101,7 +101,7 @@ def parse_source(text: str) -> ValueSource:
 
 
 def resolve_path(value: object, steps: tuple[PathStep, ...]) -> tuple[object, ...]:
-    """Return the value that `steps` lead to, alone in a tuple; () if there is none."""
+    """Return the value that `steps` lead to, alone in a tuple, or ()."""
     for step in steps:
         children: Any = value if isinstance(value, dict if isinstance(step, str) else list) else {}
         try:

@@ -143,7 +143,7 @@ class Expect(Section, frozen=True):
 
 
 class Request(Section, frozen=True):
-    """One request and what its answer has to be. `${name}` stands for a value that an earlier request saved."""
+    """One request and what its answer has to be. `${name}` is replaced by a value that an earlier request saved."""
 
     path: Path
     name: str | None = None

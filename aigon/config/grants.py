@@ -22,7 +22,7 @@ class Grants(Struct, frozen=True):
     be written inside of what can. `hidden` cannot be reached; `own` are folders that the agent has in a version of its
     own for as long as the run lasts: its home and those for temporary files. `placed` are mounts at other paths than
     their own, as in `aigon.isolation.mounts`, which only mechanisms with mounts can make. What is written in `private`
-    folders is seen by nobody else.
+    folders stays invisible to all others.
     """
 
     write: tuple[str, ...] = ()
@@ -42,8 +42,8 @@ class Grants(Struct, frozen=True):
 class SandboxPaths(Struct, frozen=True):
     """The paths in `templates/sandbox.yaml`, as they are written there.
 
-    `write` are caches, `read` what tools need of a home, `never` what nobody reaches, `sockets` variables that lead to
-    one.
+    `write` are caches, `read` what tools need of a home, `never` what no agent reaches, `sockets` variables that lead
+    to one.
     """
 
     write: tuple[str, ...]

@@ -24,7 +24,7 @@ SHORTEST_LEASE = 2
 
 
 def _accept_word(word: object) -> Callable[[Any], object]:
-    """Return a function that reads a duration, or `word`, which stands for itself."""
+    """Return a function that reads a duration, or accepts `word` as it is."""
     return lambda value: word if value == word else amounts.parse_duration(value)
 
 
@@ -132,7 +132,7 @@ class Protect(Section, frozen=True):
 
 
 class Validation(Section, frozen=True):
-    """The role of a validation script: instead of the profile's checks, or beside them."""
+    """The role of a validation script: instead of the profile's checks, or in addition to them."""
 
     mode: Literal["replace", "add"] = "replace"
 
@@ -205,7 +205,7 @@ class Secrets(Section, frozen=True):
 
 
 class WorktreeConfig(Section, frozen=True):
-    """Worktrees that aigon makes: where they are, and what they need beside the files that git has."""
+    """Worktrees that aigon makes: where they are, and what they need apart from the files that git has."""
 
     root: str | None = None
     copy_: list[str] = field(default_factory=list, name="copy")

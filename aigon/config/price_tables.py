@@ -1,6 +1,6 @@
 """Price tables: the project's over the person's own over the one that ships, model by model.
 
-`.aigon/prices.yaml` and `prices.yaml` beside the person's `config.json` have the form of `templates/prices.yaml`. What
+`.aigon/prices.yaml` and `prices.yaml` next to the person's `config.json` have the form of `templates/prices.yaml`. What
 none of them knows is asked of the package `genai-prices`, if it is installed (`pip install 'aigon[prices]'`).
 """
 

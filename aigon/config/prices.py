@@ -60,7 +60,7 @@ class Price(Struct, frozen=True):
 
 
 class PriceGroup(Struct, frozen=True):
-    """Prices of one source. `as_of` is their day (ISO 8601), or "" if nobody said; `file` is where they were read.
+    """Prices of one source. `as_of` is their day (ISO 8601), or "" if unknown; `file` is where they were read.
 
     `prefixes` may precede the names of the provider's models; `aliases` are other names of models.
     """

@@ -21,7 +21,7 @@ def list_schemas() -> tuple[str, ...]:
 
 
 def load_schema(name: str) -> dict[str, Any]:
-    """Return the schema called `name`. Raises AigonError (exit 2), with the nearest name, if there is none."""
+    """Return the schema called `name`. Raises AigonError (exit 2), with the nearest name, if none has this name."""
     if name not in list_schemas():
         raise usage(f"There is no schema {name!r}", where="aigon config schema", hint=suggest(name, list_schemas()))
     schema: dict[str, Any] = json.loads(_read_schema(name))

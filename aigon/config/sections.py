@@ -49,7 +49,7 @@ def rename_key(name: str) -> str:
 
 
 class Section(Struct, frozen=True, kw_only=True, rename=rename_key, omit_defaults=True):
-    """A section of the configuration. `given` are the fields that somebody set."""
+    """A section of the configuration. `given` are the fields that were set."""
 
     given: frozenset[str] = field(default=frozenset(), name="")
 

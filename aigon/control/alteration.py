@@ -110,7 +110,7 @@ class Alteration(Struct, frozen=True):
 def _can_mean(name: str, test: AlterableTest) -> bool:
     """Return whether an id can mean a test with a title, of its file if the id begins with one.
 
-    Words stand before the title, and after one that is open. A title that begins with a value tells nothing.
+    Words come before the title, and after one that is open. A title that begins with a value tells nothing.
     """
     file, gap, _ = name.partition("::")
     if not test.name or (gap and language_of(file) and not f"/{test.path}".endswith(f"/{file}")):

@@ -55,7 +55,7 @@ def find_scripts(command: str) -> tuple[str, ...]:
 
 
 def alter_script(path: str, data: bytes, seed: str) -> bytes:
-    """Return a program with one expected value changed where it surely runs; b"" if there is none.
+    """Return a program with one expected value changed where it surely runs; b"" without such a value.
 
     Of C and C++ nothing is parsed: such a program leaves its `main` at once, with a status of failure.
     """
@@ -125,7 +125,7 @@ def _is_option(word: str, letters: str) -> bool:
 
 
 def _replace_word(script: str, value: str, other: str, before: str) -> Iterator[str]:
-    """Yield the script with one word replaced, if it stands at just one place behind `before`."""
+    """Yield the script with one word replaced, if that word occurs exactly once after `before`."""
     found = list(re.finditer(rf"{before}(?P<word>(?P<quote>['\"]?){re.escape(value)}(?P=quote))(?=[\s;)\]]|$)", script))
     if len(found) == 1 and other and (value or found[0]["quote"]):
         yield f"{script[: found[0].start('word')]}{shlex.quote(other)}{script[found[0].end('word') :]}"

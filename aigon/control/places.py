@@ -79,7 +79,7 @@ class Draw:
 
 
 Alter = Callable[[Source, Node, Draw], str | None]
-"""Returns what stands in place of a literal; None if it is none that can be altered."""
+"""Returns the replacement of a literal; None if it cannot be altered."""
 
 
 class Subject(Struct, frozen=True):
@@ -91,12 +91,12 @@ class Subject(Struct, frozen=True):
     titles: tuple[Node, ...] = ()
 
     def text(self, node: Node) -> str:
-        """Return what stands there."""
+        """Return the text there."""
         return self.source.text(node)
 
 
 class Values(Struct, frozen=True):
-    """The syntax of expected values in a language: `alter` by kind of a literal, `pure` kinds of nodes beside them.
+    """The syntax of expected values in a language: `alter` by kind of a literal, `pure` kinds of other nodes.
 
     `wrap` is an expression with `{word}` and `{step}` that is called with a value and returns another of its type.
     """
@@ -149,7 +149,7 @@ def follow_names(
 
 
 def _walk_values(node: Node, stop: Mapping[str, Alter]) -> Iterator[Node]:
-    """Yield the nodes of an expression, without what stands inside of a literal."""
+    """Yield the nodes of an expression, without those inside of a literal."""
     pending = [node]
     while pending:
         found = pending.pop()

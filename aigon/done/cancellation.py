@@ -24,7 +24,7 @@ from aigon.spec.files import moved_to_stage
 from aigon.worktrees.cleanup import remove_safely
 
 CLOSED = "closed"
-"""The folder beside aigon's records of features that keeps those of a feature that was done before it was reopened."""
+"""The folder next to aigon's records that keeps those of features that were done before they were reopened."""
 
 
 class StageChange(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""The final proof: what will be on the target is a tree that nobody has assessed, so everything is run on it."""
+"""The final proof: the tree that will be on the target was never assessed, so everything is run on it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -148,7 +148,7 @@ def adopt_files(landing: Landing, adoptions: Sequence[Adoption], prove: Prove) -
 
 
 def _list_files(git: TrustedGit, adoption: Adoption) -> dict[str, TreeEntry]:
-    """Return the files at a path. Raises AigonError (exit 2) if there are none, or if they include aigon's own."""
+    """Return the files at a path. Raises AigonError (exit 2) if no file is there, or if they include aigon's own."""
     inside = f"{adoption.path}/"
     entries = objects.list_entries(git, adoption.tip)
     files = {path: entry for path, entry in entries.items() if path == adoption.path or path.startswith(inside)}

@@ -34,7 +34,7 @@ class DoneRequest(Struct, frozen=True):
 class Retirement(Struct, frozen=True):
     """The fate of a candidate's worktree and branch. `ref` keeps its last commit; `why` says why something stays.
 
-    `removed` is also true if somebody had removed them before; `gone` names what this merge removed.
+    `removed` is also true if they had been removed before; `gone` names what this merge removed.
     """
 
     label: str

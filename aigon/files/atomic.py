@@ -33,7 +33,7 @@ BUFFER = 256 * 1024
 
 
 def write_atomic(path: Path, data: bytes | Sequence[bytes], *, lasting: bool = False) -> None:
-    """Write a temporary file beside `path`, fsync it and rename it: readers see the old file or the new one.
+    """Write a temporary file next to `path`, fsync it and rename it: readers see the old file or the new one.
 
     The temporary name begins like the file's, so that what ignores the one ignores the other. With `lasting` the new
     name is flushed too: for records, not for what can be rebuilt.
@@ -129,7 +129,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def write_view(path: Path, text: str | Iterable[str | bytes]) -> None:
-    """Write a file that can be rebuilt: nobody sees half of it, and a link at `path` is replaced. Raises OSError.
+    """Write a file that can be rebuilt: readers never see half of it, and a link at `path` is replaced. Raises OSError.
 
     The two change places, and the old one is deleted: ext4 flushes what replaces a file (`auto_da_alloc`), and the next
     flush of another file waits for that.

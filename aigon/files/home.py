@@ -7,7 +7,7 @@
 
 The id is written into the repository's git directory (`aigon/id`) and stays: a moved repository finds its folder again,
 and a second state home gets a folder of the same name. Only a copy of a repository gets a new id. `aigon/home.json`
-beside it says where the repository was seen last, which tells a copy from a move, and which state homes know it.
+next to it says where the repository was seen last, which tells a copy from a move, and which state homes know it.
 """
 
 import contextlib
@@ -239,6 +239,6 @@ IGNORED_LINES = (".aigon/loop-state-*", ".aigon/tasks-*", *IGNORED_FOLDERS, *STO
 
 
 def is_runtime(path: str) -> bool:
-    """Return whether a path of the work tree is a runtime file: what a run leaves there and nobody commits."""
+    """Return whether a path of the work tree is a runtime file: what a run leaves there and must not be committed."""
     files = (".aigon/loop-state-", ".aigon/tasks-")
     return path.startswith((*IGNORED_FOLDERS, *files)) or path in STOP_FILES

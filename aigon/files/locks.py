@@ -16,7 +16,7 @@ from aigon.errors import AigonError, environment
 
 UNKNOWN = "its holder did not say who it is"
 RETRY_SECONDS = 0.05
-"""Between two tries for a lock of which nobody said that it is free."""
+"""Seconds between two tries for a lock whose release is not announced."""
 _DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError)
 
 
@@ -122,7 +122,7 @@ def lock_file(path: Path, patience: float = 0.0) -> Iterator[None]:
     """Hold the system's lock on the file `path`, which is made and stays; wait for it so many seconds at most.
 
     Raises TimeoutError if it is held all that time, by another process or elsewhere in this one, and OSError if it
-    cannot be had at all. A killed process blocks nobody: the system releases its lock.
+    cannot be had at all. A killed process blocks no other: the system releases its lock.
     """
     import fcntl
 
@@ -162,7 +162,7 @@ def try_lock(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int | None:
 
 @contextmanager
 def hold_lock(path: Path, what: str) -> Iterator[None]:
-    """Hold the system's lock on `path`; who holds it is written beside it.
+    """Hold the system's lock on `path`; a file next to it names the holder.
 
     Raises AigonError (exit 7) at once if another process holds it, naming that process, or if locking fails.
     """
@@ -193,7 +193,7 @@ def _explain_taken(what: str, who: str) -> AigonError:
 
 
 def is_locked(path: Path) -> bool | None:
-    """Return whether a process holds the lock on `path`; None if nobody ever did, or the system does not say.
+    """Return whether a process holds the lock on `path`; None if it was never held, or the system does not say.
 
     A free lock is shared with the caller for a moment.
     """

@@ -1,4 +1,4 @@
-"""A text stream that somebody may stop reading: standard output into `head`, a terminal that was closed."""
+"""A text stream whose reader may go away: standard output into `head`, a terminal that was closed."""
 
 import contextlib
 import errno
@@ -12,7 +12,7 @@ _NOBODY = (errno.EPIPE, errno.EIO)
 def write_line(stream: TextIO, text: str) -> bool:
     """Write one line and flush it; what the stream's encoding cannot hold becomes a question mark.
 
-    False when nobody reads any more; then `stream` leads nowhere from here on. Raises OSError for anything else.
+    False once the reader has gone; from then on `stream` leads nowhere. Raises OSError for anything else.
     """
     encoding = getattr(stream, "encoding", None) or "utf-8"
     try:

@@ -70,7 +70,7 @@ def _remember(documents: Iterable[bytes]) -> None:
 def _read_values() -> dict[bytes, bytes]:
     """Return what an earlier start parsed, by content; nothing of another version, nor of a damaged file.
 
-    It lies where Python keeps aigon's own compiled code: whoever can write there needs no forged values.
+    It lies where Python keeps aigon's own compiled code, where an attacker who can write needs no forged values.
     """
     with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
         version, values = marshal.loads(_find_values_file().read_bytes())

@@ -103,7 +103,7 @@ def _lacking(what: str, number: int, place: Path | None, where: str) -> Resource
 
 
 def _free(place: Path) -> str:
-    """Return how little is free; "" if that is much by now, or it was somebody's quota."""
+    """Return how little is free; "" if that is much by now, or a quota was exceeded."""
     there = _look(place)
     return f" ({format_bytes(there.free)} free)" if there.full and there.free is not None else ""
 
@@ -129,7 +129,7 @@ BLOCK = 4096
 def find_volumes(places: Mapping[str, Path], scratch: str = "") -> tuple[Volume, ...]:
     """Return the file systems of these folders, each once, by device number.
 
-    The first of its folders stands for one. One that holds only what is called `scratch` is marked so.
+    It is named after the first of its folders. One that holds only what is called `scratch` is marked so.
     """
     held: dict[int, list[str]] = {}
     for name, path in places.items():

@@ -144,7 +144,7 @@ class _Cell:
         return self._finish(entrant)
 
     def _take(self) -> None:
-        """Bring the records here up to those on the remote, which nobody else changes while the lease is held."""
+        """Bring the records here up to those on the remote, which no other machine changes while the lease is held."""
         self._known = self._lease.known
         if self._ref not in self._known:
             raise environment(f"The remote has no record of {self._order.name}", where=self._remote.url)

@@ -1,4 +1,4 @@
-"""The lease of a cell: whoever holds it may publish, and each push renews it in the same breath.
+"""The lease of a cell: only its holder may publish, and each push renews it in the same transaction.
 
 It is a chain of commits on the remote. Each carries owner, nonce, epoch and state, and has the one before as its
 parent; two of them are never equal. A lease is stale once this very commit has been there for so many seconds by the
@@ -26,7 +26,7 @@ SUBJECT = "aigon: lease"
 
 
 def read_clock() -> float:
-    """Return seconds on a clock that nobody sets and that counts while the machine sleeps."""
+    """Return seconds on a clock that cannot be set and that counts while the machine sleeps."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
@@ -50,7 +50,7 @@ def name_owner() -> str:
 
 
 def read_notes(remote: Remote, commits: Mapping[str, str]) -> dict[str, LeaseNote]:
-    """Return what the lease commits, which are fetched, say by ref. Raises AigonError (exit 7) for one that is none."""
+    """Return by ref what the fetched lease commits say. Raises AigonError (exit 7) for one that is no lease."""
     found = {}
     for ref, commit in commits.items():
         _, out, _ = remote.git.attempt("cat-file", "commit", commit)
@@ -75,7 +75,7 @@ class Lease:
         """Take the lease if it is free, or still the commit `stale`; None once it is held, or else why it is not.
 
         What the cell has published under `refs` is fetched, and `known` says what each was when the lease was taken.
-        Raises LostLeaseError if somebody else was faster, PushError (exit 7) if the remote is away or refuses.
+        Raises LostLeaseError if another machine was faster, PushError (exit 7) if the remote is away or refuses.
         """
         self.known = self._remote.list_refs(self._ref, *refs)
         self._remote.fetch([*self.known])
@@ -110,7 +110,7 @@ class Lease:
     def push(self, changes: Mapping[str, RefChange], ended: CellSummary | None = None) -> None:
         """Push these changes and a renewed lease as one. With `ended`, give it back and say what the cell came to.
 
-        Raises LostLeaseError if somebody else has it or it is too late, PushError (exit 7) if the remote is away or
+        Raises LostLeaseError if another machine has it or it is too late, PushError (exit 7) if the remote is away or
         refuses: nothing has changed then, as far as is known, and this may be called again.
         """
         if self.is_over:

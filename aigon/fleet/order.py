@@ -36,8 +36,8 @@ class CellOrder(Struct, frozen=True):
 
 class CellSummary(Struct, frozen=True):
     """The result of a cell: `status` of its run, or `refused` if it did not begin. The others are to be tried again:
-    `held` by whoever made the commit `lease`, `lost` to somebody else meanwhile, the remote is `away`, or the machine
-    is `unfit`.
+    `held` by the machine that made the commit `lease`, `lost` to another meanwhile, the remote is `away`, or the
+    machine is `unfit`.
 
     `spend` is that of its run over all machines.
     """

@@ -64,7 +64,7 @@ class BranchRef:
     def remove_own_lock(self, commit: str) -> bool:
         """Remove the lock that a killed git of aigon's left; return whether there was one.
 
-        It holds the commit that the branch was to be moved to, which nobody else knows.
+        It holds the only trace of the commit that the branch was to be moved to.
         """
         with suppress(OSError):
             if self.lock.read_bytes() == commit.encode() + b"\n":

@@ -22,7 +22,7 @@ HIDDEN: Mark = (1,)
 
 
 def read_mark(path: str) -> Mark:
-    """Return what changes with a file, as nobody can set a ctime; NOTHING for no file, HIDDEN if out of reach."""
+    """Return what changes with a file, as programs cannot set a ctime; NOTHING for no file, HIDDEN if out of reach."""
     try:
         return make_mark(os.lstat(path))
     except (FileNotFoundError, NotADirectoryError):

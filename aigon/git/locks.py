@@ -27,7 +27,7 @@ def lock_index(index: Path, new: Path | None = None) -> Iterator[Path]:
 
     With `new` the lock has that file's content from the start; otherwise it has MARK, and the caller uses
     `replace_index`. Another living holder's lock is waited for and never removed: after the rename a lock of that name
-    belongs to somebody else. Raises AigonError (exit 7) if another git holds it for longer than LOCK_SECONDS.
+    belongs to another process. Raises AigonError (exit 7) if another git holds it for longer than LOCK_SECONDS.
     """
     lock = index.with_name("index.lock")
     draft = _name_draft(lock)
@@ -145,13 +145,13 @@ class GitLocks(Struct):
     _known: dict[Path, LockIdentity] = field(default_factory=dict)
 
     def remember(self) -> None:
-        """Remember the existing locks: they belong to somebody else."""
+        """Remember the existing locks: they belong to other processes."""
         self._known = dict(self._list_locks())
 
     def move_stale(self, since: int = 0) -> tuple[str, ...]:
         """Move aside the locks that came since `remember` and after `since` (ns), unless a process may hold them.
 
-        Return a sentence for each that stays for longer than a commit of somebody else takes.
+        Return a sentence for each that stays for longer than another commit takes.
         """
         came = [each for each in self._list_locks() if self._known.get(each[0]) != each[1] and each[1][2] >= since]
         return tuple(filter(None, (self._settle(lock, identity) for lock, identity in came)))

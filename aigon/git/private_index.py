@@ -59,7 +59,7 @@ class _Comparison(Struct, frozen=True):
 
 
 class PrivateIndex:
-    """An index beside that of the checkout, which is only ever replaced whole."""
+    """A second index of the checkout, which is only ever replaced whole."""
 
     def __init__(self, checkout: Checkout, directory: Path, branch: str, objects: Path | None = None) -> None:
         self.root = checkout.root

@@ -22,7 +22,7 @@ from aigon.text.patterns import compile_re
 _SETTINGS = ("credential.", "http.", "https.", "ssh.", "url.", "protocol.", "core.sshcommand", "core.gitproxy")
 _URL = compile_re(r"remote\.(.+)\.url", re.S)
 _TAKEN = ("stale info", "fetch first", "non-fast-forward", "already exists", "cannot lock ref", "incorrect old value")
-"""What git says of a ref that somebody else moved meanwhile."""
+"""What git says of a ref that was moved meanwhile."""
 _CLOSED = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_WORK_TREE", "GIT_INDEX_FILE")
 NOTHING = ""
 """In place of a commit: the ref does not exist, or is to be deleted."""
@@ -53,7 +53,7 @@ class PushError(AigonError):
 
 
 def _choose_remote(checkout: Checkout, names: Collection[str]) -> str:
-    """Return `origin`, or the only one. Raises AigonError (exit 2) if there is none to choose."""
+    """Return `origin`, or the only remote. Raises AigonError (exit 2) if neither exists."""
     if "origin" in names:
         return "origin"
     if len(names) == 1:
@@ -67,7 +67,7 @@ def _choose_remote(checkout: Checkout, names: Collection[str]) -> str:
 
 
 class Remote:
-    """The remote of a checkout. `directory` is a git directory for nobody else; objects are those of the checkout.
+    """The remote of a checkout. `directory` is a private git directory; objects are those of the checkout.
 
     One that does not answer for `patience` seconds counts as away.
     """

@@ -17,7 +17,7 @@ _LARGEST = 64 * 1024
 RUN_FOLDER = ("aigon", "run")
 """Where the repository of a run is in the git directory of its checkout: `aigon.git.run_repository` makes it."""
 LINK = "run-link"
-"""The file beside it that names it, as `.git` does in a worktree while an agent works."""
+"""The file next to it that names it, as `.git` does in a worktree while an agent works."""
 LENT = "lent"
 """The folder in it over which the person's objects are mounted, if it is itself mounted over their git directory."""
 

@@ -142,7 +142,7 @@ class RunRepository(Struct):
         }
 
     def _plan_files(self, packed: str) -> Plan:
-        """Return content and mode, None for the usual one, of the files to make, by path; the index is none of them."""
+        """Return content and mode, None for the usual one, of the files to make but the index, by path."""
         git = self.workspace.trusted
         # Absolute: the reader of objects in git-lfs knows no relative paths.
         objects = (self.over / LENT if self.over else git.common_dir) / "objects"
@@ -332,7 +332,7 @@ def _survey(folder: Path, most: int | None = None) -> Layout:
 
 
 def _read_plain(path: Path, largest: int) -> bytes:
-    """Return a file's bytes; nothing for a link, a pipe or whatever else stands there, or if it is too large."""
+    """Return a file's bytes; nothing for a link, a pipe or a device, or if it is too large."""
     with suppress(OSError):
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(handle, "rb") as file:  # noqa: PTH123 - of a handle

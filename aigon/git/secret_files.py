@@ -122,7 +122,7 @@ class SecretScanner(Struct):
     """A secret scanner: gitleaks (v8.19 or later), or betterleaks by the same people.
 
     The files are copied to a folder of their own, so that neither configuration nor ignore files count that an agent
-    could leave beside them; comments in them (`gitleaks:allow`) do not count either. `program` is an absolute path, ""
+    could leave near them; comments in them (`gitleaks:allow`) do not count either. `program` is an absolute path, ""
     for none; `env` its environment; `rules` those of the project's base. A scanner that fails is not asked again;
     `troubles` are sentences for people, each of which is said once.
     """

@@ -103,7 +103,7 @@ class TrustedGit:
 
     @contextmanager
     def running(self, *arguments: str) -> Iterator[None]:
-        """Let a git command run beside the context, and wait for it. Raises AigonError (exit 7) with git's words."""
+        """Run a git command during the context, and wait for it. Raises AigonError (exit 7) with git's words."""
         finish = start_capture((self.program, *arguments), cwd=self.root, env=self.env)
         try:
             yield

@@ -87,7 +87,7 @@ def add_worktree(checkout: Checkout, path: Path, branch: str, base: str, sparse:
 
 
 def fill_worktree(checkout: Checkout, path: Path, sparse: Sequence[str] = ()) -> None:
-    """Fill a worktree that git has begun: one without an index, in which nobody has worked."""
+    """Fill a worktree that git has begun: one without an index, in which no work was done."""
     if any(record.path == path and record.locked == UNFINISHED for record in list_worktrees(checkout)):
         checkout.git("worktree", "unlock", str(path))
     if sparse:

@@ -30,7 +30,7 @@ CONTEXT_POINT = "context"
 """The point whose hooks add to the prompt of the turn that is about to begin."""
 HURRIED_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 HURRIED_SECONDS = 2.0
-"""Seconds for all final hooks together if somebody waits for the process to end, which takes at most 10 s in all."""
+"""Seconds for all final hooks together if a caller waits for the process to end, which takes at most 10 s in all."""
 STOP_SIGNALS: run.EndingSteps = ((signal.SIGTERM, 1.0), (signal.SIGKILL, 5.0))
 """What a hook gets when its time is up, and the seconds that it then has."""
 MAX_OUTPUT_CHARS = 2_000
@@ -42,7 +42,7 @@ MAX_CONTEXT_CHARS = 8_000
 class HookContext(Struct, frozen=True):
     """The context that all hooks of a run share.
 
-    `root` is the main checkout, `folder` the run folder, `about` what every hook is told beside the event. Of `env` a
+    `root` is the main checkout, `folder` the run folder, `about` what every hook is told besides the event. Of `env` a
     hook sees no credentials but those in `allowed` and its own. `kept` are files as they were before any agent worked,
     `touched` names those that changed since; `begun` gets the process of each hook, `settled` is called when all of its
     processes are gone. `box` is the sandbox that hooks run in, None for none.
@@ -63,7 +63,7 @@ class HookContext(Struct, frozen=True):
 
     @property
     def hurried(self) -> bool:
-        """True if somebody waits for this process to end."""
+        """True if a caller waits for this process to end."""
         return self.stop.now and self.stop.reason in HURRIED_SIGNALS
 
 

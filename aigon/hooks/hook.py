@@ -16,7 +16,7 @@ from aigon.text.patterns import compile_re
 HOOKS_FOLDER = ".aigon/hooks"
 HOOK_POINTS: tuple[HookPoint, ...] = get_args(HookPoint)
 _NO_HOOK = compile_re(r"\..*|.*~|.*\.(?:md|txt|sample|example|disabled|orig|rej|bak)|README.*")
-"""Files beside hooks that nobody wants to run."""
+"""Files in a folder of hooks that are not hooks."""
 HookConfigs = Mapping[HookPoint, HookConfig]
 
 

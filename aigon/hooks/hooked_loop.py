@@ -146,7 +146,7 @@ def _run_before(run: HookedRun, event: Event, state: State) -> Steps:
 
 
 def _withhold(run: HookedRun, event: Event) -> bool:
-    """Return whether nobody may see `event`: a turn that a hook vetoed, and its end, which cost nothing.
+    """Return whether `event` is hidden: a turn that a hook vetoed, and its end, which cost nothing.
 
     So the record has the run as it was before, and a resume begins the iteration as if for the first time.
     """

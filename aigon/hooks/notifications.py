@@ -44,7 +44,7 @@ Tell = Callable[[bytes, float], str]
 class NotifyTarget(Struct, frozen=True):
     """Somebody to tell within `seconds`. `on` are the statuses that they want to know of; all if it is empty.
 
-    A target that is told `aside` may be told beside others; another one has the process to itself.
+    Targets that are told `aside` may be told at the same time; any other has the process to itself.
     """
 
     name: str
@@ -101,7 +101,7 @@ def tell_targets(targets: Sequence[NotifyTarget], body: bytes, hurried: Callable
 
 
 def _await_answer(answer: "Future[str]", end: float, hurried: Callable[[], float | None]) -> str:
-    """Return the answer by `end`, in monotonic seconds, or by when somebody wants this process to end."""
+    """Return the answer by `end`, in monotonic seconds, or until this process is asked to end."""
     while not answer.done() and (remaining := end - monotonic()) > 0 and hurried() is None:
         with suppress(Exception):
             return answer.result(min(POLL_SECONDS, remaining))
@@ -146,7 +146,7 @@ def build_document(event: RunFinished, state: State) -> dict[str, object]:
 
 
 def make_notifiers(config: Config, job: Job, world: World, state: State, *, in_arena: bool) -> list[NotifySink]:
-    """Return the observer that tells others how the run ended; none if nobody is to be told.
+    """Return the observer that tells others how the run ended, if any are to be told.
 
     Services and webhooks hear of an arena as a whole, when all have ended, and not of each of its runs.
     """

@@ -89,7 +89,7 @@ class CheckSandbox(Struct, Confinement):
         return [*make_launcher_command({"enter": "writes", "write": write}), *argv]
 
     def list_room_mounts(self, start: CheckStart, changes: Path, *, overlays: bool) -> list[Mount] | None:
-        """Return what a command in a clean room sees beside the room; None for one without a sandbox."""
+        """Return what a command in a clean room sees outside of it; None for one without a sandbox."""
         if self.mechanism == "landlock" or not self.confines(start.name):
             return None
         grants = self._find_grants(start)
@@ -180,7 +180,7 @@ class CheckSandbox(Struct, Confinement):
 
 
 def wants_check_sandbox(config: Config, wanted: WantedMechanism | None) -> bool:
-    """Return whether checks get a sandbox where one works: if agents have none, it would keep nobody from anything."""
+    """Return whether checks get a sandbox where one works: if agents have none, it would protect nothing."""
     return config.sandbox.checks != "none" and (wanted or config.sandbox.mode) != "none"
 
 

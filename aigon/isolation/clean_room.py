@@ -50,8 +50,9 @@ class RoomPlan(Struct, frozen=True):
     something at such a path. With namespaces, `box` keeps the commands from everything else that is the person's.
 
     With `keep` the files stay for the next room in the folder, which only writes those that differ; what commands made
-    beside them is there again. Lent folders can be written then, as in the workspace. In a `private` room commands find
-    only what builds wrote, as their `CheckStart` says; that takes overlays. `products` are from builds of another room.
+    next to them is there again. Lent folders can be written then, as in the workspace. In a `private` room commands
+    find only what builds wrote, as their `CheckStart` says; that takes overlays. `products` are from builds of another
+    room.
     """
 
     isolation: Isolation

@@ -130,7 +130,7 @@ class Bytecode(Struct, Attendant, frozen=True):
     lent: tuple[str, ...]
 
     def lend(self, room: "CleanRoom", lent: Sequence[str], *, can_overlay: bool) -> "CleanRoom":
-        """Return the room with it, if its dependency folders are the same and nobody has touched it since.
+        """Return the room with it, if its dependency folders are the same and it is untouched since.
 
         Where no overlay can be made the room gets a copy.
         """

@@ -23,7 +23,7 @@ CACHES = (".cache", ".tmp", ".vite", ".vite-temp", ".vitest")
 """Folders in dependency folders for what tools made of sources: empty and writable in a room."""
 LAUNCHER = (sys.executable, "-I", "-S", str(Path(__file__).with_name("launcher.py")))
 PRODUCTS, TREE = "products", "tree"
-"""The folder beside a room's tree for what builds make, and the one for a changed tree among a command's changes."""
+"""The folder next to a room's tree for what builds make, and the one for a changed tree among a command's changes."""
 OVERFLOW_USER = 65534
 """The owner of files whose owner has no name in a user namespace, as root in a container."""
 
@@ -266,7 +266,7 @@ OF_THE_SYSTEM = ("XDG_DATA_DIRS", "XDG_CONFIG_DIRS")
 """The only XDG variables that name no folder of the person's."""
 BYTECODE = "bytecode"
 ROOM_FOLDERS = {"TMPDIR": "tmp", "TMP": "tmp", "TEMP": "tmp", "PYTHONPYCACHEPREFIX": BYTECODE}
-"""Variables that name a folder of the room's own. Bytecode beside the sources could belong to other sources."""
+"""Variables that name a folder of the room's own. Bytecode next to the sources could belong to other sources."""
 HOME = "home"
 OF_THE_RUN = ("AIGON_RUN", "AIGON_INVOCATION", "AIGON_SLOT", "AIGON_PORT_BASE")
 """The variables of aigon's that stay: which run it is, and which ports belong to it."""

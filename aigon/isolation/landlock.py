@@ -1,6 +1,6 @@
 """Landlock: rules for commands in a clean room, for agents, and for writes of the API agent.
 
-Rights can be given and never taken away below. To hide a path, everything beside the chain of folders that leads to it
+Rights can be given and never taken away below. To hide a path, everything off the chain of folders that leads to it
 is granted instead; a folder that holds something hidden cannot be listed, and what lies hidden in a folder that may be
 written can be reached. Landlock covers neither attributes of files, nor sockets that have a path, nor messages to
 processes (landlock(7)).
@@ -54,7 +54,7 @@ def can_confine() -> bool:
 
 
 def enter_room(plan: "dict[str, Any]") -> None:
-    """Give up every right to files, except to what is beside the plan's `hidden`, and to its `shown` paths.
+    """Give up every right to files, except to what is off the plan's `hidden` paths, and to its `shown` paths.
 
     Of `shown`, the read-only ones can be read but for what is `masked` in them. Raises OSError without Landlock.
     """

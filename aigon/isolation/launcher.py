@@ -55,7 +55,7 @@ def main() -> None:
 def _serve(number: int) -> "tuple[list[str], str]":
     """Fork for every request into the namespaces that it names; return in the fork what it says, and where to start.
 
-    This process ends when nobody can ask any more.
+    This process ends once its requesters are gone.
     """
     import _socket
 

@@ -27,7 +27,7 @@ def load_sandbox_data() -> SandboxPaths:
 
 
 def find_home(env: Mapping[str, str]) -> str:
-    """Return the person's home, resolved; "" if there is none."""
+    """Return the person's home, resolved; "" without one."""
     home = os.path.realpath(env.get("HOME") or os.path.expanduser("~"))  # noqa: PTH111 - "~" itself without one
     return home if home != "/" and os.path.isdir(home) else ""  # noqa: PTH112 - a text
 

@@ -90,7 +90,7 @@ def _enter_namespaces(plan: "dict[str, Any]") -> None:
 def fork_into(namespaces: int, *, beside: bool = False) -> int:
     """Fork a process into new namespaces, in which users and groups keep their numbers; return its number, 0 in it.
 
-    It is a child of this process, or of its parent if it is `beside` this one, and ends with that. Raises OSError.
+    It is a child of this process, or a sibling with `beside`, and ends with its parent. Raises OSError.
     """
     (waiting, go), pid = os.pipe(), -1
     try:

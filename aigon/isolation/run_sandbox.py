@@ -43,7 +43,7 @@ TEMPORARY = ("/tmp", "/var/tmp")
 class RunSandbox(Struct, Attendant, frozen=True):
     """The sandbox of a run's agents: in `box`, None for no sandbox; `wanted` is what was asked for.
 
-    The variables in `gone` are removed, as they lead to sockets that nobody granted.
+    The variables in `gone` are removed, as they lead to sockets that were not granted.
     """
 
     wanted: WantedMechanism = "none"
@@ -140,7 +140,7 @@ def _make_grants(
 def list_hidden(
     root: Path, env: Mapping[str, str], never: tuple[str, ...], more: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Return what nobody reaches who works in the checkout at `root`."""
+    """Return what no agent in the checkout at `root` may reach."""
     checkouts = [str(path) for path in list_other_checkouts(root)]
     return list_real((*HOMES, *expand_existing(never, env), str(state_home()), *checkouts, *more))
 

@@ -29,7 +29,7 @@ def require_sound(checkout: Checkout) -> str:
     """Return the branch that is checked out.
 
     Raises AigonError (exit 7): no commits, detached HEAD, a merge or the like under way, a git directory that cannot be
-    written, nobody to commit as, a kind of repository that is not supported.
+    written, no identity to commit as, a kind of repository that is not supported.
     """
     root = str(checkout.root)
     if checkout.head is None:
@@ -55,7 +55,7 @@ def require_committable(checkout: Checkout) -> None:
 
 
 def _render_cd(checkout: Checkout) -> str:
-    """Return what a person types first if they do not stand in the work tree that a command is for."""
+    """Return what a person types first if they are outside of the work tree that a command is for."""
     inside = Path.cwd().resolve().is_relative_to(checkout.root.resolve())
     return "" if inside else f"cd {shlex.quote(str(checkout.root))} && "
 
@@ -66,7 +66,7 @@ def list_own_changes(
     """Return the uncommitted paths that are aigon's to commit. Raises AigonError (exit 7) for any other.
 
     `nobodys` are paths (folders end in `/`) that the checks of the last assessment left: they are ignored. `elsewhere`
-    is a command for the hint, by which an agent works beside this checkout.
+    is a command for the hint, which makes an agent work in another checkout.
     """
     refuse_hidden_changes(checkout)
     own, others = split_changes(checkout, spec_paths, nobodys)
@@ -142,7 +142,7 @@ def _is_own(checkout: Checkout, path: str) -> bool:
 
 
 def is_own_command(file: Path) -> bool:
-    """Return whether `aigon init` wrote the file as a command for an agent, and nobody has edited it since."""
+    """Return whether the file is a command for an agent that `aigon init` wrote, not edited since."""
     return file.is_file() and not file.is_symlink() and is_unedited_command(file.name, file.read_bytes())
 
 

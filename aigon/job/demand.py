@@ -63,8 +63,8 @@ def find_proof(demand: Demand, findings: Sequence[Finding], verdicts: Sequence[V
 def is_hollow(demand: Demand, assessment: "Assessment | IterationFinished", *, worked: bool) -> bool:
     """Return whether every criterion passed at the base and nothing since shows more: a pass proves nothing then.
 
-    That is if the tree adds nothing to the base, or no agent has `worked` and nobody accepted it: what people committed
-    meanwhile may be about anything.
+    That is if the tree adds nothing to the base, or no agent has `worked` and no person accepted it: what people
+    committed meanwhile may be about anything.
     """
     idle = assessment.adds_nothing or not (worked or demand.accept_passing)
     return idle and _all_passed_at_base(demand, assessment)

@@ -1,4 +1,4 @@
-"""Choose who works next: the agent on one of its escalation steps, or the first agent that stands in for it.
+"""Choose who works next: the agent on one of its escalation steps, or its first stand-in that is available.
 
 An agent moves up by the number of its turns, by repeated errors, and if its turns make no progress. A repeated error
 stops the run only on the last step.
@@ -19,7 +19,7 @@ REPEATS = 2
 IDLE = 2
 """or after this many iterations on one step in which nothing improved."""
 LONGEST_WAIT = 900.0
-"""Seconds of the longest wait if nobody said when it is over."""
+"""Seconds of the longest wait if its end is unknown."""
 DOUBLINGS = 60
 """More would not fit into a float; any first wait has reached `LONGEST_WAIT` by then."""
 
@@ -87,8 +87,9 @@ def choose_worker(
 def compute_return(turn: Turn, now: float, first: float, before: int) -> float:
     """Return until when an agent is away after `turn`, in seconds since the epoch; inf if waiting cannot help.
 
-    If nobody said when, that is `first` seconds, doubled for each time `before` that it was away in this turn. The same
-    holds if a program names a moment that has passed, or says "soon" again and again: every start may cost.
+    If the program did not say when, that is `first` seconds, doubled for each time `before` that it was away in this
+    turn. The same holds if a program names a moment that has passed, or says "soon" again and again: every start may
+    cost.
     """
     if not turn.held:
         return math.inf

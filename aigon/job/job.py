@@ -38,7 +38,7 @@ class ProofPlan(Struct, frozen=True):
 
 
 class Job(Struct, frozen=True):
-    """`steps` are the escalation steps of the agent; `fallback` holds those of each agent that stands in for it.
+    """`steps` are the escalation steps of the agent; `fallback` holds those of each of its stand-ins.
 
     `promises` are the phrases with which an agent may claim to be done; `waits` limits the waiting for agents.
     `earlier` is what earlier runs of the feature tried; `base_results` says by `criterion_key` whether a criterion

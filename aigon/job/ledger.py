@@ -74,7 +74,7 @@ def reset_accounts(path: Path, labels: Collection[str]) -> None:
 
 @contextmanager
 def hold_ledger(path: Path) -> Iterator[None]:
-    """Be the only one who reads or writes the file. Raises AigonError (exit 7) if somebody never releases it."""
+    """Hold the file's lock to read or write it. Raises AigonError (exit 7) if another process never releases it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as held:
         try:
@@ -168,8 +168,8 @@ class Ledger(Attendant):
     def _estimate_turn(self, own: Account, others: Mapping[str, Account]) -> float:
         """Return what a turn of an agent of unknown cost should cost: a limit is kept by expecting too much.
 
-        That is as much as the dearest agent's so far. If nobody's cost is known, the agent gets an equal share of what
-        is left with those that have nothing set aside either: the first one must not have it all.
+        That is as much as the dearest agent's so far. If no agent's cost is known, the agent gets an equal share of
+        what is left with those that have nothing set aside either: the first one must not have it all.
         """
         dearest = max((a.per_turn for a in others.values() if a.per_turn is not None), default=None)
         if dearest is not None:

@@ -31,9 +31,9 @@ class Measurement(Struct, frozen=True):
 class Result(Struct, frozen=True):
     """A finding, and the whole (capped) output it was made from.
 
-    `tests` are the results of single tests by id, from reports that nobody could print, or from what a runner prints
-    itself if its parser can tell that from what tests print; `reported` says whether such a report could be read to its
-    end, even if it names no test.
+    `tests` are the results of single tests by id, from reports that a program cannot forge by printing, or from what a
+    runner prints itself if its parser can tell that from what tests print; `reported` says whether such a report could
+    be read to its end, even if it names no test.
     """
 
     finding: Finding

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from aigon.model.criteria import Spec
 
 MODES: Mapping[SpecMode, Mapping[str, Any]] = {"ralph": {"loop": True, "max_iterations": 15, "max_time": 7200.0}}
-"""The options that a mode stands for."""
+"""The options that a mode implies."""
 SPEC_SOURCES: tuple[Source, ...] = ("spec", "mode", "kind")
 """Where an option comes from if the spec gives it."""
 
@@ -37,7 +37,7 @@ class TaskKind(Struct, frozen=True):
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """The options that the kind stands for."""
+        """The options that the kind implies."""
         return {"max_iterations": self.limits.iterations, "max_time": self.window}
 
 

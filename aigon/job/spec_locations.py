@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from aigon.model.criteria import Spec, SpecSettings
 
 UNDER_WAY = ("inbox", "backlog", "in-progress", "in-evaluation")
-"""The stages that a feature goes through, in order. In any other stage nobody works on it."""
+"""The stages that a feature goes through, in order. In any other stage no agent works on it."""
 
 
 class SpecLocation(Struct, frozen=True):

@@ -74,8 +74,8 @@ class TurnNotes(Struct, Attendant):
 class Availability(Struct, Attendant):
     """The agents that cannot work now: `away` until when (seconds since the epoch), for which `reasons`, how often.
 
-    `waited` are the seconds since an agent worked last, `waited_in_all` those of the run; `gave_up`: nobody comes back
-    in time; `assessed`: the tree was assessed after the last turn.
+    `waited` are the seconds since an agent worked last, `waited_in_all` those of the run; `gave_up`: no agent comes
+    back in time; `assessed`: the tree was assessed after the last turn.
     """
 
     away: dict[str, float] = field(default_factory=dict)
@@ -96,9 +96,9 @@ TreeUse = Literal["shared", "build", "own"]
 
 
 class CheckStart(Struct, frozen=True):
-    """A command that is about to run: its name, the folder beside its tree that it may write, and what it may read.
+    """A command that is about to run: its name, the folder outside of its tree that it may write, and what it may read.
 
-    `tree` says who finds what it writes in a tree where commands are kept apart: nobody ("own"), those that run after
+    `tree` says who finds what it writes in a tree where commands are kept apart: no other ("own"), those that run after
     it ("build"), or all ("shared").
     """
 
@@ -178,7 +178,7 @@ class World(Struct, frozen=True):
     attendants: list[Attendant] = field(default_factory=list)
 
     def find(self, kind: type[A]) -> A | None:
-        """Return the attendant of this class, None if there is none."""
+        """Return the attendant of this class, or None."""
         return next((each for each in reversed(self.attendants) if isinstance(each, kind)), None)
 
     def get(self, kind: type[A]) -> A:
@@ -269,7 +269,7 @@ class World(Struct, frozen=True):
         )
 
     def toolchain(self) -> list[tuple[str, int, int]]:
-        """Return what is installed beside the tree, by time and inode: `npm install` changes what a check says.
+        """Return what is installed outside of git's tree, by time and inode: `npm install` changes what a check says.
 
         Two worktrees may have been installed at the same tick of the clock.
         A link to a folder that others share has the name of its target.

@@ -18,8 +18,8 @@ class AcceptanceTest(Struct, frozen=True):
 
     `kind` and `command` are as in an annotation; `kind` is "judge" if its author says that nothing can run. `red` says
     how it was red before the work, `message` what it printed then. `fault` says why it is worth nothing. Of `mutants`,
-    alterations of the throwaway implementation by name, those that it noticed are True; `is_green` with that one, None
-    if there is none.
+    alterations of the throwaway implementation by name, those that it noticed are True; `is_green` with the unaltered
+    one, None if there is none.
     """
 
     number: int
@@ -98,7 +98,7 @@ def locate_acceptance(home: Path, feature: str) -> Path:
 
 
 def load_acceptance(home: Path | None, feature: str) -> Acceptance | None:
-    """Return the tests of a feature; None if there are none. Raises AigonError (exit 7) for a damaged record."""
+    """Return the tests of a feature, or None. Raises AigonError (exit 7) for a damaged record."""
     if home is None:
         return None
     file = locate_acceptance(home, feature)

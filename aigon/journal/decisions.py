@@ -13,8 +13,8 @@ DecisionKind = Literal["approve", "reject", "waive", "reset"]
 class HumanDecision(Struct, frozen=True, forbid_unknown_fields=True):
     """An approval or rejection of one criterion, for the code in `commit` with the content `content`.
 
-    If the criterion's text or the code changes, it no longer holds: nobody has seen the new one. `waive` says that the
-    criterion, as it is worded, is not needed, whatever the code; `reset` takes all earlier decisions on it back.
+    If the criterion's text or the code changes, it no longer holds: it was made about the old one. `waive` says that
+    the criterion, as it is worded, is not needed, whatever the code; `reset` takes all earlier decisions on it back.
     """
 
     criterion: int

@@ -236,7 +236,7 @@ def _explain_cut_off(state: State, number: int) -> str:
 
 
 def _suggest_other_way(state: State) -> str:
-    """Return a section if the last turn led back. If nobody worked, it is no surprise that the tree is the same."""
+    """Return a section if the last turn led back. If no agent worked, it is no surprise that the tree is the same."""
     last = state.tried.done[-1] if state.tried.done else None
     if last is None or last.end in TEMPORARY_ENDS or not (last.again or last.same_tree):
         return ""

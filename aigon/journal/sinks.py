@@ -44,7 +44,7 @@ class JournalSink:
 
 
 class NdjsonSink:
-    """Writes each event to `stream` until the run has finished or nobody reads any more. The stream stays open."""
+    """Writes each event to `stream` until the run has finished or the reader has gone. The stream stays open."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""A snapshot of the tasks beside the journal, so that nobody has to fold a journal of a thousand iterations again.
+"""A snapshot of the tasks next to the journal, which spares folding a journal of a thousand iterations again.
 
 It counts only for the very bytes that it was made of: up to `position`, with their checksum. It is no record: without
 it, or if it does not fit, the journal is folded from its start.
@@ -67,7 +67,7 @@ def read_tasks(records: Records) -> Tasks:
 
 
 def _read_snapshot(path: Path, journal: bytes) -> tuple[Tasks, int]:
-    """Return the tasks of the snapshot and how many bytes of the journal it stands for; nothing if it does not fit."""
+    """Return the tasks of the snapshot and how many bytes of the journal it covers; nothing if it does not fit."""
     with suppress(OSError, ValueError, TypeError, KeyError):
         document = load_with_sum(path.read_bytes())
         position = int(document["position"])

@@ -38,7 +38,7 @@ from aigon.model.turns import Turn
 FLUSHED_AT = (RunStarted, Waiting, RecordRepaired, RunFinished)
 """Events after which the file is flushed: nothing may be written for long."""
 WRITTEN_AT = (*FLUSHED_AT, IterationStarted)
-"""Events after which it is written, beside those that begin another phase."""
+"""Events after which it is written, besides those that begin another phase."""
 Phase = Literal["base", "agent", "checks", "judge", "proof", "waiting", "ended"]
 POLLED = ("schema_version", "run_id", "feature_id", "label", "agent", "status", "phase", "iteration", "max_iterations",
           "criteria_met", "criteria_total", "updated_at")  # fmt: skip
@@ -187,7 +187,7 @@ class StateFileSink:
 
 
 def find_last_write(events: Iterable[Event]) -> int | None:
-    """Return the index of the last of these events after which the file is written; None if there is none."""
+    """Return the index of the last of these events after which the file is written, or None."""
     phase, last = "base", None
     for index, event in enumerate(events):
         before, phase = phase, _begin_phase(event) or phase

@@ -13,7 +13,7 @@ Truth = Literal["met", "unmet"]
 
 
 class LabelledVerdict(Struct, frozen=True):
-    """A judge's verdict on one criterion, beside the truth."""
+    """A judge's verdict on one criterion, and the truth."""
 
     number: int
     text: str
@@ -78,7 +78,7 @@ class JudgedCase(Struct, frozen=True):
 
 
 class AccuracyReport(Struct, frozen=True):
-    """Every judgement. `source` is where the changes are; `complete` is False if somebody stopped it; `expected` is how
+    """Every judgement. `source` is where the changes are; `complete` is False if it was stopped; `expected` is how
     many judgements were due."""
 
     backend: str

@@ -80,7 +80,7 @@ def build_case(
     file_diffs: Sequence[FileDiff],
     findings: Sequence[ObservedCheck],
 ) -> Case:
-    """Return the case, with delimiters that nobody could foresee."""
+    """Return the case, with unpredictable delimiters."""
     mark = secrets.token_hex(8)
     return Case(tuple(criteria), spec_text, tuple(file_diffs), tuple(findings), mark, settings.mode)
 
@@ -159,7 +159,7 @@ def _weigh_decision(sitting: _Sitting, criterion: Criterion, decision: reply.Dec
 
 
 def _weigh_refutation(sitting: _Sitting, claim: Claim, refutation: reply.Refutation | NoReply) -> Verdict:
-    """Return the verdict on a claim after somebody tried to refute it."""
+    """Return the verdict on a claim after an attempt to refute it."""
     number = claim.criterion.number
     if isinstance(refutation, NoReply):
         return _make_unanswered(number, refutation, "met was not confirmed by a second call: ")

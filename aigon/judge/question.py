@@ -47,7 +47,7 @@ class Case(Struct, frozen=True):
 
 
 class Claim(Struct, frozen=True):
-    """A "met" whose quotes hold, before somebody tried to refute it; `quotes` are those that count, with places."""
+    """A "met" whose quotes hold, before the attempt to refute it; `quotes` are those that count, with places."""
 
     criterion: Criterion
     reason: str

@@ -39,7 +39,7 @@ class QuotedEvidence(Struct, frozen=True):
         return next((self._by_name[name] for name in names if name in self._by_name), None)
 
     def find_output(self, source: str) -> str | None:
-        """Return all that is known of the check of that name or title; None if there is none."""
+        """Return all that is known of the check of that name or title, or None."""
         wanted = source.strip().casefold().removeprefix("check ")
         found = [o for o in self.observed if wanted in (o.finding.check.casefold(), o.finding.title.casefold())]
         texts = [text for o in found for text in (o.output, o.finding.excerpt, o.finding.summary)]

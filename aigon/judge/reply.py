@@ -126,7 +126,7 @@ def parse_reply(model: type[Reply], text: str) -> Reply:
 
 
 def parse_decisions(text: str, asked: Sequence[int]) -> dict[int, Decision | str]:
-    """Return for each criterion asked its decision, or why there is none."""
+    """Return the decision on each criterion asked, or why it has none."""
     return _match_asked(lambda: parse_reply(Decisions, text).verdicts, asked)
 
 

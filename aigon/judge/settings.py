@@ -43,7 +43,7 @@ class AgentJudgeSettings(JudgeSettings, frozen=True):
 
 
 def choose_judge(own: JudgeConfig, flag: str | None) -> str | None:
-    """Return the judge that was chosen, `none` for nobody; None if nothing was said.
+    """Return the judge that was chosen, `none` for no judge; None without a choice.
 
     Raises AigonError (exit 2) for one that does not exist, and for `command` without a command.
     """
@@ -63,7 +63,7 @@ def build_settings(
     agent: Agent | None,
     allowed: Sequence[str] = (),
 ) -> JudgeSettings:
-    """Return what the judge `name` is asked with; `agent` is who would answer as the judge `agent`, None for nobody.
+    """Return what the judge `name` is asked with; `agent` is who would answer as the judge `agent`, or None.
 
     A program sees no credentials but those that are `allowed`, an agent those of its type too.
     """

@@ -194,7 +194,7 @@ def _find_formatted(job: Job, world: World, snapshot: Snapshot, results: Sequenc
 
 
 def _find_leftovers(world: World, snapshot: Snapshot) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the files of the snapshot that the checks changed, and the paths that they left beside it.
+    """Return the files of the snapshot that the checks changed, and the new paths that they left.
 
     What they had left before, and wrote anew after the agent changed it, is taken out of the snapshot again.
     """
@@ -208,9 +208,9 @@ def _find_leftovers(world: World, snapshot: Snapshot) -> tuple[tuple[str, ...], 
 def _check_git(
     job: Job, world: World, snapshot: Snapshot, results: Sequence[Result]
 ) -> Generator[Event, State, tuple[Finding, ...]]:
-    """Check that the commit leaves out only ignored files and what the checks wrote beside it, which is named.
+    """Check that the commit leaves out only ignored files and new files of the checks, which are named.
 
-    A file of the commit that the checks changed is a failure: they passed on files that nobody commits.
+    A file of the commit that the checks changed is a failure: they passed on files that are not committed.
     """
     if complaints := snapshot.complaints:
         summary = f"{len(complaints)} paths could not be committed ({complaints[0]})"

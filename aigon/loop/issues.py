@@ -63,7 +63,7 @@ def list_issues(findings: Sequence[Finding], verdicts: Sequence[Verdict], criter
 def list_remaining(
     findings: Sequence[Finding], verdicts: Sequence[Verdict], criteria: Sequence[Criterion] = ()
 ) -> tuple[str, ...]:
-    """Return what keeps a run from being proven, a line each; what nobody has to fix is left out."""
+    """Return what keeps a run from being proven, a line each; what needs no fix is left out."""
     failed = [finding for finding in findings if has_failed(finding)]
     texts = [str(issue) for issue in list_issues(failed, verdicts, criteria) if not issue.warning]
     return tuple(texts[:MAX_ISSUES])

@@ -1,6 +1,6 @@
 """The iteration log: one entry per iteration, committed with it, for people.
 
-Text that aigon did not write is folded to one line and never stands at the beginning of one, so that no file name,
+Text that aigon did not write is folded to one line and never begins one, so that no file name,
 criterion or tool can start a heading, a box or another entry.
 """
 

@@ -1,6 +1,6 @@
 """The mailbox of a turn: `aigon run` notes in it what the agent asks for, and the loop reads it when the turn is over.
 
-It is a file in the turn's own folder, which the agent can write in every sandbox, beside the prompt that
+It is a file in the turn's own folder, which the agent can write in every sandbox, next to the prompt that
 AIGON_PROMPT_FILE names. Whatever an agent writes there is text of a bounded length.
 """
 

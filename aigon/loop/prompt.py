@@ -135,7 +135,7 @@ def _render_completion(phrases: Sequence[str], limit: int, *, stage: bool) -> st
 
 
 def describe_decision(criterion: Criterion, checks: Sequence[Check], judge: str) -> str:
-    """Return what decides a criterion, in a phrase for people. `judge` names the judge; empty or `none` is none."""
+    """Return what decides a criterion, in a phrase for people. `judge` is its name; empty or `none` for no judge."""
     command = fold(criterion.command or "", 500)
     if expected := read_expectation(criterion.kind, criterion.command):
         rule = DECISION_RULES[criterion.kind]

@@ -23,7 +23,7 @@ from aigon.proof.restore import Watch
 class RollbackPolicy(Struct, Attendant):
     """`keep` leaves the branch as it is, `rollback` goes back to the best iteration commit, `ask` asks by `confirm`.
 
-    If nobody can be asked, `confirm` says no, and the branch stays as it is.
+    If no person can be asked, `confirm` says no, and the branch stays as it is.
     """
 
     wanted: Literal["keep", "rollback", "ask"] = "keep"
@@ -34,8 +34,8 @@ def has_stopped_short(outcome: Outcome, state: State) -> bool:
     """Return whether the run got as far as it could and that was not all.
 
     It did not if the last turn has no assessment yet (a resume makes it), if a person asked for the end (a signal, a
-    stop file), if nobody could work or judge (the run goes on from the very same place, and what waits for a judge may
-    be better), if a person is to look at what there is, or if there is no room to write (exit 7).
+    stop file), if no agent could work or no judge answer (the run goes on from the very same place, and what waits for
+    a judge may be better), if a person is to look at what there is, or if there is no room to write (exit 7).
     """
     if not isinstance(outcome, Stopped) or state.iteration > state.finished:
         return False

@@ -46,8 +46,8 @@ REDACTED_BYTES = 1 << 20
 def act(job: Job, world: World, state: State) -> Generator[Event, State, State]:
     """Let the first agent that can work do so once. When this is over, none of its processes is left.
 
-    An agent that is rate-limited does not use up the iteration: another one stands in, or the run waits, if that takes
-    long after an assessment of what it did. One that does not start is stood in for as well, and tried again at the
+    An agent that is rate-limited does not use up the iteration: a stand-in takes over, or the run waits, if that takes
+    long after an assessment of what it did. One that does not start gets a stand-in as well, and is tried again at the
     next iteration.
     """
     line_up, availability = (job.steps, *job.fallback), world.get(Availability)
@@ -80,7 +80,7 @@ def act(job: Job, world: World, state: State) -> Generator[Event, State, State]:
 def _wait(job: Job, world: World, state: State) -> Generator[Event, State, bool]:
     """Wait for the first agent that comes back. Return False if the tree is to be assessed first, or to give up.
 
-    The run gives up if nobody comes back in time, or if a person asks it to stop.
+    The run gives up if no agent comes back in time, or if a person asks it to stop.
     """
     availability = world.get(Availability)
     agent, until = min(availability.away.items(), key=lambda item: item[1])

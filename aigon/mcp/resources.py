@@ -75,7 +75,7 @@ def add_resources(server: MCPServer[Any], tools: TaskTools) -> None:
 
 @asynccontextmanager
 async def announce_changes(bus: CountingBus, tools: TaskTools) -> AsyncIterator[None]:
-    """Publish what changed while somebody listens: a feature's state file, and the specs that there are."""
+    """Publish what changed while a client listens: a feature's state file, and the specs that there are."""
 
     async def watch() -> None:
         before: dict[str, Stamp] = {}

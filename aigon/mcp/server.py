@@ -42,7 +42,7 @@ INSTRUCTIONS = (
 )
 
 FindLoop = Callable[[Context[Any, Any] | None], str]
-"""Returns what shows that a loop started whoever calls; "" if nothing does."""
+"""Returns what shows that a loop started the caller; "" if nothing does."""
 TOKEN = "AIGON_MCP_TOKEN"
 """The variable with the token that clients have to send; without it each start makes one."""
 SHORTEST_TOKEN = 16

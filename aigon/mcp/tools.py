@@ -147,7 +147,7 @@ class TaskTools:
         ralph_max_iterations: Iterations | None = None,
         ralph_completion_promise: Promise | None = None,
     ) -> results.SavedTask:
-        """Change a task that nobody has begun. What is left out stays; an empty description clears it.
+        """Change a task that has not begun. What is left out stays; an empty description clears it.
 
         The status can be set to `cancelled` (put aside) and back to `todo`; the others follow from what was proven.
         """

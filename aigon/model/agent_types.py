@@ -47,7 +47,7 @@ class CommandFiles(Struct, frozen=True):
     """Folders from which this agent reads commands of a person's own.
 
     `path` begins with `~/` for the person's home, else it is relative to the repository; `{name}` is the command's.
-    In a command, `arguments` stands for all that was typed and `argument` for its first word.
+    In a command, `arguments` becomes all that was typed and `argument` its first word.
     """
 
     path: str
@@ -90,11 +90,11 @@ class AgentType(Struct, frozen=True):
     """One type of agent. `argv` follows `program`; a word that is exactly `{approval}`, `{model}`, ... is that group.
 
     `env` are variables that are set unless the person sets them, `unset` are removed; `home` is what a sandbox lets it
-    write beside the workspace (a folder with a trailing `/` is made if missing); `leaves` are exclude lines for what
-    the program leaves in the work tree; `permission_flags` replace `approval` if a person gives them; without the words
-    of `own_sandbox_off` the program starts a sandbox of its own, which cannot start inside of Landlock; `tested` is the
-    version that the adapter was written against and `source` whether it was run or only read about; `cost` says what
-    the program reports of its cost: dollars, tokens, nothing.
+    write outside of the workspace (a folder with a trailing `/` is made if missing); `leaves` are exclude lines for
+    what the program leaves in the work tree; `permission_flags` replace `approval` if a person gives them; without the
+    words of `own_sandbox_off` the program starts a sandbox of its own, which cannot start inside of Landlock; `tested`
+    is the version that the adapter was written against and `source` whether it was run or only read about; `cost` says
+    what the program reports of its cost: dollars, tokens, nothing.
     """
 
     name: str

@@ -11,7 +11,7 @@ Role = Literal["tests", "build", "lint", "types", "endpoints", "script", "git", 
 CheckStatus = Literal["pass", "fail", "error", "skipped"]
 TestResult = Literal["passed", "failed", "error", "skipped"]
 Quantity = Literal["", "seconds"]
-"""What aigon measures of a command beside its result."""
+"""What aigon measures of a command besides its result."""
 OWN_ROLES: tuple[Role, ...] = ("git", "proof", "integrity")
 """Roles of aigon's own checks: no failure of theirs is ever forgiven, and no pass of theirs is the project's."""
 ROLES: tuple[Role, ...] = ("tests", "build", "lint", "types", "endpoints", "script", "git")
@@ -35,7 +35,7 @@ class Check(Struct, frozen=True):
     relative to `cwd`, of report files that the command places itself. `timeout` is in seconds; `cwd` is relative to the
     workspace; `missing` names a tool that was not found, `hint` how to get it; `remember`: a pass on a tree holds for
     the next run on it; `shown` is what people read instead of the command line; `writes` are paths that the command
-    writes beside `cwd`'s files (`.`: unknown ones). Of `quantity`, `enough` is what needs no further
+    writes besides the files of `cwd` (`.`: unknown ones). Of `quantity`, `enough` is what needs no further
     measurement, and `runs` how often it is measured at most. `slowed`
     are the seconds that it takes ordinarily if it has to be held back, which shows what a clock of its own measures.
     `by_exit`: only its exit code counts, so that another check with the same command answers for it.

@@ -108,7 +108,8 @@ class Verdict(Recorded, frozen=True):
 def find_bound_checks(wanted: str, checks: Mapping[str, str]) -> tuple[str, ...]:
     """Return the names of the checks that have to pass for `wanted`; `checks` has their roles by name.
 
-    A role means every check with that role or name, or else the script that stands in; any other word is a name.
+    A role means every check with that role or name, or else the script that replaces the checks; any other word is a
+    name.
     """
     if wanted not in ROLES:
         return (wanted,) if wanted in checks else ()

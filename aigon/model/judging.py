@@ -74,7 +74,7 @@ class JudgeQuestion(Struct, frozen=True):
 
 
 class JudgeAnswer(Struct, frozen=True):
-    """A judge's answer: `text` is the JSON that was asked for, or `failure` says why there is none.
+    """A judge's answer: `text` is the JSON that was asked for, or `failure` says why it is missing.
 
     `cost` is in US dollars, None if unknown. `available` is False if no later call can help: no key, no money.
     """

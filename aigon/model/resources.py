@@ -103,7 +103,7 @@ def _find_least(one: int | None, other: int | None) -> int | None:
 
 
 def describe_disk_shortage(volumes: Sequence[Volume], least: int, peaks: PeakUses) -> str:
-    """Return why the disk has too little space for another turn; "" if it has enough or nobody knows.
+    """Return why the disk has too little space for another turn; "" if it has enough or its space is unknown.
 
     `least` bytes have to be free anyway, except where only the temporary folder is. A full file system never suffices.
     """

@@ -10,7 +10,7 @@ It may also have these, which otherwise follow from the data:
     explain_unready(agent, find, env) -> str  "" if it can start, else what is missing and what to do about it
     build_launch(agent, ask) -> Launch        the command line of one turn
     read_turn(agent, ask, exited) -> Turn     what that turn was
-    find_credentials(agent, env) -> names     what logs it in beside what the type names
+    find_credentials(agent, env) -> names     what logs it in besides what the type names
     read_activity(record) -> activities       what one JSON record of its output tells of the work, for people to watch
                                               (`templates/activity.yaml` has rules in the place of those of aigon's own)
     ACTIVITY_MARKS                            bytes of which a line has one if `read_activity` finds anything in it
@@ -114,7 +114,7 @@ class Agent(Struct, frozen=True):
 
     `kind` is its agent type as the run began; None is the one that ships with aigon under the adapter's name. `home` is
     what a sandbox lets it write beyond what its type has. `passed` are names of variables that it sees although they
-    look like somebody else's credentials.
+    look like credentials of another service.
     """
 
     name: str
@@ -158,7 +158,7 @@ class Launch(Struct, frozen=True):
     """A command line. `stdin` says what the program reads: the prompt's text, or nothing at all.
 
     `env` comes over the person's environment, without the variables in `unset`. `reads` are absolute paths of files
-    that it may read, if they exist, beside what every agent may.
+    that it may read, if they exist, besides those that every agent may.
     """
 
     argv: tuple[str, ...]

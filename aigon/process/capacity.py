@@ -20,7 +20,7 @@ _UNLIMITED = 1 << 60
 
 
 def measure_free_disk(path: Path) -> int | None:
-    """Return the bytes that this person may still write beside `path`; None if unknown."""
+    """Return the bytes that this person may still write to the disk of `path`; None if unknown."""
     try:
         return shutil.disk_usage(path).free
     except OSError:
@@ -91,7 +91,7 @@ def _measure_groups(root: Path, path: str, names: tuple[str, str, str]) -> Itera
 
 
 def _measure_group(group: Path, limit: str, used: str, reclaimable: str) -> int | None:
-    """Return limit minus use, without the files that the kernel caches and nobody reads now."""
+    """Return limit minus use, without files in the kernel's cache that are not in use."""
     try:
         most = int((group / limit).read_text())
         if most >= _UNLIMITED:
@@ -114,8 +114,8 @@ class CheckSlots:
     """`number` slots for the checks of all loops of a repository, as lock files in `folder`.
 
     The system frees the locks of a loop that is killed. A loop that wants all slots, to be alone on the machine, locks
-    the door: others wait before it while those inside finish, so nobody can starve it, and two such loops cannot wait
-    for each other. All loops have to ask for the same number. Who leaves a slot wakes those that wait, by a pipe.
+    the door: others wait before it while those inside finish, so that none can starve it, and two such loops cannot
+    wait for each other. All loops have to ask for the same number. Who leaves a slot wakes those that wait, by a pipe.
     """
 
     def __init__(self, folder: Path, number: int) -> None:

@@ -13,7 +13,7 @@ HALF = 2 * 1024 * 1024
 """Bytes kept of the head, and as many of the tail. They are held more than once while they are read, and 1 GB from an
 agent or a check has to leave the loop under 100 MB (measured: 77 and 91; with twice as much 100 and 121)."""
 HEARD = 10 << 20
-"""Bytes that somebody who hears them gets; a turn of half an hour prints some megabytes."""
+"""Bytes that a listener gets; a turn of half an hour prints some megabytes."""
 LINE = 64 * 1024
 """A line or private key that is longer is redacted and written in pieces."""
 OVERLAP = 16 * 1024
@@ -63,7 +63,7 @@ class Capture:
             self._pending.clear()
 
     def rest(self) -> None:
-        """Let whoever hears the stream catch up, while nothing comes."""
+        """Let the listener of the stream catch up while nothing comes."""
         if self._hear:
             self._hear(b"")
 

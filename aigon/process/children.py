@@ -1,4 +1,4 @@
-"""Programs that run beside this one: read line by line as they come, or started in the background."""
+"""Programs that run at the same time: read line by line as they print, or started in the background."""
 
 import contextlib
 import os

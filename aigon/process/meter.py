@@ -143,7 +143,7 @@ LONGEST_LOOK_SECONDS = 30.0
 class IdleClock(Struct):
     """The silence of one program: it hangs after `seconds` in which it neither prints nor computes.
 
-    Only for a program beside which aigon runs no other: then every descendant is the program's, even one that left its
+    Only for a program while aigon runs no other: then every descendant is the program's, even one that left its
     session (a build server works for the agent that started it). Times are monotonic.
     """
 

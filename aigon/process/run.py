@@ -23,7 +23,7 @@ from aigon.process.start import Enter, Program, RunningProgram, signal_group, st
 from aigon.process.stop import POLL_SECONDS, Stop
 
 RUNNING, STANDING = 1 / 6, 1.5
-"""Parts of its ordinary time that a program runs, and then stands still: in all it takes some ten times as long.
+"""Parts of its ordinary time for which a program runs, and is then paused: in all it takes some ten times as long.
 
 A stop has to be longer than a sleep of the program's, which goes on meanwhile.
 """
@@ -43,7 +43,7 @@ class Command(Struct, frozen=True):
     `ladder` is what it gets then. `stdin` is a file to read, None for nothing. With `merge` standard error goes into
     standard output, in the order written. `started` is called with the number of its process, and `hear` with
     the pieces of standard output as they come, not redacted, and with b"" while none comes. `slowed` are the seconds
-    that it ordinarily takes if it has to stand still most of the time.
+    that it ordinarily takes if it is to be paused most of the time.
     """
 
     argv: Sequence[str]

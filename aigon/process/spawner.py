@@ -97,7 +97,7 @@ class Spawner:
             return program
 
     def _fork(self, namespaces: int, descriptors: list[int]) -> int:
-        """Return the number of a process in new namespaces that waits for its request; 0 if there is none."""
+        """Return the number of a process in new namespaces that waits for its request, or 0."""
         with self._lock:
             if self._socket is None and self._has_forked:
                 self.start()

@@ -1,4 +1,4 @@
-"""Requests that a run end: signals, stop files and `aigon stop`. Handlers only set a flag and wake whoever waits."""
+"""Requests that a run end: signals, stop files and `aigon stop`. Handlers only set a flag and wake those that wait."""
 
 import os
 import select

@@ -1,4 +1,4 @@
-"""An ecosystem (Python, Node): which commands can stand for a role, under which conditions. Read from YAML."""
+"""An ecosystem (Python, Node): which commands can fill a role, under which conditions. Read from YAML."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
@@ -18,7 +18,7 @@ PLACEHOLDER = compile_re(r"(?<!\$)\{([a-z][a-z0-9_]*)(?::([^{}\s]+))?\}")
 """`{python}` or `{tool:ruff}`; not the `${name}` of a shell."""
 _NAME = compile_re(r"[a-z]+(?:-[a-z0-9]+)*")
 OWN = ("python", "report", "scratch")
-"""Placeholders without a colon that every ecosystem has; `report` and `scratch` are left to whoever runs the check."""
+"""Placeholders without a colon that every ecosystem has; `report` and `scratch` are filled in when the check runs."""
 
 
 class Need(Struct, frozen=True):
@@ -43,7 +43,7 @@ class CommandCandidate(Struct, frozen=True):
 
 
 class RoleChoice(Struct, frozen=True, dict=True):
-    """The candidates for a check, the first that fits is taken; `absent` says why there is none.
+    """The candidates for a check, the first that fits is taken; `absent` says why none fits.
 
     `name` is that of its role, or of one more check with that role (`lint-format`), which may be absent silently.
     Candidates that ship are read when they are asked for: a project needs those of few ecosystems.
@@ -94,8 +94,8 @@ class Ecosystem(Struct, frozen=True):
     `protect` are rules on what an agent may change, `setup` the ways to its dependencies, `caches` variables and the
     folders in a person's home that they name. A `fallback` gives checks only for roles that no other ecosystem has any
     for. `manifests` are files that mark a project in a folder; where `workspace` holds, those below the root belong to
-    the root's own project; `outputs` are lines for .gitignore about what its tools leave, whoever runs them. The keys
-    of `roles` are the names of the checks.
+    the root's own project; `outputs` are lines for .gitignore about what its tools leave, in a run or outside of one.
+    The keys of `roles` are the names of the checks.
     """
 
     name: str

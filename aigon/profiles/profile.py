@@ -17,13 +17,13 @@ from aigon.profiles.resolution import Absent, Resolution, choose_check
 from aigon.text.documents import DocumentNode, parse_yaml, suggest
 
 MERGED = ("ecosystems", "roles", "timeouts", "variables", "caches")
-"""Keys whose mappings are put together key by key; of all others the document's own value stands alone."""
+"""Keys whose mappings are put together key by key; for all others the document's own value replaces the inherited."""
 FOLDER = "ecosystems/"
 PROTECTION = "protection"
 """The document with the rules for any project: no profile."""
 CONFIG = ".aigon/config.json"
 TURN = "turn"
-"""Under `timeouts`, beside the roles: how long an agent's turn may take."""
+"""Under `timeouts`, next to the roles: how long an agent's turn may take."""
 EVERY = "*"
 """Under `ecosystems`: each one that the profile does not name."""
 

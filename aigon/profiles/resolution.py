@@ -38,7 +38,7 @@ def describe_absent(absent: Iterable[Absent]) -> list[str]:
 class Resolution(Struct, frozen=True):
     """The checks of a project under a profile, by role, and what it does not have.
 
-    `outputs` are lines for .gitignore about what the tools of its ecosystems leave, whoever runs them.
+    `outputs` are lines for .gitignore about what the tools of its ecosystems leave, in a run or outside of one.
     """
 
     profile: str
@@ -79,7 +79,7 @@ def fill_arguments(argv: tuple[str, ...], project: ProjectReader, variables: Map
 
 
 def _fill_placeholders(text: str, project: ProjectReader, variables: Mapping[str, str]) -> str:
-    """Replace all placeholders but `{report}` and `{scratch}`: those are for whoever runs it."""
+    """Replace all placeholders but `{report}` and `{scratch}`, which are filled in when the check runs."""
 
     def fill(match: re.Match[str]) -> str:
         name, tool = match.groups()

@@ -47,7 +47,7 @@ class TestFiles(Struct, frozen=True):
     after: dict[str, str]
 
     def add(self, path: str, before: str | None, after: str | None) -> None:
-        """Add a file; None for a version in which there is none."""
+        """Add a file; None for a version without it."""
         if before is not None:
             self.before[path] = before
         if after is not None:
@@ -164,7 +164,7 @@ def restore_base_versions(
 ) -> BaseVersions | None:
     """Return the trees to check as well; None if the agent touched neither tests nor what configures the checks.
 
-    `inputs` are files beside them that decide.
+    `inputs` are other files that decide.
     """
     rules = ((row, inputs.rules.get(row.path) or protection.relaid(row.path, new=row.base is None)) for row in rows)
     free = {row.path for row in rows if protection.is_allowed(row.path)}

@@ -126,7 +126,7 @@ class ProofBench(Struct, frozen=True):
     ) -> dict[str, Result]:
         """Run checks on a clean export of `tree`; their output goes to the folder `name`. Raises AigonError.
 
-        The files in `overlay` stand in place of the tree's, and are in no repository; what is None is left out. What is
+        The files in `overlay` replace those of the tree, and are in no repository; what is None is left out. What is
         measured and too slow runs again on an export of its own, where it finds nothing that an earlier run kept.
         """
         if not checks:
@@ -203,7 +203,7 @@ class ProofBench(Struct, frozen=True):
         return tuple(ran)
 
     def read_files(self, tree: str, paths: Iterable[str]) -> dict[str, bytes]:
-        """Return the content of those of these files that the tree has; links are none."""
+        """Return the content of those of these files that the tree has, without links."""
         git = self.world.workspace.trusted
         wanted = tuple(paths)
         entries = objects.list_entries(git, tree, wanted) if wanted else {}
@@ -290,7 +290,7 @@ def _is_worth_another_run(check: Check, result: Result, number: int) -> bool:
 
 
 def _choose_quicker(result: Result, again: Result, runs: int) -> Result:
-    """Return the later result with the better measurement of both; one that failed stands."""
+    """Return the later result with the better measurement of both; a failed one stays failed."""
     if result.measured is None or again.measured is None:
         return again
     return replace(again, measured=Measurement(min(result.measured.value, again.measured.value), runs))

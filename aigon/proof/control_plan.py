@@ -21,8 +21,8 @@ from aigon.proof.inputs import find_test_programs
 from aigon.syntax import language_of
 
 SHARE, SMALLER_SHARE = 0.8, 0.5
-"""How much of the suite's time the control may take, once the suite takes longer than LITTLE: less after a run of the
-base's tests of their own, beside which it does not run."""
+"""How much of the suite's time the control may take, once the suite takes longer than LITTLE: less if there was a run
+of the base's tests alone, which it has to wait for."""
 LITTLE = 10.0
 """Seconds of a suite that is altered as a whole."""
 LEAST = 20

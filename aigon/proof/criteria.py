@@ -38,7 +38,7 @@ _NUMBER = compile_re(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?
 LARGEST_CHECKLIST = 64 * 1024
 """Bytes of a checklist: less than what is kept of any output."""
 LONGEST_LINE = 4000
-"""Bytes of the end of the output that are read; of a line as long as that nobody knows where it began."""
+"""Bytes of the end of the output that are read; the beginning of a line as long as that is unknown."""
 
 
 def list_commands(criteria: Sequence[Criterion]) -> tuple[Check, ...]:
@@ -215,8 +215,8 @@ def _describe_failure(finding: Finding) -> str:
 def read_printed_number(output: bytes) -> Decimal | str:
     """Return the one number on the last line that is not empty, or why there is none.
 
-    It has to stand for itself: `1,234`, `7/10`, `3-5` and `12ms` are none, and beside any other digits that are not
-    part of a word (`py311`) nobody knows which is meant.
+    It has to be a word of its own: `1,234`, `7/10`, `3-5` and `12ms` are no numbers, and next to any other digits that
+    are not part of a word (`py311`) it is unclear which is meant.
     """
     lines = strip_escapes(output.rstrip()[-LONGEST_LINE:].decode(errors="replace")).splitlines() or [""]
     runs = [run for run in _RUN.findall(lines[-1]) if not _is_word(run)]

@@ -43,7 +43,7 @@ HINT = (
 
 
 def record_base(job: Job, world: World, look: Assessment, passed: Mapping[str, bool]) -> None:
-    """Write down, before the first turn, which tests the base has, what lies beside its tree, which criteria pass."""
+    """Record, before the first turn, the base's tests, what is installed around its tree, and which criteria pass."""
     assert world.frozen is not None
     known = frozen.load(world.frozen)
     if known is None:

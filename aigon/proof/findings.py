@@ -58,7 +58,7 @@ def list_changed(git: TrustedGit, snapshot: Snapshot, frozen: Frozen) -> tuple[C
 
 
 def read_versions(git: TrustedGit, rows: Iterable[Changed]) -> dict[str, tuple[str | None, str | None]]:
-    """Return by path the base's and the tree's version of each file as text; None for one that is none."""
+    """Return by path the base's and the tree's version of each file as text; None for a version without text."""
     wanted = {row.path: [e if e and e.mode != "160000" else None for e in (row.base, row.tree)] for row in rows}
     blobs = objects.read_blobs(git, [entry.sha for both in wanted.values() for entry in both if entry])
 
@@ -176,7 +176,7 @@ def _apply_decision(concern: Concern, decisions: Sequence[HumanDecision]) -> Con
 
 
 def make_finding(concerns: Sequence[Concern]) -> tuple[Finding, ...]:
-    """Return the concerns as a finding beside those of the checks; nothing if there are none."""
+    """Return the concerns as a finding next to those of the checks; nothing without concerns."""
     if not concerns:
         return ()
     reviews = [concern for concern in concerns if concern.level == "review"]

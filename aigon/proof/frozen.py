@@ -88,7 +88,7 @@ class Frozen(Struct, frozen=True):
 
 
 def load(file: Path) -> Frozen | None:
-    """Return the record; None if there is none. Raises AigonError (exit 7) for one that is damaged or too new.
+    """Return the record, or None. Raises AigonError (exit 7) for one that is damaged or too new.
 
     It must never seem as if nothing had been recorded, since then nothing would be protected.
     """

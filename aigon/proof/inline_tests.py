@@ -74,7 +74,7 @@ def restore_inline_tests(path: str, before: str | None, after: str | None) -> st
 
 
 def _put_beside(key: str, group: bytes) -> bytes:
-    """Return a changed group of tests as it stands after the base's: new tests in it stay, in a scope of their own."""
+    """Return a changed group of tests as it follows the base's: new tests in it stay, in a scope of their own."""
     if "::mod_item " in key:
         return b"\n\n" + _MODULE.sub(rb"mod beside_\1 {", group, count=1)
     return b"\n" + group if key.startswith("block ") else b""

@@ -1,4 +1,4 @@
-"""Files beside tests and configuration that decide: deciding commands read them on the base, and no product code does.
+"""Files that decide besides tests and configuration: deciding commands read them on the base, and no product code does.
 
 A golden file, a table of cases, an assertion helper, an oracle, a program that a command starts. Their base's versions
 are laid over the tree, like those of tests.
@@ -102,7 +102,7 @@ class _BaseSources:
         self._readers = {path: kept for path, names in readers if (kept := [name for name in names if name in judged])}
 
     def find_reader(self, path: str) -> str:
-        """Return who reads this input; empty if it is the product's, or nobody does."""
+        """Return who reads this input; empty if it is the product's, or unread."""
         reader = next(iter(self._readers.get(path, ())), "")
         named = (references.mentions(text, path) for text in self._deciding.values())
         if not reader and (path in self._protection.compared or any(named)):
@@ -110,7 +110,7 @@ class _BaseSources:
         return reader if reader and self._is_input(path) else ""
 
     def find_lister(self, path: str) -> str:
-        """Return who lists the folder of a new file among inputs; empty if nobody does."""
+        """Return who lists the folder of a new file among inputs; empty if none does."""
         folder = posixpath.dirname(path)
         lister = next((name for name, each in self._observed.commands.items() if folder in each.folders), "")
         if not lister or is_code(path):
@@ -136,7 +136,7 @@ class _BaseSources:
         return self._decided[path]
 
     def _decide_data(self, path: str) -> bool:
-        """Return whether data is none of the product's: none of its sources names it, and it lies apart from them."""
+        """Return whether data is not the product's: none of its sources names it, and it lies apart from them."""
         if any(references.mentions(text, path) and not self._is_input(each) for each, text in self._product.items()):
             return False
         above = _list_above(path)
@@ -144,7 +144,7 @@ class _BaseSources:
         return apart or any(references.mentions(text, path) for text in self._deciding.values())
 
     def _decide_program(self, path: str) -> bool:
-        """Return whether a program decides: no source of the product imports it, and it is none of its entries."""
+        """Return whether a program decides: no source of the product imports it, and it is not one of its entries."""
         text, end = self._product.get(path), extension(path)
         if end == "rs" and text is not None:
             # An example beside the sources, with a main that asserts, decides as a test does.
@@ -186,7 +186,7 @@ class _BaseSources:
         return handed or (above and asked) or (not asked and references.asserts(path, self._read(path)))
 
     def _is_companion(self, path: str, testers: Sequence[str]) -> bool:
-        """Return whether it is an oracle: it stands apart, and no test uses it without something of the product."""
+        """Return whether it is an oracle: it lies apart, and no test uses it without something of the product."""
         if any(self._imports(path, each) for each in self._product if each != path):
             return False
         others = [each for each in self._product if _find_top(each) != _find_top(path)]

@@ -22,7 +22,7 @@ from aigon.text.patterns import compile_re
 
 RULE = "negative-control"
 LONGEST = 60.0
-"""Seconds that a run may take in any case, beside five times those that the tests took."""
+"""Seconds that a run may take in any case, besides five times those that the tests took."""
 _WITHOUT_CODE = compile_re(r".*\.(?:md|rst|txt|adoc)|docs/.*")
 
 Doubt = Literal["holds", "never runs", "unsure"]

@@ -1,6 +1,6 @@
 """Single keys of files that hold more than what is protected: package.json, pyproject.toml, setup.cfg.
 
-What cannot be read as its format is compared and put back as a whole: nobody can say what is in it.
+What cannot be read as its format is compared and put back as a whole, as its parts are unknown.
 """
 
 import json

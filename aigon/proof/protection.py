@@ -217,7 +217,7 @@ def find_compared(root: Path, spec: Spec) -> tuple[str, ...]:
     """Return the programs of which criteria only compare the output, and that start nothing else.
 
     They are what a feature changes, unless they use the product (`find_inputs`). A shell script, or a file where
-    projects keep what checks them, is none of these.
+    projects keep what checks them, does not count.
     """
     return tuple(
         path
@@ -229,7 +229,7 @@ def find_compared(root: Path, spec: Spec) -> tuple[str, ...]:
 
 
 def _is_own(root: Path, part: str) -> bool:
-    """Return whether an argument is a file of the work tree; a dependency folder's tools are none."""
+    """Return whether an argument is a file of the work tree; a dependency folder's tools are not."""
     path = Path(part)
     inside = path.is_absolute() and path.is_relative_to(root) and path.is_file()
     return inside and not _INSTALLED & set(path.relative_to(root).parts)

@@ -46,7 +46,7 @@ def _find_rule(protection: Protection, path: str) -> Rule | None:
 
 
 def _list_own(root: Path) -> Iterator[str]:
-    """Yield what is in `.aigon/` beside aigon's runtime files."""
+    """Yield what is in `.aigon/` apart from aigon's runtime files."""
     for folder, below, files in os.walk(root / OWN):
         here = Path(folder).relative_to(root).as_posix()
         below[:] = [name for name in below if not is_runtime(f"{here}/{name}/")]
@@ -87,7 +87,7 @@ def find_other_features(
 ) -> Mapping[str, bytes | None]:
     """Return what a turn changed in the specs and logs of other features, each as it was in the commit `since`.
 
-    None stands for a file that was not there. New specs of the inbox are left: they steer nothing yet.
+    None means a file that was not there. New specs of the inbox are left: they steer nothing yet.
     """
 
     def is_theirs(path: str, is_new: bool) -> bool:
@@ -185,9 +185,9 @@ class MainsOwn(Struct):
 
 class Watch(Struct, Attendant):
     """`git` are git's own files, `records` aigon's, `refs` branches and tags, `mains` what people keep in `.aigon/`
-    beside a worktree, `locks` those of git; `lost` is what could not be put back. The file `note` says what `git` was,
-    while an agent works: if it is there when a run is opened, the last turn was killed, and nobody has looked at what
-    it did there.
+    outside of a worktree, `locks` those of git; `lost` is what could not be put back. The file `note` says what `git`
+    was, while an agent works: if it is there when a run is opened, the last turn was killed, and aigon has not looked
+    at what it did there.
     """
 
     git: FileProtection

@@ -27,7 +27,7 @@ PROGRAM_MODE = 0o755
 
 
 def require_proposal(main: Checkout, wanted: str) -> Acceptance:
-    """Return the tests that wait for a person. Raises AigonError (exit 2) if there are none."""
+    """Return the tests that wait for a person. Raises AigonError (exit 2) if none do."""
     feature = locate_spec(main.root, main.common_dir, wanted).feature
     acceptance = load_acceptance(ensure_home(main.common_dir), feature.name_for_people)
     if acceptance is None or acceptance.accepted_by:

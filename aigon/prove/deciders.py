@@ -1,4 +1,4 @@
-"""Read how the agent that writes tests decides each criterion: one line each in a file beside its tests."""
+"""Read how the agent that writes tests decides each criterion: one line each in a file next to its tests."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -30,7 +30,7 @@ class Deciders(Struct):
 
 
 def list_open_criteria(spec: Spec) -> tuple[Criterion, ...]:
-    """Return the criteria that nobody said how to decide, so that a judge or a person would."""
+    """Return the criteria without a decider, which are left to a judge or a person."""
     return tuple(c for c in spec.criteria if c.kind == "judge" and can_annotate(spec, c.number))
 
 

@@ -49,7 +49,7 @@ from aigon.spec.features import ROOT, Feature
 from aigon.spec.files import refuse_closed
 
 LABEL, WITNESS = "prove", "witness"
-"""What the runs are called beside those that build the feature."""
+"""The name of these runs, unlike those that build the feature."""
 
 
 class Proving(Struct, frozen=True):
@@ -148,7 +148,7 @@ def needs_tests(main: Checkout, wanted: str) -> bool:
 
 
 def find_waiting_tests(main: Checkout, wanted: str) -> Acceptance | None:
-    """Return tests that were written for the criteria of a feature as they are, and that nobody has accepted yet."""
+    """Return tests that were written for the criteria of a feature as they are, and that are not accepted yet."""
     place = locate_spec(main.root, main.common_dir, wanted)
     waiting = load_acceptance(find_home(main.common_dir), place.feature.name_for_people)
     if waiting is None or waiting.accepted_by:
@@ -158,7 +158,7 @@ def find_waiting_tests(main: Checkout, wanted: str) -> Acceptance | None:
 
 
 def _find_feature(main: Checkout, options: Options, how: Committing) -> Feature:
-    """Return the feature, taken out of the inbox. Raises AigonError (exit 2 or 6) first if nobody can write tests."""
+    """Return the feature, taken out of the inbox. Raises AigonError (exit 2 or 6) first if no agent can write tests."""
     wanted = options.feature
     require_feature(main, wanted, write=True)
     feature = locate_spec(main.root, main.common_dir, wanted).feature
@@ -220,7 +220,7 @@ def _prove(errand: _Errand, *, has_witness: bool) -> Proving:
 def _open_ground(errand: _Errand) -> bool:
     """Make the copy of the project in which tests are written. Return whether an earlier run there goes on.
 
-    Raises AigonError (exit 2) if there is none, or the spec is another one now.
+    Raises AigonError (exit 2) without one, or if the spec has changed.
     """
     ground, path = errand.ground, errand.feature.path
     if errand.options.resume:

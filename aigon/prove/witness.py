@@ -103,7 +103,7 @@ def save_witness(place: Path, witness: Witness) -> None:
 
 
 def load_witness(place: Path) -> Witness | None:
-    """Return the one that an earlier call made; None if there is none. Raises AigonError (exit 7) if it is damaged."""
+    """Return the one that an earlier call made, or None. Raises AigonError (exit 7) if it is damaged."""
     try:
         return convert(load_with_sum((place / FILE).read_bytes()), Witness)
     except FileNotFoundError:

@@ -146,7 +146,7 @@ class QueueStatus(Struct, frozen=True):
 
 
 def read_queue_status(main: Checkout, tail: int) -> QueueStatus:
-    """Return where watchers and starts stand. Raises AigonError (exit 7) if their record is damaged."""
+    """Return the status of watchers and starts. Raises AigonError (exit 7) if their record is damaged."""
     home = ensure_home(main.common_dir)
     alive = tuple(running.list_queues(home))
     return QueueStatus(alive, tuple(read_queue(home).values()), tuple(list_steps(home)[-tail:] if tail else ()))

@@ -77,7 +77,7 @@ def list_committed_files(git: TrustedGit, commit: str, folders: Sequence[str]) -
 
 
 def list_files_on_disk(root: Path, folders: Sequence[str]) -> Iterator[TaskFile]:
-    """Yield the Markdown files in the folders whether git tracks them or not; a mark stands for their content."""
+    """Yield the Markdown files in the folders whether git tracks them or not, with a mark of their content."""
     for folder in folders:
         for place, _, names in os.walk(root / folder):
             for name in sorted(names):

@@ -174,7 +174,7 @@ def fetch_records(
 ) -> tuple[RecordRef, ...]:
     """Take over the records of a feature, or those of `agent`, from the remote.
 
-    What is here and not there is saved aside if it is to `give_way`. Raises AigonError: exit 2 if there are none, exit
+    What is here and not there is saved aside if it is to `give_way`. Raises AigonError: exit 2 without records, exit
     7 for a record that is cut, altered or forged, and if there is more here than there.
     """
     name, prefix = resolve_feature(main, wanted), read_prefix(main)

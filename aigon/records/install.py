@@ -28,7 +28,7 @@ from aigon.worktrees.cleanup import remove_safely
 from aigon.worktrees.worktree import choose_free_slot
 
 ASIDE = "aside"
-"""The folder beside aigon's records of features that keeps those which gave way to fetched ones."""
+"""The folder next to aigon's records of features that keeps those that gave way to fetched ones."""
 RUNS = Path(".aigon", "runs")
 
 

@@ -62,7 +62,7 @@ class Manifest(Struct, frozen=True):
 
 
 class PortableRecord(Struct, frozen=True):
-    """A record as it travels: the files by path, beside the manifest that names them."""
+    """A record as it travels: the files by path, and the manifest that names them."""
 
     manifest: Manifest
     files: Mapping[str, bytes]
@@ -157,7 +157,7 @@ def _read_bounded(file: Path) -> bytes:
 
 
 def read_record(name: str, files: Mapping[str, bytes], where: str) -> PortableRecord:
-    """Return a record that somebody pushed as `name`. Raises AigonError (exit 7) for one that is cut or altered.
+    """Return a record that was pushed as `name`. Raises AigonError (exit 7) for one that is cut or altered.
 
     What holds together may still be made up: `feature-done` proves the result again.
     """

@@ -60,7 +60,7 @@ def choose_agent(
 
 
 def _find_named_agent(config: Config, agents: Sequence[str]) -> str | None:
-    """Return the agent that is named or configured; None if there is none, or several are configured."""
+    """Return the agent that is named or configured; None without one, or if several are configured."""
     only = next(iter(config.agents)) if len(config.agents) == 1 else None
     return next(iter(agents), None) or config.default_agent or only
 

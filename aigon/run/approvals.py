@@ -232,7 +232,7 @@ def list_changes(main: Checkout, case: ApprovalCase) -> list[str]:
 
 
 class MovedPage(Struct, frozen=True):
-    """A page that somebody moved: its case as it is now, and the decision that its place says."""
+    """A page that a person moved: its case as it is now, and the decision that its place means."""
 
     file: Path
     case: ApprovalCase

@@ -34,7 +34,7 @@ def require_outside_a_run(verb: str) -> None:
 
 
 def require_terminal(verb: str, yes: bool | None) -> None:
-    """Raise AigonError (exit 4) if nobody can be asked and `yes` was not given; None: the verb takes none."""
+    """Raise AigonError (exit 4) if no person can be asked and `yes` was not given; None: the verb has no `--yes`."""
     if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
         what = f"{verb} needs a person's answer, and there is no terminal to ask in"
         raise AigonError(

@@ -43,7 +43,7 @@ OPTIONS: Mapping[str, KeyPath] = {
     "model": ("model",),
     **{name: (section, rename_key(key)) for name, (section, key) in LIMITS.items()},
 }
-"""The options of `feature-implement` that a variable may stand for, by the key that they go before.
+"""The options of `feature-implement` that a variable may replace, by the key that they override.
 
 The model of the agent has no key of its own: each agent has one.
 """
@@ -198,7 +198,7 @@ class Sources(Struct, frozen=True):
 def values(root: Path, env: Mapping[str, str], given: Mapping[str, Given]) -> tuple[Value, ...]:
     """Return everything that holds in the repository at `root`, without credentials.
 
-    `given` is what variables say, by the option that each stands for. Raises AigonError (exit 2) for what is malformed,
+    `given` is what variables say, by the option that each replaces. Raises AigonError (exit 2) for what is malformed,
     and if several profiles fit equally.
     """
     read, own = open_work_tree(root), read_user_configuration()

@@ -112,7 +112,7 @@ def _fill_template(title: str, priority: str = "") -> bytes:
 
 
 def edit_feature(checkout: Checkout, wanted: str, edit: Callable[[bytes], bytes], how: Committing) -> Feature:
-    """Write what `edit` makes of the spec of a feature that nobody has begun, and commit it.
+    """Write what `edit` makes of the spec of a feature that has not begun, and commit it.
 
     Raises AigonError: 2 for a feature that was begun, 7 if the spec has changes that no commit has, or by a hook.
     """

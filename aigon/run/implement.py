@@ -141,7 +141,7 @@ def run_in_seat(
 
 
 def _list_own_observers(session: Session, *, in_arena: bool) -> Iterator[Observer]:
-    """Yield what tells services of the run, and what writes files for people beside it."""
+    """Yield what tells services of the run, and what writes files for people."""
     job, world, config = session.job, session.world, session.prepared.config
     yield from make_notifiers(config, job, world, session.state, in_arena=in_arena)
     whose = (job.feature.name_for_people, job.label, world.run_id)

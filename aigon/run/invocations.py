@@ -73,7 +73,7 @@ def end_processes(processes: Sequence[LeftProcess]) -> int:
 
 
 def end_left_by_feature(home: Path, feature: str, label: str) -> int:
-    """End what a killed aigon left for this feature and agent: it would go on beside the next one."""
+    """End what a killed aigon left for this feature and agent: it would go on during the next one."""
     return end_processes(list_left_processes(home, feature, label))
 
 
@@ -89,7 +89,7 @@ def offer_to_end(
 ) -> None:
     """Tell a person what was left running, and end it if they agree; without `confirm`, name the command that does.
 
-    Nothing is said of the feature called `beside`: a run of it ends its own leftovers.
+    The feature called `beside` is left out: a run of it ends its own leftovers.
     """
     if left := [one for one in list_left_processes(home) if one.feature != beside]:
         many = "a process that is" if len(left) == 1 else f"{len(left)} processes that are"
@@ -126,7 +126,7 @@ def _find_survivors(about: Invocation) -> Sequence[running.StartedProcess]:
 def ask_to_stop(main: Checkout, wanted: str, agents: Sequence[str], how: StopRequest) -> tuple[Invocation, ...]:
     """Ask the loops of the feature `wanted`, or those of these agents of it, to end; return the notes about them.
 
-    A loop is asked by a file beside its note, which it looks for: nothing is signalled, so no other process can be
+    A loop is asked by a file next to its note, which it looks for: nothing is signalled, so no other process can be
     meant. Raises AigonError: exit 2 for an unknown feature, exit 7 if none of its loops runs.
     """
     home = find_home(main.common_dir)

@@ -57,7 +57,7 @@ class LabelledCase(Struct, frozen=True):
 def load_cases(folder: Path) -> tuple[LabelledCase, ...]:
     """Return the cases in `folder`, by name; the folder may be one itself.
 
-    Raises AigonError (exit 2) if there are none, and for a case that is not complete.
+    Raises AigonError (exit 2) without cases, and for one that is not complete.
     """
     if (folder / FILE).is_file():
         return (load_case(folder),)
@@ -208,7 +208,7 @@ def evaluate_judge(start: Path, asked: JudgeEvalRequest, progress: Progress) -> 
 
 
 def _find_measured_judge(start: Path, asked: JudgeEvalRequest) -> JudgeSettings:
-    """Return the judge that was named, else the configured one. Raises AigonError (exit 6) if there is none."""
+    """Return the judge that was named, else the configured one. Raises AigonError (exit 6) without one."""
     root = start
     try:
         with Checkout.open(start) as checkout:
@@ -230,7 +230,7 @@ def _find_measured_judge(start: Path, asked: JudgeEvalRequest) -> JudgeSettings:
 def _judge_all(
     labelled: Sequence[LabelledCase], settings: JudgeSettings, repeat: int, stop: Stop, progress: Progress
 ) -> Iterator[JudgedCase]:
-    """Yield every case in every round, until somebody asks for the end."""
+    """Yield every case in every round, until a person asks for the end."""
     with open_bench() as place:  # what is wrong with a set is said before it costs
         cases = [(case, diff_case(place, case)) for case in labelled]
     due = [(round_, *case) for round_ in range(1, repeat + 1) for case in cases]

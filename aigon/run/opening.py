@@ -34,7 +34,7 @@ from aigon.run.prepare import Prepared, follow_spec
 from aigon.spec.files import move_to_stage
 
 Confirm = Callable[[str], bool]
-"""Asks a person; False if nobody can be asked."""
+"""Asks a person; False if none can be asked."""
 
 
 class Opening(Struct, frozen=True):
@@ -76,7 +76,7 @@ class OpenedRun(Struct, frozen=True):
     `options` are those of the command line, completed by the choices of a run that is resumed. What differs between the
     commit `since` and `head` is people's work; "" if nothing is known to be. `unjudged`: the work tree holds an agent's
     work that is not assessed yet. `suspect` is the commit after which an agent may have made those up to `head`, in a
-    turn that is not assessed yet; "" if there is none. `before` is what earlier runs of the feature spent, `numbered`
+    turn that is not assessed yet; "" without one. `before` is what earlier runs of the feature spent, `numbered`
     the highest number that the last of them gave an iteration of this branch, `earlier` what they tried.
     """
 

@@ -52,7 +52,7 @@ class Prepared(Struct, frozen=True):
     """Everything decided before a run. `agent` is None for verbs that need none (`feature-validate`).
 
     `options` are those of the command line, completed by the spec, `kind` is the kind of task that it names. `fallback`
-    are the agents that stand in for `agent`; `notes` and `warnings` tell a person about these choices, `proposals` what
+    are the stand-ins of `agent`; `notes` and `warnings` tell a person about these choices, `proposals` what
     the spec should allow by its own words.
     """
 

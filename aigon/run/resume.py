@@ -238,7 +238,7 @@ def undo_half_turn(
 
 
 def _list_left_by_checks(state: State) -> tuple[str, ...]:
-    """Return what the git check of the last assessment named as written by the checks: nobody's changes."""
+    """Return what the git check of the last assessment named as written by the checks, not by a person or agent."""
     findings = state.last.findings if state.last else ()
     return tuple(p.file for f in findings if f.role == "git" for p in f.problems if p.severity == "warning")
 

@@ -43,7 +43,7 @@ def spell_out_agent(main: Checkout, options: Options) -> Options:
 def choose_agents(main: Checkout, options: Options, here: Candidate | None) -> tuple[str, ...]:
     """Return the agents that are to work in worktrees, as people name them; none for solo mode in this checkout.
 
-    If nobody is named, the feature's worktrees are used, first of all the one that the person stands in.
+    Without names the feature's worktrees are used, first of all the one that the person is in.
     """
     known = list_known_candidates(main, options.feature)
     if options.worktree is False:
@@ -94,7 +94,7 @@ def has_run_solo_last(main: Checkout, known: Sequence[Candidate]) -> bool:
 
 
 def resolve_candidate(main: Checkout, here: Candidate | None, wanted: str, agent: str | None) -> Candidate | None:
-    """Return the candidate by name, by the worktree that the person stands in, or the only one that has run.
+    """Return the candidate by name, by the worktree that the person is in, or the only one that has run.
 
     Return None for solo mode. Raises AigonError (exit 2) if no candidate has that name, or several could be meant.
     """

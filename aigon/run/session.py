@@ -147,7 +147,7 @@ def _locate_sound_records(opening: Opening, name: str) -> Records:
 
 
 def _end_leftovers(opening: Opening, name: str, old: State) -> None:
-    """End what a killed aigon left running, whose agent would go on editing beside the next one; keep its commits."""
+    """End what a killed aigon left running, whose agent would go on editing during the next turn; keep its commits."""
     ended = invocations.end_left_by_feature(opening.home, name, opening.seat.label)
     if old.started and old.outcome is None:
         ended += orphans.end_leftovers_of_run(old.started.run_id)

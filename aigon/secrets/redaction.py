@@ -89,7 +89,7 @@ def collect_findable_values(env: Mapping[str, str]) -> dict[bytes, str]:
 
 
 def _is_findable(value: bytes) -> bool:
-    """Return whether a value is long and mixes letters and digits: not `postgres`, a path or a stand-in."""
+    """Return whether a value is long and mixes letters and digits: not `postgres`, a path or a placeholder."""
     mixed = any(48 <= byte < 58 for byte in value) and any(byte > 64 for byte in value)
     return len(value) >= SHORTEST_LINE and mixed and value[:1] not in (b"/", b"~") and not is_stand_in(value)
 

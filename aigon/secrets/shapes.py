@@ -16,7 +16,7 @@ from aigon.text.patterns import compile_re
 class Shape(Struct, frozen=True):
     """`pattern` is tried only on a text that holds one of the `hints`.
 
-    If the shape stands `alone`, its hint is part of the token and only long words are searched; otherwise the hint is
+    If the shape is found `alone`, its hint is part of the token and only long words are searched; otherwise the hint is
     in lower case, like the text that is searched for it.
     """
 
@@ -138,7 +138,7 @@ _WORDS = bytes(byte if byte in _OF_WORDS else ord(" ") for byte in range(256))
 
 
 def find_tokens(data: bytes) -> tuple[FoundSecret, ...]:
-    """Return the credentials of known shapes in `data`, in the order of lines, without stand-ins."""
+    """Return the credentials of known shapes in `data`, in the order of lines, without placeholders."""
     tokens: dict[int, tuple[str, bytes]] = {}
     for start in range(0, max(1, len(data) - OVERLAP), WINDOW - OVERLAP):
         tokens |= {start + at: token for at, token in _locate_tokens(data[start : start + WINDOW])}
@@ -169,7 +169,7 @@ def select_long_words(data: bytes) -> bytes:
 
 
 def is_stand_in(value: bytes) -> bool:
-    """Return whether a value is nobody's: it says so, is a known sample, or repeats one or two characters."""
+    """Return whether a value is a placeholder: it says so, is a known sample, or repeats one or two characters."""
     random = _PREFIX.sub(b"", value) or value
     return bool(_STAND_IN.search(value)) or value in _SAMPLES or len(set(random.lower())) <= 2
 

@@ -74,7 +74,7 @@ def list_boxes(raw: bytes) -> list[tuple[str, bool]]:
 
 
 def _list_inside(tokens: Sequence[Token], opened: int) -> Iterator[Token]:
-    """Yield what stands in a list item itself."""
+    """Yield the blocks of a list item itself."""
     inside = tokens[opened].level + 1
     for index in range(opened + 1, len(tokens)):  # no slice: it would copy the rest of the file for each item
         if tokens[index].level < inside:

@@ -52,7 +52,7 @@ def read_limit(argument: str) -> Expectation:
 def read_text(argument: str) -> Expectation:
     """Read `./greet Ada == Hello, Ada!`; the last `==` between white space counts that is in no quoted text.
 
-    A text in double quotes is read as in JSON (`\\n`, `\\t`, `\\"`), in single quotes as it stands. Raises ValueError.
+    A text in double quotes is read as in JSON (`\\n`, `\\t`, `\\"`), in single quotes literally. Raises ValueError.
     """
     argument = argument.strip()
     if _BELOW.fullmatch(argument):

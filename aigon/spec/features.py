@@ -29,7 +29,7 @@ FOLDERS: dict[Stage, str] = {
 }
 STAGES = {folder: stage for stage, folder in FOLDERS.items()}
 INBOX = f"{ROOT}/{FOLDERS['inbox']}/"
-"""Where new specs come into being: nobody works on one there."""
+"""Where new specs come into being; no agent works on them yet."""
 _NAME = compile_re(r"^feature-(?:(?P<id>\d+)-)?(?P<slug>.+)\.md$")
 PREFIX = "Feature: "
 """What a title begins with in a spec, and nowhere else."""

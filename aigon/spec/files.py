@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # what parses specs and the configuration takes longer to imp
 
 
 NOT_STAGES = ("logs", "evaluations")
-"""Folders beside the stages whose files are named after features too."""
+"""Folders next to the stages whose files are named after features, too."""
 _FIRST_LINE = compile_re(rb"#{1,6} +([^\s#\\\0][^#\\\0\t\r\n]*)(?:[\r\n]|\Z)")
 
 

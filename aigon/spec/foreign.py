@@ -55,7 +55,7 @@ def disarm_annotations(raw: bytes) -> bytes:
     """Return a Markdown text from outside in which no annotation decides and no block below "Validation" runs.
 
     A `human` one stays: it runs nothing and makes a criterion no weaker. Ticks go, since one of a person would decide.
-    Frontmatter is left as it is: whoever takes a text in writes its own. Raises a usage error for a text that no spec
+    Frontmatter is left as it is, since an import writes its own. Raises a usage error for a text that no spec
     can hold.
     """
     page, unticked = parse_page(raw), bytearray(raw)
@@ -92,7 +92,7 @@ def _decides(comment: HtmlComment) -> bool:
 
 
 def _read_opening(token: Token, comment: HtmlComment) -> str:
-    """Return the comment as far as its first line goes: what stands before it in the file may differ from the token."""
+    """Return the comment as far as its first line goes: what precedes it in the file may differ from the token."""
     return token.content[comment.start : comment.end].partition("\n")[0]
 
 

@@ -126,7 +126,7 @@ def _render(value: str | int) -> str:
 
 
 def _require_settings(raw: bytes, old: Mapping[str, object], settings: SettingValues) -> None:
-    """Raise AigonError (exit 2) unless the spec is read with these settings, and with the `old` keys beside them."""
+    """Raise AigonError (exit 2) unless the spec is read with these settings, and with the `old` keys added."""
     if isinstance(promise := settings.get("promise"), str):
         try:
             parse_promises((promise,))
@@ -199,7 +199,7 @@ class _Section(Struct, frozen=True):
 def merge_spec(raw: bytes, addition: bytes) -> bytes:
     """Return the spec `raw` with the sections of a composed one added to its own of the same name.
 
-    A section that holds only comments is filled, criteria and questions are appended, and a summary that somebody wrote
+    A section that holds only comments is filled, criteria and questions are appended, and a summary that a person wrote
     stays. Nothing else changes.
     """
     for new in _list_sections(addition):
@@ -218,7 +218,7 @@ def merge_spec(raw: bytes, addition: bytes) -> bytes:
 
 
 def is_template(body: bytes) -> bool:
-    """Return whether nobody has written anything into a section of the template."""
+    """Return whether a section of the template is still empty."""
     return TEMPLATE.search(body) is not None or not _COMMENT.sub(b"", body).strip()
 
 

@@ -77,7 +77,7 @@ class Source(Struct, frozen=True):
     errors: tuple[str, ...] = ()
 
     def text(self, node: Node) -> str:
-        """Return what stands there."""
+        """Return the text there."""
         return self.data[node.start : node.end].decode("utf-8", "replace")
 
     def read_name(self, node: Node) -> str:

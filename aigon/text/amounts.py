@@ -72,7 +72,7 @@ def format_epoch(seconds: float) -> str:
 
 
 def format_timestamp(at: str) -> str:
-    """Return `2026-11-20 10:15:00` of an ISO 8601 time; "" if it is none."""
+    """Return `2026-11-20 10:15:00` of an ISO 8601 time; "" for any other text."""
     found = _ISO.match(at)
     return f"{found[1]} {found[2]}" if found else ""
 

@@ -1,4 +1,4 @@
-"""The mark in a command file: a last line with the digest of all others. While it holds, nobody has edited the file.
+"""The mark in a command file: a last line with the digest of all others. While it holds, the file is unedited.
 
 Line endings do not count: git changes them on some systems.
 """
@@ -12,7 +12,7 @@ _MARK_FORMAT = "written by aigon install-commands, sha256 {digest}; if you edit 
 _MARKED = compile_re(rb"(?m)^(?:<!-- |# )written by aigon install-commands, sha256 ([0-9a-f]{64}).*\n?")
 
 CommandOrigin = Literal["intact", "edited", "foreign"]
-"""A file is as aigon wrote it, was edited since by somebody, or is not aigon's at all."""
+"""A file is as aigon wrote it, was edited since, or is not aigon's at all."""
 
 
 def mark_command(text: str, begin: str, end: str) -> bytes:
@@ -32,7 +32,7 @@ def inspect_command(content: bytes) -> tuple[CommandOrigin, str]:
 
 
 def is_unedited_command(path: str, content: bytes) -> bool:
-    """Return whether the file at `path` is a command that aigon wrote and that nobody has edited since."""
+    """Return whether the file at `path` is a command that aigon wrote, not edited since."""
     return path.endswith((".md", ".toml")) and inspect_command(content)[0] == "intact"
 
 

@@ -86,7 +86,7 @@ class DocumentNode(Struct, frozen=True):
         return self.value
 
     def texts(self) -> tuple[str, ...]:
-        """A list of texts; one text alone stands for a list of one."""
+        """A list of texts; one text alone is read as a list of one."""
         return (self.value,) if isinstance(self.value, str) else tuple(item.text() for item in self.items())
 
     def inside(self) -> str:

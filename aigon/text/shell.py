@@ -113,7 +113,7 @@ _COMMENT = compile_re(r"(?m)(?<![^\s;&|()])#[^\n]*")
 BRANCHING = frozenset(
     ("if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "function", "select")
 ) | {"{", "}", "exit", "return", "trap", "eval", "source", "."}
-"""First words after which nobody can say by reading which commands run, or whose exit code is the script's."""
+"""First words after which reading does not tell which commands run, or whose exit code is the script's."""
 
 
 class ListedCommand(Struct, frozen=True):

@@ -10,7 +10,7 @@ from typing import Any
 DEEPEST = 50
 """Levels of lists and mappings; the deepest document that ships has 8."""
 MOST = 100_000
-"""Values that a document may stand for, each alias counted as what it names; the largest that ships has 1,500."""
+"""Values that a document may expand to, each alias counted as what it names; the largest that ships has 1,500."""
 LONGEST_NUMBER = 100
 """Characters of a number: beyond 4,300 digits Python itself refuses to read or to show one."""
 _HARMLESS = 1500
@@ -18,7 +18,7 @@ _HARMLESS = 1500
 
 
 class AbsurdDocument(ValueError):
-    """A document that nobody means; `line` is where, from 1, or 0 if unknown."""
+    """A document that is surely a mistake; `line` is where, from 1, or 0 if unknown."""
 
     def __init__(self, what: str, line: int = 0) -> None:
         super().__init__(what)
@@ -30,7 +30,7 @@ def load_yaml(
 ) -> Any:
     """Return the value of a document as `loader` makes it, None for nothing. Raises yaml's errors, and AbsurdDocument.
 
-    `look` sees the root node first (yaml's constructors change it), `most` is how many values it may stand for.
+    `look` sees the root node first (yaml's constructors change it), `most` is how many values it may expand to.
     """
     _refuse_deep(document, loader)
     reader = loader(document)
@@ -68,7 +68,7 @@ def _too_deep(at: Any) -> AbsurdDocument:
 
 
 def _size(node: Any, known: dict[int, int], depth: int, most: int) -> int:
-    """Count the values that a node stands for. A node within itself has 0 in `known` while it is visited."""
+    """Count the values that a node expands to. A node within itself has 0 in `known` while it is visited."""
     if depth > DEEPEST:
         raise _too_deep(node)
     if isinstance(node.value, str):

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from aigon.views.board_cards import Column
 
 TICK = 0.2
-"""Seconds between two readings of the journals that somebody watches."""
+"""Seconds between two readings of the journals that a page watches."""
 SURVEY = 2.0
 """Seconds between two looks for specs, branches and runs that are new."""
 AGAIN = 15.0
 """Seconds after which the board is gathered anew, whatever seems to have changed."""
 FORGET = 60.0
-"""Seconds for which a page that nobody watches is kept."""
+"""Seconds for which a page without watchers is kept."""
 WATCHERS = 400
 """Streams at a time."""
 
@@ -198,7 +198,7 @@ class Feed:
             return changed
 
     async def run(self) -> None:
-        """Keep every page that somebody watches up to date, until this is cancelled."""
+        """Keep every watched page up to date, until this is cancelled."""
         while True:
             await asyncio.sleep(TICK)
             if any(topic.watchers for topic in list(self._topics.values())):

@@ -104,7 +104,7 @@ def save_feature(project: Project, form: Form, feature: str = "") -> str:
 
 
 def _read_settings(form: Form, *, was_ralph: bool) -> "SettingValues":
-    """Return the keys of the frontmatter that the toggle stands for; without it they go if they were its."""
+    """Return the keys of the frontmatter that the toggle sets; without it they go if they were its."""
     if form.get("ralph") != "on":
         return dict.fromkeys(("mode", "max_iterations", "promise")) if was_ralph else {}
     iterations = _read_iterations(form)

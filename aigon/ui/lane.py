@@ -276,7 +276,7 @@ def list_lanes(home: Path | None) -> Iterator[Lane]:
 
 
 def _identify(file: Path) -> tuple[int, int, int]:
-    """Return what differs once a file was replaced or written to; zeros if there is none."""
+    """Return what differs once a file was replaced or written to; zeros without a file."""
     try:
         about = file.stat()
     except OSError:

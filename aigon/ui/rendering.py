@@ -75,7 +75,7 @@ def _make_id(text: str) -> str:
 
 
 def _format_iso(at: str | float) -> str:
-    """Return a time, ISO 8601 or in seconds since the epoch, in UTC as a browser reads it; "" if it is none."""
+    """Return a time, ISO 8601 or in seconds since the epoch, in UTC as a browser reads it; "" for any other text."""
     try:
         moment = datetime.fromtimestamp(at, UTC) if isinstance(at, int | float) else datetime.fromisoformat(at)
         return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -159,7 +159,7 @@ def _place_features(repository: RepositoryFolders, told: Sequence[StateFile], ru
 
 
 def _find_stage(path: str) -> Feature:
-    """Return the feature of a spec. A folder beside the stages is a column of its own; all other folders share one."""
+    """Return the feature of a spec. A folder next to the stages is a column of its own; all other folders share one."""
     feature = files.feature_for_path(path)
     if feature.stage in STAGES and path.startswith(f"{ROOT}/"):
         return feature

@@ -122,7 +122,7 @@ def render_init(done: "InitialisedProject") -> str:
 ConfigRow = tuple[str, object, str]
 """A dotted key, its value, its origin."""
 WIDEST = 46
-"""Columns of key and value beside which an origin stands; of longer ones it stands below."""
+"""Columns of key and value after which an origin is printed; after longer ones it gets the next line."""
 
 
 def render_config(rows: Iterable[ConfigRow], *, origin: bool) -> str:

@@ -40,7 +40,7 @@ def render_queue_tasks(tasks: Sequence[QueueTask]) -> str:
 
 
 def _render_rows(rows: Iterable[tuple[str, str, str, str, str]]) -> Iterator[str]:
-    """Yield a line for each ID, status, title and what stands behind it, and below it its note, if there is one."""
+    """Yield a line with each ID, status, title and what follows it, and below that its note, if it has one."""
     known = list(rows)
     width, column = max(40, get_terminal_size().columns), max((len(row[0]) for row in known), default=0)
     for ident, status, title, behind, note in known:
@@ -51,7 +51,7 @@ def _render_rows(rows: Iterable[tuple[str, str, str, str, str]]) -> Iterator[str
 
 
 def build_features_table(features: Sequence[FeatureStatus], project: str) -> Prd:
-    """Return where features stand as a table."""
+    """Return the status of features as a table."""
     rows = []
     for each in features:
         state, status = each.run.state or {}, _STAGES.get(each.feature.stage, "pending")

@@ -85,7 +85,7 @@ def read_copies(worktree: Checkout) -> Mapping[str, str]:
 
 
 def record_copies(worktree: Checkout, copies: Mapping[str, str]) -> None:
-    """Record that nobody worked on these files, each path with its `hash_content`."""
+    """Record that these files are no one's work, each path with its `hash_content`."""
     _get_copies_file(worktree).parent.mkdir(exist_ok=True)
     content = json.dumps({**read_copies(worktree), **copies}, indent=1).encode()
     write_atomic(_get_copies_file(worktree), content)

@@ -78,7 +78,7 @@ def require_startable(main: Checkout, wanted: str) -> None:
 
 
 def put_back(main: Checkout, features: Sequence[Feature], say: Say) -> None:
-    """Undo the set-up of features on which nobody began to work: `features` are as they were before."""
+    """Undo the set-up of features on which no agent began to work: `features` are as they were before."""
     home = ensure_home(main.common_dir)
     with hold_set_up_lock(home, say), checkout_lock(home, main.root):
         for before in features:

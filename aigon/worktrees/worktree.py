@@ -219,7 +219,7 @@ def _run_set_up(root: Path, config: Config, settings: Mapping[str, str], log: Pa
 
 
 def _record_made_files(worktree: Checkout) -> None:
-    """Record the ignored files that exist after the set-up: as they are now, they are nobody's work."""
+    """Record the ignored files that exist after the set-up: as they are now, they are no agent's work."""
     made, size = {}, 0
     for path in list_ignored_work(worktree):
         file = worktree.root / path

@@ -1,8 +1,8 @@
 """Agent types and the adapters that start their programs and read them.
 
-An agent type is a YAML file. Shipped ones are in `templates/agents/`; that of a plug-in is beside its module. A
-project's own in `.aigon/agents/` and a person's own in the folder `agents` beside their configuration replace a shipped
-one of their name. `aigon.model.turns` lists what an adapter module may have.
+An agent type is a YAML file. Shipped ones are in `templates/agents/`; a plug-in keeps its own next to its module. A
+project's own in `.aigon/agents/` and a person's own in the folder `agents` next to their configuration replace a
+shipped one of their name. `aigon.model.turns` lists what an adapter module may have.
 """
 
 from collections.abc import Iterable, Mapping
@@ -124,7 +124,7 @@ def _read_type(name: str, file: Path) -> AgentType:
 
 
 def _find_plugin_file(name: str) -> Path:
-    """Return the YAML file beside the module of a plug-in. Raises AigonError (exit 2) if either cannot be loaded."""
+    """Return the YAML file next to the module of a plug-in. Raises AigonError (exit 2) if either cannot be loaded."""
     file = Path(READERS.load(name).__file__).with_name(f"{name}.yaml")
     if not file.is_file():
         raise usage(f"The plug-in agent {name!r} has no {file.name} beside its module", where=str(file))

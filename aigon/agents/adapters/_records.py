@@ -35,7 +35,7 @@ class RecordList(list[Record]):
         return RecordList(record for record in self if record.get("type") in types)
 
     def last(self, *types: str) -> Record:
-        """Return the last record of one of these types; empty if there is none."""
+        """Return the last record of one of these types, or an empty one."""
         return next((record for record in reversed(self) if record.get("type") in types), {})
 
     def first_text(self, *path: str) -> str:
@@ -63,7 +63,7 @@ def parse_line(line: bytes) -> RecordList:
 
 
 def parse_last_document(output: bytes) -> Record:
-    """Return the last JSON object that begins a line, whatever follows it; empty if there is none."""
+    """Return the last JSON object that begins a line, whatever follows it, or an empty one."""
     text = output[-LONGEST_DOCUMENT:].decode("utf-8", "replace")
     for match in [*re.finditer(r"^\{", text, re.M)][: -_TRIES - 1 : -1]:
         try:

@@ -6,7 +6,7 @@ these. An error that the model quotes is never among them, except for a failed e
 reply, another error, or the word that there were enough of them follows that.
 
 Its history file has its own lines as quotes that end in two spaces, and what it was told as headings. The screen has no
-such marks: only what stands after the last line of tokens is surely not the model's.
+such marks: only what follows the last line of tokens is surely not the model's.
 """
 
 import re
@@ -88,7 +88,7 @@ def _read_screen(lines: list[str]) -> tuple[list[str], str]:
 
 
 def _last_tokens(lines: Sequence[str]) -> int:
-    """Return the number of the last line of tokens; -1 if there is none."""
+    """Return the number of the last line of tokens, or -1."""
     return max((number for number, line in enumerate(lines) if _TOKENS.match(line)), default=-1)
 
 

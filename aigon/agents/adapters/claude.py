@@ -80,7 +80,7 @@ def _read_end(records: RecordList, said: str, exited: ProgramExit) -> TurnReport
 def _read_without_result(records: RecordList, said: str, exited: ProgramExit) -> TurnReport:
     """Read a session without a last record: the limit it met, or the request that it was trying again.
 
-    Records quote files and tools. Only what stands outside of them is the program's own word.
+    Records quote files and tools. Only what is outside of quotes is the program's own word.
     """
     if limit := _read_rejection(records, said):
         return limit

@@ -75,7 +75,7 @@ def _describe_item(item: Record) -> str:
 
 
 def find_credentials(agent: Agent, env: Mapping[str, str]) -> Iterator[str]:
-    """Yield what logs Codex in beside its own login: the key of a chosen provider, or a provider that needs none."""
+    """Yield what logs Codex in apart from its own login: the key of a chosen provider, or a provider without a key."""
     try:
         text = _read_file(_home(agent, env) / "config.toml", "The configuration of Codex")
         config: Mapping[str, object] = tomllib.loads(text.decode("utf-8", "replace"))

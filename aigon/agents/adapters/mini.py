@@ -41,7 +41,7 @@ _LIMITS = {
 
 
 def read_output(exited: ProgramExit) -> TurnReport:
-    """Return the turn by its trajectory, or by the screen if there is none."""
+    """Return the turn by its trajectory if it has one, else by the screen."""
     document = _parse_trajectory(exited.report)
     info, messages = value_at(document, "info"), objects_at(document, "messages")
     if not isinstance(value_at(info, "model_stats"), Mapping):
@@ -102,7 +102,7 @@ def _trajectory_end(status: str, messages: Sequence[Record], now: float) -> Turn
 
 
 def _text(message: Record) -> str:
-    """Return what the model said in a message. A reply that calls no tool stands beside the complaint about it."""
+    """Return what the model said in a message. A reply that calls no tool comes with a complaint about it."""
     if text_at(message, "role") == "assistant":
         return text_at(message, "content") or join_texts(list_at(message, "content"))
     answers = list_at(message, "extra", "response", "choices")

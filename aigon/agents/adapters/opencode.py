@@ -33,7 +33,7 @@ _ENDS: dict[str, tuple[TurnEnd, str]] = {
     "content-filter": ("refused", "the provider's content filter stopped its reply"),
     "error": ("failed", "its reply ended in an error"),
 }
-"""Reasons for which a step ends that are no good end of a session; `tool-calls` is none at all."""
+"""Reasons for the end of a step that are no good end of a session; `tool-calls` ends no session."""
 
 
 def read_output(exited: ProgramExit) -> TurnReport:

@@ -45,7 +45,7 @@ def read_turn(agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
 
 
 def _read_export(folder: Path, exited: ProgramExit) -> bytes:
-    """Return the export that this run left; empty if there is none. A link could lead anywhere."""
+    """Return the export that this run left, or an empty one. Links are not followed: one could lead anywhere."""
     file = folder / "export.json"
     try:
         if folder.is_symlink() or file.is_symlink():

@@ -39,7 +39,7 @@ _BEGUN = 200
 
 
 def read_stream(stream: "BetaMessageStream[Any]") -> BetaMessage:
-    """Return the whole reply; tool inputs that are no JSON objects stand in it under INVALID. Raises BrokenReply."""
+    """Return the whole reply; tool inputs that are no JSON objects are under INVALID. Raises BrokenReply."""
     inputs: dict[int, str] = {}
     try:
         for event in stream:

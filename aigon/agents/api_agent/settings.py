@@ -80,7 +80,7 @@ def _parse_amount(text: str) -> float:
 
 
 class SessionMeter(Struct):
-    """Caps of 0 tokens and of None dollars are none. `context` are the tokens of the last exchange together."""
+    """0 tokens and None dollars mean no cap. `context` are the tokens of the last exchange together."""
 
     model: str
     prices: PriceTable
@@ -105,7 +105,7 @@ class SessionMeter(Struct):
         return tokens
 
     def find_reached_cap(self) -> str:
-        """Return the cap that ends the session before it asks again; empty while there is none."""
+        """Return the cap that ends the session before it asks again; empty while no cap is reached."""
         if self.calls >= self.turns:
             return f"its cap of {self.turns} turns"
         if self.tokens and self.used + SMALLEST_REPLY > self.tokens:

@@ -49,7 +49,7 @@ class SessionLog:
         return self._redact(text.encode("utf-8", "replace")).decode("utf-8", "replace")
 
     def write(self, kind: str, **fields: object) -> None:
-        """Write one record. Raises OSError when nobody reads any more, which has to end the session."""
+        """Write one record. Raises OSError once the reader has gone, which has to end the session."""
         self._out.write(self._render({"type": kind, **fields}))
         self._out.flush()
 

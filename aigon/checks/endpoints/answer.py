@@ -60,7 +60,7 @@ class HttpAnswer(Struct, frozen=True):
             return self.body.decode("utf-8", "replace")
 
     def json(self) -> object:
-        """Return the body as JSON. Raises ValueError, for people, if it is none."""
+        """Return the body as JSON. Raises ValueError, worded for people, if it is not JSON."""
         if self.cut:
             raise ValueError(f"the body is longer than {LARGEST_BODY >> 20} MiB")
         if not self.body.strip():

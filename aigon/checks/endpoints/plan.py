@@ -31,7 +31,7 @@ class EndpointPlan(Struct, frozen=True):
 
 
 def pack_plan(plan: EndpointPlan) -> str:
-    """Return the plan as one word without braces, in which nobody fills in anything."""
+    """Return the plan as one word without braces, so that no placeholder in it is filled in."""
     document = json.dumps(to_builtins(plan), separators=(",", ":")).encode()
     return base64.b64encode(zlib.compress(document, 9)).decode()
 

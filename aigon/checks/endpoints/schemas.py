@@ -118,7 +118,7 @@ def _choose_validator(schema: object) -> Any:
 
 @cache
 def _make_format_checker() -> Any:
-    """Return a checker of the same formats whatever else is installed beside aigon."""
+    """Return a checker of the same formats, whatever else is installed."""
     from jsonschema import FormatChecker
 
     checker = FormatChecker(formats=("date", "email", "ipv4", "ipv6", "regex", "uuid"))

@@ -23,7 +23,7 @@ from aigon.process.server import Server, find_answering_host
 from aigon.text.amounts import spell_duration
 
 MARGIN = 5.0
-"""Seconds that are kept back of the whole time for the report, beside those of the server's end."""
+"""Seconds of the whole time that are reserved for the report, besides those for the server's end."""
 KEPT_BACK = 0.25
 """The part of the whole time that is kept back at most."""
 GRACE = 1.0
@@ -102,7 +102,7 @@ class EndpointSession:
         self._voice.print_outcome(outcome)
 
     def _choose_port(self) -> int:
-        """Return the port for the server. Raises ServerFailure if somebody else holds it, or there is none."""
+        """Return the port for the server. Raises ServerFailure if another process holds it, or no port is free."""
         port = self._config.port
         if port is None:
             try:

@@ -58,7 +58,7 @@ def read(output: bytes, report: bytes | None) -> ParsedOutput:
 
 
 def read_cargodoc(output: bytes, report: bytes | None) -> ParsedOutput:
-    """Return what `cargo test --doc` came to, beside a runner without doc-tests; no counts if there was no example."""
+    """Return the result of `cargo test --doc`, run next to a runner without doc-tests; no counts without examples."""
     reading = read(output, report)
     is_empty = reading.counts is not None and not reading.counts.total
     return replace(reading, counts=None, summary="no doc-tests") if is_empty else reading

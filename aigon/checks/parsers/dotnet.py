@@ -1,7 +1,7 @@
 """`dotnet`: the .trx reports of its tests, and what MSBuild prints. Written from their documentation, never tested
 against the tool.
 
-Each test project writes a report of its own; several may stand one behind the other.
+Each test project writes a report of its own; several may follow one another.
 """
 
 import re

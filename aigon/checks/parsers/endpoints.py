@@ -1,6 +1,6 @@
 """endpoints: the report of aigon's own program (`aigon/endpoints`), with schemathesis's JUnit XML in it.
 
-Only the report counts: what is printed beside it is the server's own.
+Only the report counts: all other output is the server's.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""`go test`: the events of its -json, or its text, which is read as the events that it stands for.
+"""`go test`: the events of its -json, or its text, which is translated to these events.
 
 A test's id is its package and its name, `example.com/demo/sum::TestTable/small`; subtests are tests, as Go counts them.
 In a stream only lines that are events count: what a test prints is text inside of one. The text counts tests only with

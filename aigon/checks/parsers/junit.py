@@ -66,7 +66,7 @@ class JunitCase(Struct, frozen=True):
 
     @property
     def is_single(self) -> bool:
-        """Return whether it stands for one test, and not for a file, a hook or the run itself, which ran none."""
+        """Return whether it is one test, and not a file, a hook or the run itself, which ran none."""
         if self.result == "passed":
             return True
         if not self.name or self.name in _OF_A_CLASS or self.message in _OF_A_MODULE:

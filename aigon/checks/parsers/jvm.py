@@ -137,7 +137,7 @@ def _count_tests(sections: list[str]) -> TestCounts | None:
 
 
 def _find_failed_tests(section: str) -> Iterator[Problem]:
-    """Yield the failures in the list of results, which stands after everything that tests printed."""
+    """Yield the failures in the list of results, which follows everything that tests printed."""
     begin = section.rfind("] Results:")
     kinds = _KIND.search(section, max(0, begin))
     if begin < 0 or kinds is None:

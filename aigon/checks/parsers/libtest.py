@@ -1,7 +1,7 @@
 """Parse Rust's test binaries under `cargo test`: one block for each binary, and why each of its tests failed.
 
-A block ends with its own sum, not with the first line that looks like one: below `failures:` stands what failing tests
-printed, which can be the output of another `cargo test`.
+A block ends with its own sum, not with the first line that looks like one: `failures:` is followed by what failing
+tests printed, which can be the output of another `cargo test`.
 """
 
 import re

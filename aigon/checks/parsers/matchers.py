@@ -117,8 +117,8 @@ class Matcher(Struct, frozen=True, forbid_unknown_fields=True):
     """A tool's formats: JSON documents, or the patterns of its text.
 
     `recognise` is what only this tool prints, `total` its own number of problems; if it is `strict`, patterns count
-    only beside one of these. `fallback` patterns serve if the others find nothing, `accidents` say why the tool could
-    not do its work, `rule` stands at the end of messages, and `clean` is the summary if there are no problems.
+    only together with one of these. `fallback` patterns serve if the others find nothing, `accidents` say why the tool
+    could not do its work, `rule` ends messages, and `clean` is the summary if there are no problems.
     """
 
     kind: Literal["lint", "types"] = "lint"
@@ -163,7 +163,7 @@ class Matcher(Struct, frozen=True, forbid_unknown_fields=True):
         return None
 
     def read_lines(self, lines: str, *, silence: bool = False) -> ParsedOutput | None:
-        """Return what the text says, or None if it is not this tool's. `silence` stands for no problems."""
+        """Return what the text says, or None if it is not this tool's. With `silence`, no output means no problems."""
         recognised = self.recognises(lines)
         problems = self.find_problems(lines) if recognised or not self.strict else ()
         reading = self._summarize(problems, self.count_stated(lines))

@@ -52,7 +52,7 @@ Block = tuple[Counter[str], set[str]]
 
 
 def read(output: bytes, report: bytes | None) -> ParsedOutput:
-    """Return counts and failures; what went wrong beside the tests (a file, the web server) counts as errors."""
+    """Return counts and failures; what went wrong outside of tests (a file, the web server) counts as errors."""
     if reading := junit.read_report(report) or read_documents(output, report, _read_document):
         return reading
     lines = read_text(output)

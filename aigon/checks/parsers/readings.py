@@ -130,7 +130,7 @@ class ResultTally:
         return found
 
     def read(self, problems: Iterable[Problem] = (), errors: int = 0) -> ParsedOutput:
-        """Return the reading; `errors` went wrong beside the tests."""
+        """Return the reading; `errors` are failures outside of tests."""
         numbers = self.numbers
         counts = TestCounts(0, numbers["passed"], numbers["failed"], numbers["skipped"], numbers["error"] + errors)
         return replace(summarize_tests(counts, problems), tests=self.results())

@@ -26,7 +26,7 @@ _EXCEPTION = compile_re(r"\w+(?:Error|Exception|Warning|Exit|Interrupt|Failed)\b
 _EXPECTED = compile_re(r"^ *(?P<which>Expected|Received)[^:\n]{0,40}: *(?P<value>[^\n]+)$", re.M)
 _SCRIPT_NOISE = compile_re(r"^\s*(?:●|at |❯ |\d* *\||> )|^\s*$")
 _SCRIPT_PLACE = compile_re(r"\S{1,500}:\d{1,9}")
-"""Where a file could not be compiled stands before what was wrong with it."""
+"""The place where a file could not be compiled comes before the reason."""
 _SPAN = 20_000
 _UNLOADED = tuple(
     compile_re(pattern, re.M)

@@ -59,8 +59,8 @@ class FailurePattern(Struct, frozen=True, forbid_unknown_fields=True):
 
     A match without a test, a message or this mark names the file of those that follow; one without any group ends the
     text of the one before. Why it failed is in the group `body`, or in the text `below` or `above` the match, of which
-    `said` is the part that tells. `frame` finds places in it, `noise` lines that say nothing. `id` makes the test's id,
-    `joins` is what stands between its titles.
+    `said` is the part with the reason. `frame` finds places in it, `noise` lines that say nothing. `id` makes the
+    test's id, `joins` separates its titles.
     """
 
     regexp: re.Pattern[str]

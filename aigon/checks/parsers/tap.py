@@ -61,7 +61,7 @@ def _read_document(document: TapDocument, lines: str) -> ParsedOutput:
 
 
 def _find_accidents(document: TapDocument, crashes: list[Crash]) -> Iterator[Problem]:
-    """Yield what went wrong beside the points: given up, cut short, or not as many as were planned."""
+    """Yield what went wrong apart from the points: given up, cut short, or not as many as planned."""
     for why in document.bailed:
         yield make_problem(f"Bail out! {why}".strip())
     for planned, ran in () if document.bailed else document.off_plan:

@@ -14,7 +14,7 @@ from aigon.model.checks import Problem, TestResult
 from aigon.text.patterns import compile_re
 
 _BLOCK = 300
-"""Lines kept of what stands under a point."""
+"""Lines kept of the text under a point."""
 _DEEPEST = 16
 """Levels of subtests; what is deeper counts as of that level."""
 _FEW = 10
@@ -42,7 +42,7 @@ _PAIRS = (("expected", "actual"), ("wanted", "found"), ("expected", "got"))
 class Point(Struct):
     """One `ok` or `not ok` line; `directive` is skip, todo or empty; `block` is below it.
 
-    The points of a subtest that it `opens` follow it; else they stand before it.
+    The points of a subtest that it `opens` follow it; otherwise they precede it.
     """
 
     ok: bool
@@ -297,7 +297,7 @@ def _show_values(fields: dict[str, str]) -> str:
 
 
 def _find_spot(fields: dict[str, str]) -> Place:
-    """Return the innermost frame of the project, else where the point itself stands."""
+    """Return the innermost frame of the project, else the place of the point itself."""
     frames = [*fields.get("stack", "").split("\n"), *fields.get("at", "").split("\n")]
     found, line = find_frame("\n".join(f"at {frame.removeprefix('at ')}" for frame in frames if frame))
     if found:

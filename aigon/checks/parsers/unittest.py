@@ -1,6 +1,6 @@
 """unittest (and Django, which runs tests with it): the words of its text runner.
 
-In an output they stand between those of the tests: only the last summary counts, and the sections right before it. A
+In an output they come between those of the tests: only the last summary counts, and the sections right before it. A
 report holds nothing but the runner's words, verbosely, so that it also says which tests ran.
 """
 

@@ -51,7 +51,7 @@ def read_androidlint(output: bytes, report: bytes | None) -> ParsedOutput:
 
 
 class _Violations:
-    """The elements that name a violation, in either format, with the file and line that stand around or inside."""
+    """The elements that name a violation, in either format, with those around or inside that hold file and line."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
@@ -169,7 +169,7 @@ def _find_level(result: Row, rule: Row) -> str:
 
 
 def _is_left_out(result: Row) -> bool:
-    """Return whether it is suppressed, and nobody has rejected that (3.27.23), or gone since an earlier run."""
+    """Return whether a suppression that is not rejected covers it (3.27.23), or it is gone since an earlier run."""
     states = {as_string(each.get("status")) or "accepted" for each in as_rows(result.get("suppressions"))}
     return result.get("baselineState") == "absent" or states == {"accepted"}
 

@@ -22,7 +22,7 @@ TITLES: Mapping[str, str] = {
 class ProposedWinner(Struct, frozen=True):
     """`winner` and `tied` are labels. `decided_by` names what left one: a measure's key, `gates`, `judge`, `alone`, "".
 
-    `so_far`: somebody still runs, and may change it. `reasons` are sentences without their full stop; they may hold
+    `so_far`: a candidate still runs, and may change it. `reasons` are sentences without their full stop; they may hold
     text of others.
     """
 
@@ -115,7 +115,7 @@ class CandidateStrengths(Struct, frozen=True):
 
 
 def list_strengths(entries: Sequence[CandidateFacts]) -> tuple[CandidateStrengths, ...]:
-    """Return what speaks for and against each, beside the others: gates, and the best and the worst of each measure."""
+    """Return what speaks for and against each among the others: gates, and the best and the worst of each measure."""
     passing = [entry.label for entry in entries if combine_gates(entry) == "pass"]
     strengths: dict[str, list[str]] = {entry.label: [] for entry in entries}
     for label in passing:
@@ -161,7 +161,7 @@ class ComparedFeature(Struct, frozen=True):
 
 
 class Evaluation(Struct, frozen=True):
-    """`entries` stand in the order of their places. `notes` are what could not be known, and why."""
+    """`entries` are in the order of their places. `notes` are what could not be known, and why."""
 
     subject: ComparedFeature
     entries: tuple[CandidateFacts, ...]
@@ -180,7 +180,7 @@ class Evaluation(Struct, frozen=True):
 
     @property
     def bases(self) -> tuple[str, ...]:
-        """Return the commits that the candidates began from; one, unless somebody began anew."""
+        """Return the commits that the candidates began from; one, unless a candidate began anew."""
         return tuple(dict.fromkeys(entry.base for entry in self.entries if entry.base))
 
 

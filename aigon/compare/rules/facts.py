@@ -54,7 +54,7 @@ def count_branches(path: str, text: str | None) -> int | None:
 
 
 _SHARED = ("conftest.py", "__init__.py")
-"""Files among the tests that the tests beside them run with."""
+"""Files among the tests that other tests in their folder run with."""
 
 
 class ChangeMeasures(Struct, frozen=True):
@@ -105,7 +105,7 @@ def _classify_edit(edit: Edit) -> str:
 
 
 def _touches_tests(edit: Edit) -> bool:
-    """Return whether tests of the base could end differently; a new test beside them changes none."""
+    """Return whether tests of the base could end differently; a new test next to them changes none."""
     is_shared = edit.path.rpartition("/")[2] in _SHARED
     return edit.part == "config" or (edit.part == "tests" and (edit.before is not None or is_shared))
 

@@ -127,7 +127,7 @@ def rank_candidates(entries: Sequence[CandidateFacts]) -> Order:
 
 
 def _find_best(entries: Sequence[CandidateFacts]) -> tuple[list[CandidateFacts], list[Fall]]:
-    """Return those that nobody is ahead of, and where the others fell.
+    """Return those that no other is ahead of, and where the others fell.
 
     Those with the best gates remain; unless these pass, only those with the most criteria passed. Then each measure
     decides among those of whom it is known.

@@ -54,7 +54,7 @@ def _locate(settings: JudgeSettings, env: Mapping[str, str]) -> str | None:
 
 
 def ask(question: JudgeQuestion, settings: JudgeSettings) -> JudgeAnswer:
-    """Run the program once. A reply that is not exactly one JSON object is none."""
+    """Run the program once. A reply that is not exactly one JSON object does not count."""
     try:
         if why := explain_unready(settings, settings.env):
             return JudgeAnswer(failure=why, cost=0.0, cost_status="reported", available=False)
@@ -92,7 +92,7 @@ def parse_whole_object(text: str) -> dict[str, object]:
 def parse_answered_object(text: str) -> dict[str, object]:
     """Return the object that a model answered with: the whole text, or the one block fenced as JSON in it.
 
-    Raises ValueError if there is none, or another object that could have been meant.
+    Raises ValueError if no object is found, or more than one could be meant.
     """
     text = text.replace("\r\n", "\n")
     if text.lstrip().startswith("{"):

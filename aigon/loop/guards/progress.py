@@ -15,7 +15,7 @@ def consecutive_failures(limits: Limits, state: State, _probe: Probe) -> Outcome
 
 
 def repeated_error(limits: Limits, state: State, _probe: Probe) -> Outcome | None:
-    """The same failures and open criteria again and again, on the last step of whoever worked last."""
+    """The same failures and open criteria again and again, on the last step of the agent that worked last."""
     if not limits.repeated_error or state.repeats < limits.repeated_error or state.climbs < state.rungs - 1:
         return None
     why = (

@@ -16,7 +16,7 @@ from aigon.proof.analysis.python import parse_python
 
 _MOST_ROWS = 1000
 _MOST_STEPS = 20_000
-"""Statements of one test that are gone through, over all rows. A test with more asserts what nobody can say."""
+"""Statements of one test that are gone through, over all rows. What a test with more asserts is unknown."""
 _LARGEST = 2000
 """Nodes of an expression that is put in the place of its name."""
 Names = Mapping[str, ast.expr]
@@ -26,7 +26,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 class AssertingTest(Struct, frozen=True):
     """A test function: the classes around it, its name, what it asserts, and its body word for word.
 
-    `rows` is how often its parameters let it run; `asserts` is None if nobody can say.
+    `rows` is how often its parameters let it run; `asserts` is None if unknown.
     """
 
     classes: tuple[str, ...]
@@ -121,7 +121,7 @@ def _is_constant(node: ast.expr) -> bool:
 
 
 class _Substitution(ast.NodeTransformer):
-    """Put what names stand for in their place."""
+    """Replace names by their values."""
 
     def __init__(self, names: Names) -> None:
         self.names = names

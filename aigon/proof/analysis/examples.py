@@ -75,7 +75,7 @@ def _read_line(line: str) -> Iterator[str]:
 
 
 def _parse_literal(literal: str) -> Atoms:
-    """Return what a literal stands for, whatever the language."""
+    """Return the value of a literal, whatever the language."""
     if literal[0] in "\"'`":
         text = literal[1:-1]
         if len(text) < _LONGEST and _NUMBERS.fullmatch(text):  # the keys of a map are often written like this
@@ -87,7 +87,7 @@ def _parse_literal(literal: str) -> Atoms:
 
 
 def read_examples(path: str, text: str) -> Examples:
-    """Return, as far as its grammar tells, calls with literal arguments beside another literal, and rows of tables."""
+    """Return, as far as its grammar tells, calls with literal arguments next to another literal, and rows of tables."""
     source = parse(path, f"{text}\n{_spell_out(text)}" if is_python(path) else text)
     examples: Examples = {}
     for statement in _list_statements(source.root) if source else ():
@@ -116,7 +116,7 @@ def _spell_out(text: str) -> str:
 
 
 def _unwrap(expression: str) -> str:
-    """Return an expression without calls that only round or convert; "" for what is none."""
+    """Return an expression without calls that only round or convert; "" for anything else."""
     try:
         return ast.unparse(_Unwrapping().visit(ast.parse(expression, mode="eval")))
     except (SyntaxError, ValueError, RecursionError, MemoryError):

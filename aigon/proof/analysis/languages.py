@@ -1,9 +1,9 @@
 """Languages of files: by their path, and comments and strings told from code.
 
-They are told by the language's grammar, by patterns where there is none here. Not by pygments: some of its lexers look
-to the end of the text at every unclosed comment, so an agent could make them run for minutes, and they let an
-apostrophe in JSX text swallow the lines after it. In the patterns a string that does not end on its line ends with it,
-and each that may look far consumes what it looked at: time grows only with the text.
+They are told by the language's grammar, by patterns for languages without a grammar here. Not by pygments: some of its
+lexers look to the end of the text at every unclosed comment, so an agent could make them run for minutes, and they let
+an apostrophe in JSX text swallow the lines after it. In the patterns a string that does not end on its line ends with
+it, and each that may look far consumes what it looked at: time grows only with the text.
 """
 
 import base64

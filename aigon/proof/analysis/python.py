@@ -82,7 +82,7 @@ def _write(statement: ast.stmt | ast.match_case, folding: "_Folding") -> str:
 
 
 class _Folding(ast.NodeTransformer):
-    """Put constants together, write names as what they stand for, and `getattr(a, "b")` as `a.b`."""
+    """Put constants together, replace names by their values, and write `getattr(a, "b")` as `a.b`."""
 
     def __init__(self) -> None:
         self.names: dict[str, ast.expr] = {}

@@ -28,7 +28,7 @@ _NAMES = ("Name", "identifier", "shorthand_property_identifier_pattern")
 _CALLS, _LITERALS = ("Call", "call_expression"), ("Constant", "number", "string", "true", "false")
 _READ = ("python", "javascript", "typescript", "tsx")
 _INDEX = ("index", "__init__", "__main__", "mod")
-"""Files that a folder stands for."""
+"""Files by which a folder is imported."""
 
 
 def imports(path: str, text: str, target: str) -> bool:
@@ -71,7 +71,7 @@ class Uses(Struct, frozen=True):
     """The use that a test makes of what it imports from a file.
 
     `looks_at`: at a value that it returns, but for whether that is true; `asks`: whether it is true; `hands`: it gets
-    what other code returned, beside a literal.
+    what other code returned, together with a literal.
     """
 
     looks_at: bool = False
@@ -95,7 +95,7 @@ def find_uses(path: str, text: str, target: str) -> Uses | None:
 
 
 def _find_bound(source: Source, target: str) -> tuple[set[str], set[int]]:
-    """Return the names that stand for something of `target`, and the nodes that declare them."""
+    """Return the names bound to something of `target`, and the nodes that declare them."""
     if (tree := _parse(source.path, source.data.decode("utf-8", "replace"))) is not None:
         return {name for name, module in _list_bound(source.path, tree) if _is_module(module, target)}, set()
     bound, declared = set[str](), set[int]()
@@ -205,7 +205,7 @@ def _is_index(path: str) -> bool:
 
 
 def _name_module(path: str) -> str:
-    """Return a path without suffix; that of the folder if the file stands for it."""
+    """Return a path without suffix; that of the folder for a file by which the folder is imported."""
     stem = posixpath.splitext(path)[0].removesuffix(".d")
     folder, _, name = stem.rpartition("/")
     return folder if name in _INDEX and folder else stem

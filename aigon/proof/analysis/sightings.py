@@ -26,7 +26,7 @@ def _read_rule(rule: str) -> Mapping[str, DocumentNode]:
 
 
 def expand(pattern: str, names: Mapping[str, str]) -> str:
-    """Return a pattern with `%name%` replaced by what it stands for."""
+    """Return a pattern with each `%name%` replaced by its part."""
     while found := re.search(r"%(\w+)%", pattern):
         pattern = pattern.replace(found[0], names[found[1]])
     return pattern

@@ -1,4 +1,4 @@
-"""Find what nobody can review: programs, compiled code, very long lines, text that is unpacked and run.
+"""Find what a person cannot review: programs, compiled code, very long lines, text that is unpacked and run.
 
 `review` if product code could be run from it: compiled code that Python or the system loads, a source file that is
 longer than the rules read, or has a line of more than 50,000 characters for the first time, code that decodes a text

@@ -5,7 +5,7 @@ so the tree that was proven is not the code that runs; a link over a file hides 
 stays in the tree is nothing. A target that goes up after it went down (`a/../../b`) is not resolved but reported: what
 it means depends on links in between.
 
-A submodule is a commit of another repository that nobody sees in the diff: `review` if one is new, moved, or takes the
+A submodule is a commit of another repository that the diff does not show: `review` if one is new, moved, or takes the
 place of files, and if .gitmodules changes, since it says where the code comes from. Taking one away is a `note`.
 """
 
@@ -47,7 +47,7 @@ def _judge_link(edit: Edit) -> str:
 
 
 def _find_danger(path: str, target: str) -> str:
-    """Return why a link is one that nobody can follow safely; "" for one that can be."""
+    """Return why a link cannot be followed safely; "" for one that can."""
     if not target or "\0" in target:
         return "it leads nowhere"
     if posixpath.isabs(target) or re.match(r"[A-Za-z]:|\\|~", target):

@@ -139,7 +139,7 @@ def _list_build_hooks(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _dig(document: Any, *keys: str) -> Mapping[str, Any]:
-    """Return the table under these keys; an empty one if there is none."""
+    """Return the table under these keys, or an empty one."""
     for key in keys:
         document = document.get(key) if isinstance(document, dict) else None
     return document if isinstance(document, dict) else {}

@@ -36,7 +36,7 @@ _MOST = 300
 
 
 class AnswerRun(Struct, frozen=True):
-    """Literals that stand together: the examples among them, and the others."""
+    """Literals that are close together: the examples among them, and the others."""
 
     line: int
     hits: set[Atoms] = field(default_factory=set)
@@ -146,14 +146,14 @@ def _find_answers(path: str, text: str, questions: list[AskedTable]) -> Iterator
 
 
 def _find_run(question: AskedTable, atoms: Sequence[tuple[int, str]]) -> int:
-    """Return the line where rows begin that are close together, with little else among them; 0 if there are none."""
+    """Return the line where rows begin that are close together, with little else among them; 0 without rows."""
     runs = list(_list_runs(question, atoms))
     besides = {atom for run in runs for atom in run.others}
     return next((run.line for run in runs if question.is_answered(run, besides)), 0)
 
 
 def _list_runs(question: AskedTable, atoms: Sequence[tuple[int, str]]) -> Iterator[AnswerRun]:
-    """Yield what stands together; lines far apart belong to several runs."""
+    """Yield what is close together; lines far apart belong to several runs."""
     rows = {row: row for row in question.rows} | dict(question.list_swapped())  # `6 if (a, b) == (2, 3)`
     lengths = sorted({len(row) for row in rows}, reverse=True)
     run, at, last = AnswerRun(0), 0, -10

@@ -70,7 +70,7 @@ class Suspicion(Struct, frozen=True):
 
 @cache
 def read_suspicions() -> tuple[Suspicion, ...]:
-    """Return the rules that ship, with `%name%` replaced by what it stands for."""
+    """Return the rules that ship, with each `%name%` replaced by its part."""
     document = parse_yaml(read_shipped("templates", "suspicions.yaml"), "suspicions.yaml").fields(("names", "rules"))
     names = {name: node.text() for name, node in document["names"].pairs().items()}
 

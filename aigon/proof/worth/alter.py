@@ -80,7 +80,7 @@ def alter(
     """Return the text with every value altered that the functions which `base` lacks give to their callers.
 
     With `named` functions of these names are altered instead. With `inside` also values that they keep for themselves
-    and pass on. None if nothing in it can be altered; a copy that alters nothing is none of Rust and Go.
+    and pass on. None if nothing in it can be altered; Rust and Go have no copies that alter nothing.
     """
     if is_python := language_of(path) == "python":
         try:  # each statement on its own line, and every group in brackets
@@ -109,7 +109,7 @@ def alter(
 
 
 def _find_place(source: Source) -> int:
-    """Return where a definition may stand first in Python: after the docstring and imports from the future."""
+    """Return the first place for a definition in Python: after the docstring and imports from the future."""
     ends = (
         node.end
         for node in source.root.children

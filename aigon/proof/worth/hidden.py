@@ -169,7 +169,7 @@ def _report_unseen(tree: Tree, base: str, run: RunOnTree, measure: _Measure) -> 
 
 
 def _find_unlinted(tree: Tree, base: str, run: RunOnTree, check: Check, texts: Mapping[str, str]) -> Iterator[Concern]:
-    """Yield a review for files whose broken syntax a linter does not see although it does in files beside them."""
+    """Yield a review for files whose broken syntax a linter does not see, although it does so in their neighbours."""
 
     def find_seen(where: Tree, files: Mapping[str, str], name: str) -> set[str] | None:
         """Return the files that are reported once these are broken; None if that does not tell."""

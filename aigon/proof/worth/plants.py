@@ -1,6 +1,6 @@
 """Find out whether a type checker looks at the code of a change: a wrong type planted there has to be reported.
 
-Code can be hidden from it in many ways: a branch that it takes for dead, a stub beside the module, a setting for one
+Code can be hidden from it in many ways: a branch that it takes for dead, a stub next to the module, a setting for one
 file. None of them has to be known to see that a plant is missing in what is reported.
 """
 
@@ -31,7 +31,7 @@ class Planted(Struct):
 
 
 def plant(text: str, base: str) -> Planted:
-    """Return the text with a wrong type in or beside each function that `base` lacks, or that differs there."""
+    """Return the text with a wrong type in or next to each function that `base` lacks, or that differs there."""
     try:
         known = {ast.dump(node) for node in ast.walk(ast.parse(base)) if isinstance(node, _Function)}
         tree = ast.parse(text)

@@ -1,7 +1,7 @@
 """Sinks: what watches the events of a run and writes something for people. One module each, and those of plug-ins.
 
 A sink module has `open_sink(run: SinkContext)`. What it returns is called with every event, in order, and closed at the
-end. It runs beside the loop: it cannot delay or end a run, and an error in it is logged.
+end. It runs in parallel with the loop: it cannot delay or end a run, and an error in it is logged.
 
     memory    what earlier attempts tried, for the next run
     steps     the steps of each turn

@@ -85,7 +85,7 @@ def render_row(attempt: Attempt) -> str:
 
 @render_once
 def render_details(attempt: Attempt) -> str:
-    """Return what there is to say of an attempt beside its row."""
+    """Return what an attempt's row does not say."""
     return "\n".join([f"## {render_title(attempt) if attempt.number else 'The base'}", "", *_list_details(attempt), ""])
 
 

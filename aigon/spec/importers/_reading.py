@@ -70,7 +70,7 @@ def plain(text: str) -> str:
 
 
 def join_item(blocks: Sequence[Block], index: int) -> str:
-    """Return an item with what stands below it in the list, on one line."""
+    """Return an item with what is below it in the list, on one line."""
     item, parts = blocks[index], []
     for block in blocks[index + 1 :]:
         is_paragraph = (block.kind, block.depth) == ("text", item.depth)
@@ -81,7 +81,7 @@ def join_item(blocks: Sequence[Block], index: int) -> str:
 
 
 def find_accepted(blocks: Sequence[Block]) -> list[int]:
-    """Return the indexes of the items that stand below "Acceptance criteria", a heading or a label of its own."""
+    """Return the indexes of the items below "Acceptance criteria", a heading or a label of its own."""
     found, is_labelled = [], False
     for index, block in enumerate(blocks):
         if block.kind == "heading":

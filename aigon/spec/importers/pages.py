@@ -48,7 +48,7 @@ def _read_page(texts: Mapping[str, str]) -> Iterator[ImportedSpec]:
 def read_markdown(text: str, original: Mapping[str, str], *summary: str) -> ImportedSpec:
     """Return the items below "Acceptance criteria", or every box if there is no such place, as criteria.
 
-    `summary` are headings below which the summary may stand.
+    `summary` are headings that the summary may follow.
     """
     blocks = read_outline(text)
     chosen = find_accepted(blocks)
@@ -171,7 +171,7 @@ def _read_requirements(blocks: Sequence[Block]) -> Iterator[ImportedCriterion]:
 
 
 def _list_below(blocks: Sequence[Block], index: int) -> list[str]:
-    """Return what stands below a heading, up to the next."""
+    """Return the text below a heading, up to the next."""
     texts = []
     for at in range(index + 1, len(blocks)):
         if blocks[at].kind == "heading":

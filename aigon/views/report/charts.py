@@ -174,7 +174,7 @@ class Chart(Struct, frozen=True):
 
 
 class Figure(Struct, frozen=True):
-    """A measure in both directions and as a table, whose rows begin with the agent; or a note why there is none."""
+    """A measure in both directions and as a table, whose rows begin with the agent; or a note why it is missing."""
 
     title: str
     note: str = ""

@@ -43,7 +43,7 @@ OUTPUT_BYTES = 4000
 """Bytes kept of the end of what a command printed."""
 RUNS = ".aigon/runs"
 FOLDER = ".aigon/reports"
-"""Where reports are written, in the main checkout: nobody commits them."""
+"""Where reports are written, in the main checkout: they are not committed."""
 
 
 class Report(Struct, frozen=True):

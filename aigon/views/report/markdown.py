@@ -1,6 +1,6 @@
 """The report as Markdown for a pull request, and as a comment on the issue that its spec was imported from.
 
-Text of others stays text in it, links to nothing and calls nobody.
+Text of others stays text in it, links to nothing and notifies no one.
 """
 
 import re

@@ -23,7 +23,7 @@ _ABOUT = {"schema_version": SCHEMA_VERSION, "event": "run_finished", "arena": Tr
 
 
 class ArenaNdjson:
-    """Writes to `stream` until the arena has ended or nobody reads any more; the summary goes to `words`."""
+    """Writes to `stream` until the arena has ended or the reader has gone; the summary goes to `words`."""
 
     def __init__(self, stream: TextIO, words: TextIO) -> None:
         self._stream, self._words = stream, words
@@ -87,7 +87,7 @@ def _now() -> str:
 
 
 def write_arena_summary(stream: TextIO, feature: str, ended: ArenaEnd) -> None:
-    """Write the summary, as far as somebody reads it."""
+    """Write the summary, unless the reader has gone."""
     all(write_line(stream, text) for text in ("", *render_arena_summary(feature, ended)))
 
 

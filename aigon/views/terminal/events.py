@@ -99,7 +99,7 @@ class IterationCount(Struct, frozen=True):
 
 
 def is_warning(event: Event) -> bool:
-    """Return whether somebody who wants to read nothing else wants to read of it."""
+    """Return whether even the quietest view shows it."""
     match event:
         case Notice(level=level):
             return level == "warning"

@@ -129,7 +129,7 @@ def _write_table(stream: TextIO, ended: FleetEnd) -> None:
 
 
 def render_cells(cells: Mapping[str, tuple[CellSummary | None, str]]) -> Iterator[str]:
-    """Yield a line per cell; None is one that somebody works on."""
+    """Yield a line per cell; None is one that another machine works on."""
     if cells:
         yield from align_columns([HEAD, *(_build_row(name, *cell) for name, cell in cells.items())])
 

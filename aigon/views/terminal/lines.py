@@ -84,7 +84,7 @@ class ActionLines:
 
 
 class _EventLines:
-    """Writes lines to `stream`, always as plain text, until nobody reads any more.
+    """Writes lines to `stream`, always as plain text, until the reader has gone.
 
     What agents do is read from the folders of `runs`.
     """
@@ -158,7 +158,7 @@ class ArenaLines(_EventLines):
 
 
 def _is_notable(event: Event) -> bool:
-    """Return whether somebody who follows several agents at once wants to read of it."""
+    """Return whether a view of several agents at once shows it."""
     return is_warning(event) if isinstance(event, Notice | HookRan) else isinstance(event, _NOTABLE)
 
 

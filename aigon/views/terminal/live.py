@@ -55,7 +55,7 @@ class Screen:
 
     The picture is on the terminal's alternate screen: a resize reflows nothing there and leaves nothing in scrollback.
     What is printed meanwhile appears once the terminal is given back. A thread of rich draws, so that a terminal that
-    somebody has paused with Ctrl+S does not pause the run.
+    a person has paused with Ctrl+S does not pause the run.
     """
 
     def __init__(self, stream: TextIO, draw: DrawPage) -> None:

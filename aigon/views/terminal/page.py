@@ -19,7 +19,7 @@ class Page(Struct, frozen=True):
     encoding: str = "utf-8"
 
     def wrap(self, text: str, style: str, mark: str = "") -> list[Text]:
-        """Break `text` into lines of this width, the first behind `mark`: nobody can follow a hint that is cut."""
+        """Break `text` into lines of this width, the first behind `mark`, as a hint that is cut is useless."""
         indent = " " * len(mark)
         lines = wrap(text, max(self.width, 20), initial_indent=mark, subsequent_indent=indent, break_on_hyphens=False)
         return [Text(line, style=style) for line in lines]
