@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 AIGON = Path(__file__).parents[1] / "aigon"
+DESIGN = AIGON.parent / "docs" / "design"
 OLD = {
     "rung": "escalation step",
     "ladder": "escalation steps",
@@ -23,7 +24,7 @@ OLD = {
 }
 """Words that were replaced, and what to write."""
 _WORD = re.compile(rf"\b({'|'.join(OLD)})s?\b", re.IGNORECASE)
-_NAMED = re.compile(r"`[^`]*`|\"[^\"]*\"|'[^']*'")
+_NAMED = re.compile(r"`[^`]*`|\"[^\"]*\"|(?<!\w)'[^']*'(?!\w)")
 """What a text quotes is a name of something."""
 
 
@@ -60,6 +61,15 @@ def test_prose_and_names_use_the_words_of_the_architecture(package: str) -> None
             words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower().split("_")
             old += [f"{where}:{line}: {name}" for word in words if word.removesuffix("s") in OLD]
     assert old == [], "\n".join(old)
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in DESIGN.glob("*.md")))
+def test_pages_on_design_use_these_words_and_names_of_the_code(page: str) -> None:
+    text = (DESIGN / page).read_text(encoding="utf-8")
+    assert [m[0] for m in _WORD.finditer(_NAMED.sub("", text))] == []
+    code = "".join(path.read_text(encoding="utf-8") for path in AIGON.rglob("*.py"))
+    classes = set(re.findall(r"`((?:[A-Z][a-z]+){2,})", text))
+    assert sorted(name for name in classes if not re.search(rf"\b{name}\b", code)) == []
 
 
 def test_names_of_tests_are_at_most_80_characters() -> None:
