@@ -24,7 +24,7 @@ from aigon.text.patterns import compile_re
 ASIDE = ".new"
 """The suffix of a newer version, which is written next to a file that a person edited."""
 _PLACEHOLDER = compile_re(r"\{\{([A-Z][A-Z0-9_]*)\}\}")
-_ALL = "(see their message: the words beside the name of this command)"
+_ALL = "(see their message: the words after the name of this command)"
 _FIRST = "the one after the name of this command"
 """What replaces the arguments if an agent has no placeholder for them: it sees the person's own message."""
 

@@ -50,7 +50,7 @@ def serve_page(port: int, host: str, read_only: bool, opened: bool, as_json: boo
         if below:
             lines.append(f"It only shows, since {below}.")
         elif not decides and not read_only:
-            lines.append("It approves, rejects and merges nothing: nobody started it from a terminal.")
+            lines.append("It approves, rejects and merges nothing: no person started it from a terminal.")
         document = {"url": address, "port": access.port, "read_only": access.read_only, "decides": decides}
         answer(document, "\n".join(lines), as_json)
         sys.stdout.flush()

@@ -80,7 +80,7 @@ def _explain_unsafe(main: Checkout, found: Evaluation, page: str) -> str:
     if main.branch is None:
         return "the main checkout is on no branch"
     if main.branch in [entry.branch for entry in found.entries]:
-        return f"{main.branch} is checked out, and a commit there would be one that nobody has proven"
+        return f"{main.branch} is checked out, and a commit there would be one that is not proven"
     if path in main.list_changed() and page != (main.root / path).read_text():
         return f"{path} has changes that are not committed"
     return ""

@@ -33,7 +33,7 @@ _NO_MODULE = compile_re(r"\S*(?:python|pypy)\S*: No module named .*")
 """What Python prints if `-m` names nothing; a module that fails to import something prints a traceback."""
 _TRIAL_STATUS: Mapping[CheckStatus, TrialStatus] = {"error": "error", "fail": "red", "skipped": "not run"}
 """What a check that did not pass shows, the worst first."""
-_UNSEEN = "nobody has seen this command, and nothing keeps it to a copy of the files"
+_UNSEEN = "no person has seen this command, and nothing keeps it to a copy of the files"
 _IN_PLACE = '"proof" is "in-place", so that nothing runs on a copy of the files'
 
 Say = Callable[[str], None]

@@ -137,7 +137,7 @@ def _find_drafter(checkout: Checkout, agent: str, title: str) -> tuple[JudgeSett
         settings = None if chosen == "none" else find_judge(config, chosen, (), env, main.root)
     if settings is None:
         hint = "Name an agent (--with claude), or set up a judge: docs/judges.md"
-        raise unavailable("There is nobody to draft it", where="--with", hint=hint)
+        raise unavailable("No agent can draft it", where="--with", hint=hint)
     checks: tuple[Check, ...] = ()
     with suppress(AigonError):
         checks = resolve_checks(checkout.root, config, None, Options(""), env).checks

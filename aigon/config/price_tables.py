@@ -42,7 +42,7 @@ def load_prices(read: "ReadFile") -> PriceTable:
     for group in table.groups:
         for alias, name in group.aliases.items():
             if name not in known:
-                what = f"The alias {alias!r} stands for {name!r}, which has no price"
+                what = f"The alias {alias!r} means {name!r}, which has no price"
                 raise usage(what, where=group.file, hint=suggest(name, known))
     return table
 
@@ -85,7 +85,7 @@ def _read_group(node: DocumentNode, as_of: str) -> PriceGroup:
 def _read_prefixes(node: DocumentNode) -> tuple[str, ...]:
     prefixes = node.texts()
     if "" in prefixes:
-        raise node.wrong("holds an empty text", "A prefix is what stands before a model's name, such as openai/")
+        raise node.wrong("holds an empty text", "A prefix comes before a model's name, such as openai/")
     return prefixes
 
 

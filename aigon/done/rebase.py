@@ -176,7 +176,7 @@ def _refuse_secrets(place: Checkout, landing: Landing, paths: Sequence[str]) -> 
         prepared.protection.may_hold_secrets,
     )
     if found:
-        hint = f"Take it out on that branch; where it is none, {HOW_TO_ALLOW}"
+        hint = f"Take it out on that branch; if it is not a secret, {HOW_TO_ALLOW}"
         raise usage(found[0].sentence, where=f"--adopt {fold(found[0].path)}", hint=hint)
 
 

@@ -57,7 +57,7 @@ def read_notes(remote: Remote, commits: Mapping[str, str]) -> dict[str, LeaseNot
         try:
             found[ref] = json.decode(out.partition(b"\n\n")[2].partition(b"\n\n")[2], type=LeaseNote)
         except ValueError:
-            hint = f"git push {remote.url} --delete {ref}   # once nobody works on that cell"
+            hint = f"git push {remote.url} --delete {ref}   # once no machine works on that cell"
             raise environment(f"{ref} is no lease of aigon's", where=remote.url, hint=hint) from None
     return found
 

@@ -136,7 +136,7 @@ def _require_shared(remote: Remote) -> str:
     path = Path(remote.root, remote.url.removeprefix("file://"))
     if ("://" not in remote.url and not re.match(r"[^/]+:", remote.url)) or remote.url.startswith("file://"):
         if (path / ".git").exists():
-            what = "The remote is a working copy, whose files nobody would bring along"
+            what = "The remote is a working copy, whose files would not follow a push"
             raise usage(what, where=remote.url, hint="git clone --bare it, and make that the remote")
         return str(path.resolve())
     parts = urlsplit(remote.url)

@@ -167,7 +167,7 @@ class GitLocks(Struct):
         if _identify_lock(lock) != identity:
             return ""
         place = move_aside(lock, self.displaced)
-        return f"a git command of the turn ended without its lock {name}; nobody holds it, so it was moved to {place}"
+        return f"a git command of the turn left its lock {name}; no process holds it, so it was moved to {place}"
 
     def _list_locks(self) -> Iterator[tuple[Path, LockIdentity]]:
         locks = [self.git_dir / name for name in _CHECKOUT_LOCKS] + [self.common_dir / name for name in _SHARED_LOCKS]

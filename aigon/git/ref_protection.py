@@ -136,7 +136,7 @@ class RefProtection:
             if ref.startswith("refs/replace/"):
                 return "remove", "git would show another object in place of the one that it names"
             if any(_is_in_the_way(ref, other) for other in others):
-                return "remove", "no other ref can be beside one of this name"
+                return "remove", "no other ref can exist next to one of this name"
             short = _shorten(ref)
             if short in remotes or any(short == _shorten(other) and other != ref for other in others):
                 return "remove", f"git would take it for the other {short}"

@@ -42,7 +42,7 @@ class PushError(AigonError):
 
     def __init__(self, trouble: Trouble, url: str, said: str) -> None:
         what = {
-            "moved": "The remote has moved on: somebody else pushed there",
+            "moved": "The remote has moved on: another clone pushed there",
             "refused": "The remote refused the push",
             "no atomic": "The remote cannot push several refs as one (--atomic)",
             "away": "The remote cannot be reached",

@@ -162,7 +162,7 @@ def describe_notify_problems(config: Sequence[NotifyConfig], context: HookContex
     for number, each in enumerate(config):
         name = f"notify[{number}]"
         if each.to is None and each.webhook is None and not each.command:
-            yield f"{name} notifies nobody: name a service (to), or give it a webhook or a command"
+            yield f"{name} has no recipient: name a service (to), or give it a webhook or a command"
         if each.to is not None and (reason := explain_unusable_service(each.to, context.env)):
             yield f"{name}.to cannot be used: {reason}"
         if each.webhook is not None and (reason := explain_unusable_address(each.webhook, context.env)):

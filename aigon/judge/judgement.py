@@ -169,7 +169,7 @@ def _weigh_refutation(sitting: _Sitting, claim: Claim, refutation: reply.Refutat
     sitting.rejected += sum(check.result == "refused" for check in checks)
     if against := _join_counting(checks):
         return Verdict(number, "unmet", "judge", against, bound_text(refutation.reason))
-    return _unclear(number, f"a second call disputes met without a quote that stands: {refutation.reason}")
+    return _unclear(number, f"a second call disputes met without a valid quote: {refutation.reason}")
 
 
 def _join_counting(checks: Sequence[QuoteCheck]) -> str:

@@ -117,12 +117,12 @@ def _find_anywhere(quote: Quote, diff: FileDiff, signs: str, *, old: bool = Fals
 
 def _explain_absence(quote: Quote, diff: FileDiff) -> str:
     if found := _find_anywhere(quote, diff, "+"):
-        return f"it stands in line {found[0][0][0]}, not in line {quote.line}"
+        return f"it is in line {found[0][0][0]}, not in line {quote.line}"
     if _find_anywhere(quote, diff, "-", old=True):
         return "the change removed it"
     if _find_anywhere(quote, diff, "+ "):
         return "it is not among the changed lines"
-    return "it does not stand there"
+    return "it is not there"
 
 
 def _refuse(quote: Quote, why: str) -> QuoteCheck:

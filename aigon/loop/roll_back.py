@@ -68,7 +68,7 @@ def roll_back_if_wanted(job: Job, world: World, outcome: Outcome, state: State) 
     there = describe_target(target, state)
     question = f"The best iteration commit is {there}: {reason}. Go back to it? What came after it is saved aside."
     if policy.wanted == "ask" and not policy.confirm(question):
-        text = f"the branch stays as it is since nobody confirmed; its best iteration commit is {there}"
+        text = f"the branch stays as it is since no person confirmed; its best iteration commit is {there}"
         return (yield Notice(world.now(), text))
     what = f"what came after {best.name_assessment(target)}"
     commit = _commit_all(workspace, tip, f"aigon: parked {what}\n")

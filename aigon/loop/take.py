@@ -179,7 +179,7 @@ def keep_secrets_out(job: Job, world: World, snapshot: Snapshot) -> Generator[Ev
     if not leaks:
         return
     snapshot.forget()
-    hint = f"take it out; where it is none, {HOW_TO_ALLOW}"
+    hint = f"take it out; if it is not a secret, {HOW_TO_ALLOW}"
     snapshot.complaints += tuple(f"{leak.sentence} ({hint})" for leak in leaks if not is_secret_name(leak.path))
     snapshot.notes += tuple(leak.sentence for leak in leaks)
     for leak in leaks:

@@ -64,7 +64,7 @@ def try_criteria_on_base(
     if not asked or world.stop.now:
         return {}
     if job.proof.mode != "clean-room":
-        said = "the branch has commits, and without a clean room nobody knows which criteria passed before them"
+        said = "the branch has commits, and without a clean room it is unknown which criteria passed before them"
         yield Notice(world.now(), said, "warning")
         return {}
     yield CheckStarted(world.now(), number, "proof", BASE_TITLE)

@@ -187,7 +187,7 @@ def _find_faults(name: str, manifest: Manifest, files: Mapping[str, bytes]) -> I
     if manifest.name != name:
         yield f"it is of {manifest.name}"
     if not all(map(_NAME.fullmatch, filter(None, (manifest.feature, manifest.label, manifest.slug, manifest.run)))):
-        yield "it has a name that is none"
+        yield "its name is not valid"
     candidate = manifest.candidate
     if (candidate.label if candidate else "") != manifest.label:
         yield "it is of another agent than it says"

@@ -237,7 +237,7 @@ def _check_queue(root: Path) -> Iterator[MachineFact]:
         words = {"taken": "under way", "waiting": "waiting for you", "ended": "ended"}
         counted = [f"{count} {words[state]}" for state, count in states.items()]
         data = {"running": [each.feature for each in alive], "tasks": dict(states)}
-        text = "; ".join([*(who or ["nobody watches"]), ", ".join(counted) or "none yet"])
+        text = "; ".join([*(who or ["no watcher runs"]), ", ".join(counted) or "none yet"])
         yield MachineFact("queue", "Tasks", text, data)
 
 

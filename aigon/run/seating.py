@@ -102,7 +102,7 @@ def resolve_candidate(main: Checkout, here: Candidate | None, wanted: str, agent
     if agent:
         if match := _find_candidate(main, known, agent):
             return match
-        listed = ", ".join(each.label for each in known) or "nobody has a worktree"
+        listed = ", ".join(each.label for each in known) or "no candidate has a worktree"
         raise usage(f"{agent} does not work on feature {wanted}", where="--agent", hint=f"There: {listed}")
     if here and here in known:
         return here

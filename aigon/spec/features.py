@@ -36,7 +36,7 @@ PREFIX = "Feature: "
 LONGEST_SLUG = 60
 LARGEST = MIB
 """Bytes of a spec: some 200,000 words. It goes into every prompt, and no model takes in half of that."""
-TOO_MUCH = "Keep what has to be true, and link to the rest; a file of another kind may stand under the spec's name"
+TOO_MUCH = "Keep what has to be true, and link to the rest; or is this another kind of file under a spec's name?"
 """What to do about a larger one."""
 
 

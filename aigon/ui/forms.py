@@ -49,7 +49,7 @@ def run_form(project: Project, name: str, form: Form, decides: bool) -> str:
     """Run the verb of a form and return what happened. Raises AigonError as the command does."""
     verb, feature, agent = VERBS[name], form.get("feature", ""), form.get("agent", "")
     if verb.decides and not decides:
-        what = "This server decides nothing: nobody started it from a terminal"
+        what = "This server decides nothing: no person started it from a terminal"
         raise AigonError(what, hint=f"aigon {verb.command} {feature}", code=Exit.NEEDS_HUMAN)
     if not feature or feature.startswith("-"):
         raise usage("The form does not name a feature", where=name)

@@ -107,7 +107,7 @@ def _forget_missing(main: Checkout, candidate: Candidate) -> str:
     record = worktrees.find_worktree_of(main, candidate.branch)
     if record and record.missing:
         if record.locked:
-            return f"its folder is gone, and somebody locked it: {fold(record.locked)}"
+            return f"its folder is gone, and it is locked: {fold(record.locked)}"
         worktrees.remove_worktree(main, record.path)
     return ""
 
@@ -151,11 +151,11 @@ class _Removal(Struct, frozen=True):
     def _find_obstacle(self) -> str:
         worktree, root = self.worktree, self.worktree.root
         if Path.cwd().is_relative_to(root):
-            return f"you stand in it ({root}): go to the main checkout first"
+            return f"you are in it ({root}): go to the main checkout first"
         if operation := worktree.under_way():
             return f"a {operation} is under way in {root}"
         if any(record.path == root and record.locked for record in worktrees.list_worktrees(worktree)):
-            return f"somebody locked it: git worktree unlock {root}"
+            return f"it is locked: git worktree unlock {root}"
         if (worktree.git_dir / "modules").exists():
             return (
                 f"it has submodules checked out, which may hold commits that nothing else has: "

@@ -96,7 +96,7 @@ def test_a_judge_that_sees_no_difference_says_so_in_both_orders(lab: Lab) -> Non
     ("mode", "why"),
     [
         ("malformed", "not in the format"),
-        ("invents", "does not stand there"),
+        ("invents", "is not there"),
         ("mute", "quotes no code"),
         ("slow", "did not answer within"),
     ],

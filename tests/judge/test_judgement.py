@@ -28,9 +28,9 @@ def test_met_needs_quotes_that_stand_and_nobody_who_refutes_it() -> None:
     ("quotes", "says"),
     [
         ((), "quotes nothing that proves it"),
-        ((NOWHERE,), "does not stand there"),
-        ((HERE, NOWHERE), "does not stand there"),
-        ((quote("app.py", 9, "answer = 42"),), "stands in line 1, not in line 9"),
+        ((NOWHERE,), "is not there"),
+        ((HERE, NOWHERE), "is not there"),
+        ((quote("app.py", 9, "answer = 42"),), "is in line 1, not in line 9"),
         ((quote("app.py", 1, "answer"),), ""),
     ],
 )
@@ -60,9 +60,9 @@ def test_unmet_and_unclear_need_no_quote_and_say_what_is_missing() -> None:
     [
         (refutations(refutation(1, HERE, refuted=True, reason="a stub")), "unmet", "a stub"),
         (refutations(refutation(1, NOWHERE, HERE, refuted=True, reason="a stub")), "unmet", "a stub"),
-        (refutations(refutation(1, refuted=True)), "unclear", "without a quote that stands"),
-        (refutations(refutation(1, NOWHERE, refuted=True)), "unclear", "without a quote that stands"),
-        (refutations(refutation(1, quote("app.py", 1, "42"), refuted=True)), "unclear", "without a quote that stands"),
+        (refutations(refutation(1, refuted=True)), "unclear", "without a valid quote"),
+        (refutations(refutation(1, NOWHERE, refuted=True)), "unclear", "without a valid quote"),
+        (refutations(refutation(1, quote("app.py", 1, "42"), refuted=True)), "unclear", "without a valid quote"),
         (refutations(), "unclear", "not confirmed by a second call: the judge's reply leaves"),
         (refutations(refutation(1), refutation(1)), "unclear", "not confirmed"),
         (refutations(refutation(1), refutation(7)), "unclear", "not confirmed"),

@@ -57,7 +57,7 @@ def test_a_preference_with_a_quote_of_added_code_counts() -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (reply(reason(text="answer = compute(43)")), "does not stand there"),
+        (reply(reason(text="answer = compute(43)")), "is not there"),
         (reply(reason(), reason(change="second")), "refused"),
         (reply(reason(path="other.py")), "no such file"),
         (reply(reason(line=40)), "not in line 40"),

@@ -68,7 +68,7 @@ def test_a_program_that_lies_or_fails_leaves_the_criterion_to_a_person(lab: Lab)
     project(lab, backend="command", command=[sys.executable, SCRIPT, "invented"])
     ran = looped(lab)
     assert ran.code == 4, ran.out + ran.err
-    assert "does not stand there" in lab.state()["criteria"][1]["reason"]
+    assert "is not there" in lab.state()["criteria"][1]["reason"]
     lab.config(judge={"command": [sys.executable, SCRIPT, "failing"]})
     lab.git("checkout", "-q", BRANCH)
     again = lab.aigon("feature-validate", "42")

@@ -246,7 +246,7 @@ def test_a_commit_on_no_branch_keeps_the_worktree_or_is_parked(case: Cleaning) -
 def test_a_worktree_in_which_one_stands_is_kept(case: Cleaning) -> None:
     root = Path(case.made().path)
     ran = case.lab.aigon("cleanup", "42", "--json", cwd=root)
-    assert "you stand in it" in reason(ran)
+    assert "you are in it" in reason(ran)
 
 
 def test_a_worktree_that_a_person_locked_is_kept(case: Cleaning) -> None:

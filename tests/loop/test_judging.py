@@ -117,15 +117,15 @@ def test_what_the_checks_printed_can_be_quoted_and_aigons_own_files_are_not_show
 @pytest.mark.parametrize(
     ("judge", "says"),
     [
-        (invents(), "does not stand there"),
+        (invents(), "is not there"),
         (quotes_nothing(), "quotes nothing that proves it"),
-        (quotes(quote("app.py", 40, "answer = 42")), "stands in line 1, not in line 40"),
+        (quotes(quote("app.py", 40, "answer = 42")), "is in line 1, not in line 40"),
         (quotes(quote("app.py", 2, "# it is elegant and quick")), "comment or docstring"),
         (quotes(quote("README.md", 1, "# sample")), "no such file"),
         (quotes(quote("", 0, "all of it works", "tests")), "does not hold it"),
         (injected(), "prose"),
-        (doubter(), "without a quote that stands"),
-        (doubter(quote("app.py", 1, "raise NotImplementedError")), "without a quote that stands"),
+        (doubter(), "without a valid quote"),
+        (doubter(quote("app.py", 1, "raise NotImplementedError")), "without a valid quote"),
     ],
 )
 def test_a_met_that_is_not_shown_or_not_confirmed_is_unclear(

@@ -95,7 +95,7 @@ def test_the_command_that_the_summary_offers_continues_from_the_best_checkpoint(
 @pytest.mark.slow
 def test_asked_without_a_terminal_the_branch_stays_and_that_is_said(lab: Lab) -> None:
     ran = faded(lab, "--on-partial", "ask")
-    assert "the branch stays as it is since nobody confirmed; its best iteration commit is iteration 2" in ran.out
+    assert "the branch stays as it is since no person confirmed; its best iteration commit is iteration 2" in ran.out
     assert parked(lab) == [] and lab.git("rev-parse", "HEAD") == checkpoints(lab)[4]
 
 

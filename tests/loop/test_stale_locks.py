@@ -52,9 +52,9 @@ def test_locks_of_the_agents_ended_git_are_moved_aside_and_named(lab: Lab) -> No
     ran = ok(lab.aigon(*LOOP))
     assert displaced(lab) == LOCKS | {f"{BRANCH}.lock"}
     assert remaining(lab) == []
-    said = [line for line in ran.out.splitlines() if "ended without its lock" in line]
+    said = [line for line in ran.out.splitlines() if "left its lock" in line]
     assert len(said) == 4 and any(".git/index.lock" in line for line in said)
-    assert "ended without its lock .git/index.lock" in lab.read(LOG).replace("\n", " ")
+    assert "left its lock .git/index.lock" in lab.read(LOG).replace("\n", " ")
     lab.sound()
 
 
@@ -75,7 +75,7 @@ def test_after_a_kill_the_resume_frees_what_the_turn_left(lab: Lab) -> None:
     until(lambda: not left_behind(lab))
     assert lab.path(".git/index.lock").exists()
     ran = ok(lab.aigon(*RESUME))
-    assert "ended without its lock .git/index.lock" in ran.out
+    assert "left its lock .git/index.lock" in ran.out
     assert displaced(lab) >= LOCKS and remaining(lab) == []
     lab.sound()
 

@@ -35,7 +35,7 @@ CHANGES: dict[str, tuple[Callable[[], Files], str]] = {
     "path": (lambda: {**encode(), "logs/../../x": b""}, "no file of a record is called"),
     "sum": (lambda: {**encode(), MANIFEST: encode()[MANIFEST].replace(b"claude", b"codex!")}, "its sum is wrong"),
     "other": (lambda: encode(replace(WHOLE, feature="43")), "it is of 43--cc"),
-    "folder": (lambda: encode(replace(WHOLE, run="../../x")), "it has a name that is none"),
+    "folder": (lambda: encode(replace(WHOLE, run="../../x")), "its name is not valid"),
     "branch": (lambda: encode(replace(WHOLE, branch="main")), "its worktree is another feature's"),
     "no journal": (lambda: encode(replace(WHOLE, run="20261123-1")), "its journal or its frozen job is missing"),
     "nothing": (dict, "it has no manifest.json"),

@@ -147,7 +147,7 @@ def test_without_a_terminal_nothing_is_decided(lab: Lab, monkeypatch: pytest.Mon
     lab.spec("done <!-- verify: test -f done.txt -->")
     lab.commit("spec")
     for verb in ("approve", "reject", "merge", "cancel", "reopen"):
-        assert "nobody started it from a terminal" in desk.post(verb, status=403, feature="42", what="1")
+        assert "no person started it from a terminal" in desk.post(verb, status=403, feature="42", what="1")
     assert 'action="/do/merge"' not in desk.get("/") and "decides nothing" in desk.get("/approvals")
 
 

@@ -127,5 +127,5 @@ def _find_plugin_file(name: str) -> Path:
     """Return the YAML file next to the module of a plug-in. Raises AigonError (exit 2) if either cannot be loaded."""
     file = Path(READERS.load(name).__file__).with_name(f"{name}.yaml")
     if not file.is_file():
-        raise usage(f"The plug-in agent {name!r} has no {file.name} beside its module", where=str(file))
+        raise usage(f"The plug-in agent {name!r} has no {file.name} next to its module", where=str(file))
     return file

@@ -200,7 +200,7 @@ def _replace(path: Path, given: Mapping[str, Any]) -> str:
         old, new = (each.replace("\r\n", "\n").replace("\n", "\r\n") for each in (old, new))
     times = text.count(old) if old else 0
     if times != 1:
-        why = f"stands {times} times" if times else "does not stand"
+        why = f"occurs {times} times" if times else "does not occur"
         raise ToolFailure(f"`old_str` {why} in {given['path']}; it has to be there exactly once, to the last blank")
     _write(path, text.replace(old, new))
     line = text[: text.index(old)].count("\n") + 1

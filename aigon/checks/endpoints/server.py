@@ -116,7 +116,7 @@ def read_order(arguments: Sequence[str], environ: "os._Environ[str]") -> Program
     split = list(arguments).index("--")  # the server's own words may hold another one
     given = parser.parse_args(arguments[:split])
     if VARIABLE not in environ:
-        raise SystemExit(f"{VARIABLE} is not set: variables for the server stand under endpoints.env")
+        raise SystemExit(f"{VARIABLE} is not set: variables for the server belong under endpoints.env")
     plan = unpack_plan(environ.pop(VARIABLE))
     base = read_port_base(environ)
     server = tuple(arguments[split + 1 :])

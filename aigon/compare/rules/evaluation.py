@@ -48,7 +48,7 @@ def propose_winner(
     gates = {entry.label: _list_open_gates(entry) for entry in entries}
     if not first:
         reasons = (f"{label}: {open_gates}" for label, open_gates in gates.items())
-        return ProposedWinner("nobody", so_far=running, reasons=("nobody passes every gate", *reasons))
+        return ProposedWinner("nobody", so_far=running, reasons=("no candidate passes every gate", *reasons))
     falls = tuple(
         f"{fall.label} does not pass the gates: {gates[fall.label]}"
         if fall.key == "gates"

@@ -88,7 +88,7 @@ def _report(source: ProseSource, signs: Sequence[TalkSign]) -> Concern:
     first = max(signs, key=lambda sign: sign.weight)
     where = f"{source.name}:{first.line}" if first.line else source.name
     shown = ", ".join(code_span(each, 100) for each in dict.fromkeys(sign.words for sign in signs[:4]))
-    what = f"{where} talks to whoever judges the change: {shown}. {_WHY}"
+    what = f"{where} talks to the judge of the change: {shown}. {_WHY}"
     return Concern(RULE, "review", what, source.paths, hash_change([RULE, *source.paths, source.raw]))
 
 

@@ -49,9 +49,9 @@ def test_edits_keep_mode_line_ends_and_bytes(editor: Editor) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"command": "str_replace", "path": "a.txt", "old_str": "four", "new_str": ""}, "does not stand"),
-        ({"command": "str_replace", "path": "a.txt", "old_str": "o", "new_str": ""}, "stands 2 times"),
-        ({"command": "str_replace", "path": "a.txt", "old_str": "", "new_str": "x"}, "does not stand"),
+        ({"command": "str_replace", "path": "a.txt", "old_str": "four", "new_str": ""}, "does not occur"),
+        ({"command": "str_replace", "path": "a.txt", "old_str": "o", "new_str": ""}, "occurs 2 times"),
+        ({"command": "str_replace", "path": "a.txt", "old_str": "", "new_str": "x"}, "does not occur"),
         ({"command": "insert", "path": "a.txt", "insert_line": 9, "insert_text": "x"}, "0 to 3"),
         ({"command": "view", "path": "a.txt", "view_range": [3, 1]}, "lines 1 to 3"),
         ({"command": "view", "path": "none"}, "no such file"),

@@ -42,7 +42,7 @@ def test_one_alone_wins_if_it_passes() -> None:
 def test_where_nobody_passes_there_is_no_winner(worse: dict[str, Any]) -> None:
     found = proposed(entry("aa", **worse), entry("bb", **worse))
     assert (found.kind, found.winner, found.tied) == ("nobody", "", ())
-    assert [reason.split(":")[0] for reason in found.reasons] == ["nobody passes every gate", "aa", "bb"]
+    assert [reason.split(":")[0] for reason in found.reasons] == ["no candidate passes every gate", "aa", "bb"]
 
 
 def test_a_tie_stays_a_tie_and_is_for_a_person() -> None:

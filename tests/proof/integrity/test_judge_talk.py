@@ -1,4 +1,4 @@
-"""Text that is meant for whoever judges the change."""
+"""Text that is meant for the judge of the change."""
 
 import pytest
 
