@@ -189,7 +189,7 @@ def test_what_nobody_has_seen_runs_in_a_sandbox_without_a_network_or_not_at_all(
     lab.spec("`./reach.sh now` works", "`cat README.md` says `nothing of it`")
     lab.commit("something that reaches out")
     unseen = compiled(lab)
-    assert [unseen[n]["base"] for n in (1, 2)] == ["not run"] * 2 and "nobody has seen" in unseen[2]["detail"]
+    assert [unseen[n]["base"] for n in (1, 2)] == ["not run"] * 2 and "no person has seen" in unseen[2]["detail"]
     confined = compiled(lab, AIGON_SANDBOX="auto")
     assert [confined[n]["base"] for n in (1, 2)] == ["red"] * 2
     lab.config(judge={"backend": "none"}, proof="in-place")
