@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from aigon.journal.attempt import count_passed_checks
 from aigon.journal.events import IterationFinished
 from aigon.model.checks import Finding
 from aigon.model.criteria import Verdict
@@ -109,4 +110,4 @@ def _describe_checks(findings: Sequence[Finding]) -> list[str]:
     if names:
         word = "red" if red else "skipped"
         return [f"{', '.join(names)} {word}", f"{len(names)} check{'s' if len(names) > 1 else ''} {word}"]
-    return ["checks green"] if findings else ["no checks"]
+    return ["checks green"] if count_passed_checks(findings)[1] else ["no checks"]

@@ -76,6 +76,7 @@ def test_skipped_validation_is_in_the_subject_and_in_the_trailer() -> None:
         (found(tests="pass", lint="skipped"), "proven, lint skipped"),
         (found(tests="error", lint="skipped"), "proven, tests red"),
         ([], "proven, no checks"),
+        (found(git="pass", proof="pass"), "proven, no checks"),
         (found(a_long_name_of_a_check="fail", another_long_name="fail"), "proven, 2 checks red"),
     ],
 )
