@@ -239,5 +239,7 @@ def find_setups(project: ProjectReader, ecosystems: Iterable[Ecosystem]) -> Iter
 def _list_manifest_folders(ecosystem: Ecosystem, project: ProjectReader) -> Iterator[str]:
     for name in ecosystem.manifests:
         for path in project.glob(f"**/{name}"):
-            if folder := path.rpartition("/")[0]:
+            folder = path.rpartition("/")[0]
+            # Beside `__init__.py`, `setup.py` is a module of a package.
+            if folder and not (name == "setup.py" and project.kind(f"{folder}/__init__.py") == "file"):
                 yield folder

@@ -53,6 +53,11 @@ def test_a_root_with_tests_of_its_own_is_the_project_and_the_others_are_named(tm
     assert find_unchecked_folders(tmp_path, configured(None), found, {"PATH": ""}) == ("frontend",)
 
 
+def test_a_module_called_setup_is_no_project(tmp_path: Path) -> None:
+    files(tmp_path, {"app/__init__.py": "", "app/setup.py": "", "tool/setup.py": ""})
+    assert find_unchecked_folders(tmp_path, configured(None), checks(tmp_path), {"PATH": ""}) == ("tool",)
+
+
 def test_a_root_that_has_only_a_linter_keeps_it_beside_its_projects(tmp_path: Path) -> None:
     files(tmp_path, BACKEND | {"package.json": '{"scripts": {"lint": "x"}}'})
     found = checks(tmp_path)
