@@ -250,7 +250,13 @@ def _find_checkout(start: Path) -> Checkout:
             where=answers[1],
             hint="Clone it and run aigon in the clone",
         )
-    if code:  # another owner, a damaged configuration
+    if "dubious ownership" in said:
+        raise environment(
+            "git refuses to read this repository, because another user owns it",
+            where=str(start),
+            hint=said.rpartition("\t")[2],  # git's own command, which quotes the path
+        )
+    if code:  # a damaged configuration
         raise environment("git cannot read this repository", where=str(start), hint=said)
     _, git_dir, common, root = ((start / answer).resolve() for answer in answers)
     return Checkout(root, git_dir, common)

@@ -51,6 +51,13 @@ def test_a_repository_that_git_cannot_read_is_refused_with_gits_reason(lab: Lab)
     assert "config" in refusal(lab.root).hint
 
 
+def test_the_hint_for_a_repository_of_another_user_is_gits_command(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    refused = refusal(lab.root)
+    assert "another user owns it" in refused.what
+    assert refused.hint == f"git config --global --add safe.directory {lab.root}"
+
+
 def test_the_last_value_of_a_setting_counts_and_names_are_in_lower_case(lab: Lab) -> None:
     lab.git("config", "--add", "Core.autoCRLF", "true")
     lab.git("config", "--add", "core.autocrlf", "input")
