@@ -15,7 +15,7 @@ from typing import Any, Literal
 from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
-from aigon.files.temporary import TemporaryFolder
+from aigon.files.folders import TemporaryFolder
 from aigon.job.world import CheckEnvironment, CheckStart
 from aigon.text.patterns import compile_re
 

@@ -343,15 +343,15 @@ def _read_what_ships() -> None:
     from aigon.profiles.protection import Protection
     from aigon.secrets import leaks
     from aigon.spec.document import parse_spec
-    from aigon.text import globs, patterns
+    from aigon.text import patterns
 
     shipped = resources.read_profiles()
     profile.load_profiles(shipped, {})
     rules = profile.load_protections(shipped, {})
     Protection(rules).rules_of("x")
     for pattern in (pattern for rule in rules for pattern in rule.paths):
-        globs.compile_glob(pattern)
-        globs.is_match(pattern, "x")
+        patterns.compile_glob(pattern)
+        patterns.is_match(pattern, "x")
     leaks.find_leak("docs/credentials.json", b"")
     price_tables.load_shipped_prices()
     parse_spec(b"# Feature: X\n\n## Acceptance Criteria\n\n- [ ] it is <!-- verify: true -->\n- [ ] it is, too\n")

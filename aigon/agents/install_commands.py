@@ -15,9 +15,9 @@ from aigon.agents.configured import load_agent_types
 from aigon.config.models import Config
 from aigon.errors import environment, usage
 from aigon.files.atomic import write_atomic
+from aigon.files.checksums import inspect_command, mark_command
 from aigon.files.resources import find_resource
 from aigon.model.agent_types import AgentType, CommandFileResult, CommandFiles, CommandFileState
-from aigon.text.command_marks import inspect_command, mark_command
 from aigon.text.documents import parse_yaml, suggest
 from aigon.text.patterns import compile_re
 

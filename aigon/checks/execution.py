@@ -15,7 +15,7 @@ from aigon.checks.endpoints.plan import BROKEN
 from aigon.checks.evidence import Evidence, has_run, weigh_hidden_reports, weigh_own_report, weigh_placed_reports
 from aigon.checks.measurement import measure_seconds
 from aigon.config.loading import build_tool_path
-from aigon.files.temporary import TemporaryFolder
+from aigon.files.folders import TemporaryFolder
 from aigon.isolation.enclosure import find_system_shell
 from aigon.job.results import Measurement, Result
 from aigon.job.world import CheckStart, TreeUse, World

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from aigon.process.run import Command, run
-from aigon.text.globs import compile_glob
+from aigon.text.patterns import compile_glob
 
 ENTRIES = 200_000
 """Directory entries looked at by `glob`, the shallow ones first."""

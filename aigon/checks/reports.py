@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from aigon.checks.parsers.output import LARGEST_REPORT
 from aigon.model.checks import Check
-from aigon.text.globs import compile_glob
+from aigon.text.patterns import compile_glob
 
 
 def read_report(report: Path) -> bytes | None:

@@ -17,8 +17,8 @@ from aigon.checks import execution
 from aigon.checks.dependencies import run_setup
 from aigon.checks.passes import build_cache_key, find_pass, save_pass
 from aigon.errors import AigonError
+from aigon.files.folders import remove_tree
 from aigon.files.system_errors import ResourceShortage, is_shortage
-from aigon.files.temporary import remove_tree
 from aigon.git.trusted import TrustedGit
 from aigon.isolation import clean_room, mechanisms
 from aigon.isolation.check_sandbox import CheckSandbox

@@ -48,7 +48,7 @@ def print_log(feature: str, follow: bool, agent: str | None, raw: bool, as_json:
     """
     from aigon.api import open_project
     from aigon.errors import Exit, usage
-    from aigon.files.pipe import write_line
+    from aigon.files.system_errors import write_line
     from aigon.journal.events import RunStarted
     from aigon.views.terminal.lines import LogText
 
@@ -178,7 +178,7 @@ def _play(project: "Project", run: "RunInfo", speed: float, cast: Path | None, a
 
 
 def _print_lines(items: "Iterable[Event | Step]", as_json: bool) -> None:
-    from aigon.files.pipe import write_line
+    from aigon.files.system_errors import write_line
     from aigon.views.terminal.lines import LogText
 
     text = LogText()

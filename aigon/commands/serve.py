@@ -75,7 +75,7 @@ def serve_tasks(folders: tuple[Path, ...], http: str | None, print_config: bool)
     Exit codes: 0 the client disconnected, 2 usage, 7 FOLDER is no repository or the port is taken.
     """
     from aigon.agents.mcp_entry import render_entry
-    from aigon.files.pipe import write_line
+    from aigon.files.system_errors import write_line
     from aigon.installation import require_extra
 
     host, port = _parse_address(http) if http else ("", 0)

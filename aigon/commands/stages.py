@@ -81,7 +81,7 @@ def _set_up_branch(feature: str, how: "Committing", as_json: bool) -> int:
 
 
 def _set_up_worktrees(feature: str, agents: tuple[str, ...], how: "Committing", as_json: bool) -> int:
-    from aigon.text.tables import align_columns
+    from aigon.text.quoting import align_columns
     from aigon.worktrees.setup import set_up_feature
 
     with open_main() as main:

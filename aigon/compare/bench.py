@@ -20,9 +20,9 @@ from aigon.checks.reports import ADDOPTS, add_pytest_options
 from aigon.compare.stand import CheckRun, Stand, load_runs, open_stand, save_runs, summarize_result
 from aigon.config.models import Config
 from aigon.errors import AigonError, Exit, environment
+from aigon.files.folders import remove_tree
 from aigon.files.home import ensure_home
 from aigon.files.locks import hold_lock
-from aigon.files.temporary import remove_tree
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.isolation import dependencies

@@ -10,7 +10,7 @@ from aigon.checks import dependencies
 from aigon.checks.project_checks import require_tools
 from aigon.done.choice import Landing
 from aigon.errors import AigonError
-from aigon.files.temporary import remove_tree
+from aigon.files.folders import remove_tree
 from aigon.git.person import Checkout
 from aigon.git.workspace import Tip, Workspace
 from aigon.job.assessment import Assessment, Snapshot

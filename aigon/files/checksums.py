@@ -1,4 +1,4 @@
-"""Records that are one JSON object with a sum over it: a flipped bit in a name or a hash is damage like half a file."""
+"""Content with a sum: records, where a flipped bit is damage like half a file, and command files, which people edit."""
 
 import contextlib
 import errno
@@ -7,10 +7,11 @@ import os
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from aigon.errors import AigonError, environment
 from aigon.files.atomic import make_lasting, sync_folder
+from aigon.text.patterns import compile_re
 
 SUM = "sum"
 
@@ -159,3 +160,43 @@ def read_journal_end(path: Path, size: int, mark: bytes) -> list[bytes]:
         return []
     parts = (line.partition(b" ") for line in lines if mark in line)
     return [data for checksum, _, data in parts if checksum == b"%08x" % zlib.crc32(data)]
+
+
+# The last line of a command file: the digest of all others. While it holds, the file is unedited.
+_MARK_FORMAT = "written by aigon install-commands, sha256 {digest}; if you edit this file, aigon leaves it to you"
+_MARKED = compile_re(rb"(?m)^(?:<!-- |# )written by aigon install-commands, sha256 ([0-9a-f]{64}).*\n?")
+
+CommandOrigin = Literal["intact", "edited", "foreign"]
+"""A file is as aigon wrote it, was edited since, or is not aigon's at all."""
+
+
+def mark_command(text: str, begin: str, end: str) -> bytes:
+    """Return the file with `text` and a mark, which is a comment between `begin` and `end`."""
+    unmarked = text.rstrip("\n") + "\n"
+    mark = _MARK_FORMAT.format(digest=_digest(unmarked.encode()))
+    return f"{unmarked}\n{begin}{mark}{end}\n".encode()
+
+
+def inspect_command(content: bytes) -> tuple[CommandOrigin, str]:
+    """Return the origin of a file, and the digest in its mark: of what aigon wrote last, "" without a mark."""
+    marks = _MARKED.findall(_unix(content))
+    if not marks:
+        return "foreign", ""
+    fits = len(marks) == 1 and marks[0].decode() == _digest(content)
+    return "intact" if fits else "edited", marks[0].decode()
+
+
+def is_unedited_command(path: str, content: bytes) -> bool:
+    """Return whether the file at `path` is a command that aigon wrote, not edited since."""
+    return path.endswith((".md", ".toml")) and inspect_command(content)[0] == "intact"
+
+
+def _digest(content: bytes) -> str:
+    from hashlib import sha256  # loads OpenSSL, which a journal does not need
+
+    return sha256(_MARKED.sub(b"", _unix(content)).rstrip()).hexdigest()
+
+
+def _unix(content: bytes) -> bytes:
+    """Return the content with the line ends that were marked: git changes them on some systems."""
+    return content.replace(b"\r\n", b"\n")

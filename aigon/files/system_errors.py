@@ -1,11 +1,16 @@
-"""Errors of the system, and of git, about room or the right to write: what is lacking where, and what to do."""
+"""Errors of the system, and of git: what is lacking where (room, the right to write), and what to do about it.
 
+A stream without a reader (standard output into `head`, a closed terminal) is no error.
+"""
+
+import contextlib
 import errno
 import os
 import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 from msgspec.structs import replace
 
@@ -209,3 +214,38 @@ def require_writable(what: str, *folders: Path) -> None:
         if not os.access(place, os.W_OK | os.X_OK):
             number = errno.EROFS if os.statvfs(place).f_flag & os.ST_RDONLY else errno.EACCES
             raise explain_os_error(what, OSError(number, os.strerror(number), str(place)))
+
+
+_NOBODY = (errno.EPIPE, errno.EIO)
+"""What writing to a pipe without a reader, and to a terminal that was hung up, fails with."""
+
+
+def write_line(stream: TextIO, text: str) -> bool:
+    """Write one line and flush it; what the stream's encoding cannot hold becomes a question mark.
+
+    False once the reader has gone; from then on `stream` leads nowhere. Raises OSError for anything else.
+    """
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    try:
+        stream.write(text.encode(encoding, "replace").decode(encoding) + "\n")
+        stream.flush()
+    except OSError as error:
+        if error.errno not in _NOBODY:
+            raise
+        discard_output(stream)
+        return False
+    return True
+
+
+def discard_output(stream: TextIO) -> None:
+    """Let what `stream` still holds go to the null device.
+
+    Otherwise the interpreter fails to flush it at its end, complains, and exits with 120 whatever the run's outcome.
+    """
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+TYPE_CHECKING = False  # importing typing takes longer than everything else here

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from aigon.files.atomic import sync_folder
-from aigon.files.temporary import discard_tree
+from aigon.files.folders import discard_tree
 from aigon.git.objects import read_sizes
 from aigon.git.trusted import TrustedGit
 from aigon.process.output import pipe_output

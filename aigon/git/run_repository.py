@@ -20,7 +20,7 @@ from threading import Thread
 from msgspec import Struct, field
 
 from aigon.files.atomic import move_aside, write_view, write_whole
-from aigon.files.temporary import discard_tree
+from aigon.files.folders import discard_tree
 from aigon.git.branch_ref import replace_ref
 from aigon.git.foreign_objects import Confine, take_large_files, take_objects
 from aigon.git.locks import copy_index

@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from aigon.files.temporary import TemporaryFolder
+from aigon.files.folders import TemporaryFolder
 from aigon.git.listings import RawChange
 from aigon.git.objects import read_beginnings
 from aigon.git.trusted import TrustedGit

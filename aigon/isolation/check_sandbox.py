@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from aigon.config.grants import Grants, Mechanism, WantedMechanism, is_inside
 from aigon.config.models import Config
-from aigon.files.temporary import remove_tree
+from aigon.files.folders import remove_tree
 from aigon.git.person import Checkout
 from aigon.isolation.enclosure import make_bubblewrap_command, make_launcher_command, make_mount_plan
 from aigon.isolation.machine_paths import (

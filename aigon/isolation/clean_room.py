@@ -12,8 +12,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from aigon.errors import AigonError
+from aigon.files.folders import TemporaryFolder, remove_tree
 from aigon.files.home import state_home
-from aigon.files.temporary import TemporaryFolder, remove_tree
 from aigon.git.trusted import TrustedGit
 from aigon.isolation.dependencies import find_editable_paths
 from aigon.isolation.enclosure import (

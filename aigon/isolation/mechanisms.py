@@ -10,7 +10,7 @@ from typing import Literal
 
 from aigon.config.grants import Network
 from aigon.errors import environment
-from aigon.files.temporary import remove_tree
+from aigon.files.folders import remove_tree
 from aigon.isolation.enclosure import (
     LAUNCHER,
     Enclosure,

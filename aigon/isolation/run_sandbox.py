@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from aigon.config.grants import Grants, Mechanism, WantedMechanism
 from aigon.config.models import Config
+from aigon.files.folders import find_matches
 from aigon.files.home import state_home
-from aigon.files.matches import find_matches
 from aigon.isolation import sandbox
 from aigon.isolation.machine_paths import (
     add_git_grants,

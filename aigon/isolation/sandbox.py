@@ -20,7 +20,7 @@ from aigon.config.grants import (
     WantedMechanism,
 )
 from aigon.errors import environment
-from aigon.files.temporary import TemporaryFolder, remove_tree
+from aigon.files.folders import TemporaryFolder, remove_tree
 from aigon.isolation import landlock
 from aigon.isolation.enclosure import make_bubblewrap_command, make_launcher_command, make_mount_plan
 from aigon.isolation.mechanisms import LACKING, find_flaw, start_spawner

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from aigon.config.loading import PROJECT_FILE
 from aigon.errors import AigonError, environment, usage
+from aigon.files.checksums import is_unedited_command
 from aigon.files.home import IGNORED_LINES, is_runtime
 from aigon.files.home import STOP_FILES as STOP_FILES
 from aigon.files.system_errors import require_writable
@@ -18,7 +19,6 @@ from aigon.git.locks import remove_dead_lock
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit, refuse_unsupported
 from aigon.spec.features import ROOT, Feature, is_named, parse_feature_path
-from aigon.text.command_marks import is_unedited_command
 
 MAX_SUBJECTS = 1000
 """Commits whose subjects are compared with a new one."""

@@ -11,8 +11,7 @@ from aigon.files.resources import read_shipped
 from aigon.model.changes import DiffLine, FileDiff, Hunk
 from aigon.model.criteria import Criterion
 from aigon.text.documents import parse_yaml
-from aigon.text.globs import is_match
-from aigon.text.patterns import compile_re
+from aigon.text.patterns import compile_re, is_match
 
 _NAMED = compile_re(r"`+([^`]+)`+")
 _WORD = compile_re(r"[^\W_][\w.-]*[^\W_]|[^\W_]")

@@ -1,4 +1,4 @@
-"""Acceptance criteria, the verdicts on them, and the promises with which an agent claims to have met them."""
+"""Acceptance criteria, the verdicts on them, the promises that claim them, and specs that other tools wrote."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -221,3 +221,27 @@ def _find_roles(phrase: str) -> tuple[Role, ...]:
 
 
 assert set(_ROLE_WORDS.values()) <= set(ROLES), "every word names a role"
+
+
+class ImportedCriterion(Struct, frozen=True):
+    """One criterion: the heading that it belongs under, and what its author would run (`verify: make`), if anything."""
+
+    text: str
+    group: str = ""
+    annotation: str = ""
+
+
+class ImportedSpec(Struct, frozen=True):
+    """One feature. `original` has the texts that it was read from, by name.
+
+    `questions` are those that the text itself leaves open, `left` counts by name what became no criterion. `source` is
+    its address, "" for the path that was imported.
+    """
+
+    title: str
+    criteria: tuple[ImportedCriterion, ...]
+    original: Mapping[str, str]
+    summary: str = ""
+    questions: tuple[str, ...] = ()
+    left: Mapping[str, int] = field(default_factory=dict)
+    source: str = ""

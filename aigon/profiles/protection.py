@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from aigon.model.changes import ConcernLevel, FilePart
 from aigon.text.documents import DocumentNode
-from aigon.text.globs import compile_globs, is_covered, is_match
+from aigon.text.patterns import compile_globs, is_covered, is_match
 
 PARTS: tuple[FilePart, ...] = ("tests", "config", "other")
 PROSE = ("*.{md,rst,txt,adoc,json,toml,cfg,ini,lock,svg,png,csv,yaml,yml}", "LICENSE*", "docs/**")

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from aigon.checks.dependencies import Dependencies, choose_dependencies, keep_folder, locate_kept, run_setup
-from aigon.files.temporary import remove_tree
+from aigon.files.folders import remove_tree
 from aigon.git import objects
 from aigon.git.objects import TreeEntry
 from aigon.isolation import clean_room, dependencies, mechanisms

@@ -12,8 +12,8 @@ from aigon.config.loading import build_tool_path, load_configuration, open_work_
 from aigon.config.models import Config
 from aigon.errors import environment
 from aigon.files.atomic import make_lasting, write_atomic
+from aigon.files.folders import remove_tree
 from aigon.files.home import find_home, is_runtime
-from aigon.files.temporary import remove_tree
 from aigon.git.person import NO_HOOKS, Checkout
 from aigon.job.seat import Seat
 from aigon.journal.records import locate_records, sum_earlier_spend

@@ -16,8 +16,8 @@ from aigon.config.loading import ReadFile, load_configuration, open_work_tree
 from aigon.config.models import Config, JudgeConfig
 from aigon.errors import AigonError, Exit
 from aigon.files import home
+from aigon.files.folders import TemporaryFolder
 from aigon.files.resources import find_agent_types
-from aigon.files.temporary import TemporaryFolder
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository, find_repository_root
 from aigon.git.trusted import refuse_unsupported

@@ -13,7 +13,7 @@ from aigon.files import atomic
 from aigon.git import forge
 from aigon.git.person import Checkout
 from aigon.job.bookkeeping import Committing
-from aigon.model.imported import ImportedSpec
+from aigon.model.criteria import ImportedSpec
 from aigon.run.feature_stages import create_feature, make_feature, write_features
 from aigon.spec.document import parse_spec, tick_boxes
 from aigon.spec.features import LARGEST, TOO_MUCH, Feature, slugify

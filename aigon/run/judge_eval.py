@@ -16,8 +16,8 @@ from msgspec import Struct
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.config.models import JudgeConfig
 from aigon.errors import AigonError, environment, unavailable, usage
+from aigon.files.folders import TemporaryFolder
 from aigon.files.resources import find_resource
-from aigon.files.temporary import TemporaryFolder
 from aigon.git.diff import diff_trees
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from aigon.errors import AigonError, environment, usage
-from aigon.files.temporary import TemporaryFolder
+from aigon.files.folders import TemporaryFolder
 from aigon.git import objects
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository

@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from aigon.agents.configured import build_loop_command
 from aigon.errors import AigonError, usage
+from aigon.files.folders import remove_abandoned
 from aigon.files.home import ensure_home
 from aigon.files.locks import hold_lock
 from aigon.files.system_errors import require_writable
-from aigon.files.temporary import remove_abandoned
 from aigon.job import branch
 from aigon.job.job import Job
 from aigon.job.options import Options

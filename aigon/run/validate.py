@@ -16,8 +16,8 @@ from aigon.checks.dependencies import find_dependency_folders
 from aigon.checks.project_checks import require_tools
 from aigon.checks.schedule import Schedule, add_builds, run_checks
 from aigon.errors import Exit
+from aigon.files.folders import TemporaryFolder
 from aigon.files.home import find_home
-from aigon.files.temporary import TemporaryFolder
 from aigon.git.person import Checkout
 from aigon.git.workspace import Tip, Workspace
 from aigon.isolation.check_sandbox import CheckSandbox, make_check_sandbox

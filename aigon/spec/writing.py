@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from aigon.errors import AigonError, usage
-from aigon.model.criteria import parse_promises
-from aigon.model.imported import ImportedCriterion, ImportedSpec
+from aigon.model.criteria import ImportedCriterion, ImportedSpec, parse_promises
 from aigon.spec.criteria import TEMPLATE, is_criteria_heading
 from aigon.spec.document import parse_spec, require_size
 from aigon.spec.features import LARGEST, PREFIX, TOO_MUCH, strip_prefix

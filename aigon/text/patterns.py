@@ -1,7 +1,15 @@
-"""Regular expressions that are compiled when they are first used: a start compiles none that it does not need."""
+"""Regular expressions that are compiled when they are first used, and globs of paths: `*`, `**`, `?` and `{a,b}`.
+
+A start compiles no expression that it does not need.
+"""
 
 import re
+from collections.abc import Callable
+from functools import cache
+from itertools import takewhile
 from typing import Any, AnyStr, cast
+
+from msgspec import Struct
 
 
 class _LazyPattern:
@@ -21,3 +29,76 @@ class _LazyPattern:
 def compile_re(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
     """Return the pattern, to be used like one of `re.compile`; it raises re.error only when it is used."""
     return cast("re.Pattern[AnyStr]", _LazyPattern(pattern, flags))
+
+
+_TOKEN = compile_re(r"\*\*/|\*\*|\*|\?|\{[^{}]*\}|.", re.DOTALL)
+_GLOB = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+
+
+@cache
+def compile_glob(pattern: str) -> re.Pattern[str]:
+    """Return the regular expression that matches a whole relative path with `/`."""
+    return re.compile(_regex(pattern), re.DOTALL)
+
+
+@cache
+def compile_globs(patterns: tuple[str, ...]) -> Callable[[str], bool]:
+    """Return what tells whether any of the patterns matches a path."""
+    match = re.compile("|".join(map(_regex, dict.fromkeys(patterns))) or "(?!)", re.DOTALL).fullmatch
+    return lambda path: match(path) is not None
+
+
+def is_match(pattern: str, path: str) -> bool:
+    """Return whether the pattern matches this path."""
+    return _find_needed(pattern).there(path) and compile_glob(pattern).fullmatch(path) is not None
+
+
+class _Needed(Struct, frozen=True):
+    """Text that every matching path contains. Most patterns match no file of a project, and to compile them all would
+    take longer than all that a run does with them.
+    """
+
+    head: str
+    tails: tuple[str, ...]
+    within: str
+
+    def there(self, path: str) -> bool:
+        return path.startswith(self.head) and path.endswith(self.tails) and self.within in path
+
+
+@cache
+def _find_needed(pattern: str) -> _Needed:
+    tokens = _TOKEN.findall(pattern)
+    head = "".join(takewhile(_literal, tokens))
+    tail = "".join(takewhile(_literal, reversed(tokens)))[::-1]
+    runs = "".join(token if _literal(token) else "\0" for token in tokens).split("\0")
+    return _Needed(head, _tails(tokens[: len(tokens) - len(tail)], tail), max(runs, key=len))
+
+
+def _tails(before: list[str], tail: str) -> tuple[str, ...]:
+    """Return how such a path may end: `tail`, after any of the words in the braces before it."""
+    last = before[-1] if before else ""
+    words = last[1:-1].split(",") if last.startswith("{") and not re.search(r"[*?]", last) else [""]
+    return tuple(word + tail for word in words)
+
+
+def _literal(token: str) -> bool:
+    return token not in _GLOB and not (token.startswith("{") and token.endswith("}"))
+
+
+def is_covered(pattern: str, path: str) -> bool:
+    """Return whether a pattern that permits something covers the path: a folder's name covers all that is below it."""
+    plain = pattern.removeprefix("./").rstrip("/")
+    return path == plain or path.startswith(f"{plain}/") or is_match(plain, path)
+
+
+def _regex(pattern: str) -> str:
+    return "".join(_token(token) for token in _TOKEN.findall(pattern))
+
+
+def _token(token: str) -> str:
+    if token in _GLOB:
+        return _GLOB[token]
+    if token.startswith("{") and token.endswith("}"):
+        return f"(?:{'|'.join(_regex(each) for each in token[1:-1].split(','))})"
+    return re.escape(token)

@@ -1,11 +1,11 @@
-"""Text that aigon did not write: safe to show in a prompt, a log, a commit or a terminal, and errors by stable names.
+"""Text for a prompt, a log, a commit or a terminal: what aigon did not write made safe, and errors by stable names.
 
 Repositories, tools and agents choose this text: it may hold escape sequences, fences, headings or line breaks. Here it
 stays data on the line, or in the block, where aigon put it.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from aigon.text.patterns import compile_re
 
@@ -105,3 +105,23 @@ def _hash(text: str) -> str:
     from hashlib import sha256  # loads OpenSSL, which a start does not need
 
     return sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
+
+
+def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return a line for each row, with every cell in a column as wide as its longest one."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def wrap_lines(text: str, width: int, first: str = "", others: str = "    ") -> list[str]:
+    """Return lines of at most `width` columns; what has no blank in it (a path, an address) stays whole."""
+    import textwrap  # a start wraps nothing
+
+    return textwrap.wrap(
+        text,
+        max(width, 40),
+        initial_indent=first,
+        subsequent_indent=others,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

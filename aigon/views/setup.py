@@ -17,8 +17,7 @@ from aigon.config.schemas import SCHEMA_FOLDER
 from aigon.model.agent_types import CommandFileResult
 from aigon.model.diagnosis import AgentHealth, Diagnosis, MachineFact, RepairReport
 from aigon.profiles.resolution import describe_absent
-from aigon.text.quoting import clean, fold
-from aigon.text.tables import wrap_lines
+from aigon.text.quoting import clean, fold, wrap_lines
 
 if TYPE_CHECKING:
     from aigon.run.initialise import InitialisedProject

@@ -9,8 +9,7 @@ from aigon.journal.spending import format_spend
 from aigon.journal.statistics import FEWEST, RunGroup, Spread, Statistics
 from aigon.model.outcomes import describe_status
 from aigon.text.amounts import format_count, format_dollars, format_duration
-from aigon.text.quoting import fold
-from aigon.text.tables import align_columns
+from aigon.text.quoting import align_columns, fold
 
 HEAD = ("runs", "proven", "iterations", "turns", "cost", "time")
 _LONGEST_NAME = 32

@@ -15,8 +15,7 @@ from aigon.proof.criteria import list_commands
 from aigon.proof.vacuity import describe_passing
 from aigon.run.validate import ValidationPlan, ValidationReport
 from aigon.text.amounts import format_duration
-from aigon.text.quoting import fold, strip_escapes
-from aigon.text.tables import wrap_lines
+from aigon.text.quoting import fold, strip_escapes, wrap_lines
 
 PROBLEMS = 50
 """Problems of one check that are listed as data; a linter on a new project may have thousands."""

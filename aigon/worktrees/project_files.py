@@ -12,8 +12,8 @@ from pathlib import Path
 
 from aigon.errors import usage
 from aigon.files.atomic import move_aside, write_atomic
+from aigon.files.folders import find_matches, list_files
 from aigon.files.home import is_runtime
-from aigon.files.matches import find_matches, list_files
 from aigon.git.person import NO_HOOKS, Checkout
 from aigon.job.branch import exclude_from_git
 from aigon.text.quoting import fold

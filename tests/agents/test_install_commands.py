@@ -17,8 +17,8 @@ from aigon.agents.install_commands import (
     render_command,
 )
 from aigon.errors import AigonError
+from aigon.files.checksums import inspect_command, is_unedited_command
 from aigon.model.agent_types import AgentType, CommandFileResult, CommandFiles
-from aigon.text.command_marks import inspect_command, is_unedited_command
 
 NAMES = {"feature-create", "feature-implement", "feature-status", "feature-validate"}
 CLAUDE = AgentType("claude", "Claude Code", commands=CommandFiles(".claude/commands/{name}.md"))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from aigon.model.imported import ImportedCriterion, ImportedSpec
+from aigon.model.criteria import ImportedCriterion, ImportedSpec
 from aigon.spec.document import parse_spec
 from aigon.spec.writing import compose_imported_spec, merge_spec
 from tests.lab import Lab, Ran

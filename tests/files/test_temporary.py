@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from aigon.files.temporary import PREFIX, TemporaryFolder, discard_tree, remove_abandoned, remove_tree
+from aigon.files.folders import PREFIX, TemporaryFolder, discard_tree, remove_abandoned, remove_tree
 
 HOLDS = """
 import sys
-from aigon.files.temporary import TemporaryFolder
+from aigon.files.folders import TemporaryFolder
 folder = TemporaryFolder("check")
 (folder.path / "large").write_text("x")
 print(folder.path, flush=True)

@@ -17,13 +17,13 @@ from aigon.config.loading import parse_configuration
 from aigon.config.models import Config
 from aigon.config.sections import read_section, write_value
 from aigon.errors import AigonError
+from aigon.files import checksums
 from aigon.files.resources import read_profiles
 from aigon.model import agent_types
 from aigon.profiles import profile
 from aigon.profiles.conditions import Format, find_values
 from aigon.profiles.resolution import apply_overrides
 from aigon.proof import protected_keys
-from aigon.text import command_marks
 from tests.fuzz.of_specs import ROOT
 from tests.fuzz.target import Target
 
@@ -141,8 +141,8 @@ def prices(data: bytes) -> None:
 
 def template(data: bytes) -> None:
     """A command for people, and whose file it is."""
-    command_marks.inspect_command(data)
-    command_marks.is_unedited_command("a.md", data)
+    checksums.inspect_command(data)
+    checksums.is_unedited_command("a.md", data)
 
 
 def mcp(data: bytes) -> None:

@@ -5,7 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from aigon.errors import AigonError
-from aigon.model.imported import ImportedCriterion, ImportedSpec
+from aigon.model.criteria import ImportedCriterion, ImportedSpec
 from aigon.spec.document import parse_spec
 from aigon.spec.foreign import list_proposals
 from aigon.spec.writing import compose_imported_spec

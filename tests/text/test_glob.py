@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aigon.text.globs import compile_glob, is_covered, is_match
+from aigon.text.patterns import compile_glob, is_covered, is_match
 
 PIECES = ("a", "b", "/", ".", "**/", "**", "*", "?", "{a,b}", "{a*,b}", "{,a}", "{", "}", ",")
 

@@ -30,8 +30,8 @@ from aigon.agents.api_agent.reply import Ending
 from aigon.agents.api_agent.settings import SessionMeter, Settings
 from aigon.agents.api_agent.tool import SessionLog, SessionTool, Work
 from aigon.agents.api_agent.workspace_tools import EDITOR, SHELL, Editor, Shell, list_writable
+from aigon.files.folders import TemporaryFolder
 from aigon.files.resources import read_prompt
-from aigon.files.temporary import TemporaryFolder
 from aigon.isolation import landlock
 from aigon.process import orphans
 from aigon.secrets import redaction

@@ -12,7 +12,7 @@ from aigon.model.checks import Role
 from aigon.model.outcomes import Outcome
 from aigon.model.turns import CostStatus, Usage
 from aigon.proof.analysis.languages import LONGEST, Family, bare, family, is_code
-from aigon.text.globs import is_covered
+from aigon.text.patterns import is_covered
 
 
 class LineCount(Struct, frozen=True):

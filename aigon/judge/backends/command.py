@@ -13,7 +13,7 @@ from pathlib import Path
 from aigon.agents.adapters._launch import explain_no_interpreter
 from aigon.agents.adapters._program import describe_exit, get_cost_status, parse_dollars, parse_reported_usage
 from aigon.agents.obstacles import find_program
-from aigon.files.temporary import TemporaryFolder
+from aigon.files.folders import TemporaryFolder
 from aigon.judge.reply import MALFORMED, parse_json
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.model.turns import ProgramExit

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from aigon.files.registry import Registry
-from aigon.model.imported import ImportedSpec
+from aigon.model.criteria import ImportedSpec
 
 IMPORTERS = Registry(
     "aigon.importers",

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from aigon.model.imported import ImportedCriterion, ImportedSpec
+from aigon.model.criteria import ImportedCriterion, ImportedSpec
 from aigon.spec.importers import Format
 from aigon.spec.importers._reading import (
     ACCEPTANCE,

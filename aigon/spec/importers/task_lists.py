@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from aigon.model.imported import ImportedCriterion, ImportedSpec
+from aigon.model.criteria import ImportedCriterion, ImportedSpec
 from aigon.spec.importers import Format
 from aigon.spec.importers._reading import count_unused_keys, read_json, read_text
 from aigon.spec.prd import PrdTask, parse_prd

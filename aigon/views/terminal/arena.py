@@ -8,15 +8,14 @@ from msgspec import to_builtins
 
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
 from aigon.errors import AigonError, as_document
-from aigon.files.pipe import write_line
+from aigon.files.system_errors import write_line
 from aigon.journal.codec import SCHEMA_VERSION, dump_compact
 from aigon.journal.events import Event
 from aigon.journal.spending import Spend, format_spend
 from aigon.model.candidates import format_run_command
 from aigon.model.outcomes import describe_status
 from aigon.text.amounts import format_duration
-from aigon.text.quoting import fold
-from aigon.text.tables import align_columns
+from aigon.text.quoting import align_columns, fold
 
 HEAD = ("agent", "outcome", "criteria", "iterations", "cost", "time", "branch")
 _ABOUT = {"schema_version": SCHEMA_VERSION, "event": "run_finished", "arena": True}

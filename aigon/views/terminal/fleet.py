@@ -8,14 +8,13 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from aigon.arena.lane import LaneEnd
-from aigon.files.pipe import write_line
+from aigon.files.system_errors import write_line
 from aigon.fleet.fleet import AGAIN, FleetEnd
 from aigon.fleet.order import CellSummary
 from aigon.journal.codec import SCHEMA_VERSION, dump_compact
 from aigon.model.outcomes import describe_status
 from aigon.text.amounts import format_count, format_dollars
-from aigon.text.quoting import fold
-from aigon.text.tables import align_columns
+from aigon.text.quoting import align_columns, fold
 from aigon.views.terminal.arena import build_end_cells
 from aigon.views.terminal.events import IterationCount
 from aigon.views.terminal.lines import stamp_line

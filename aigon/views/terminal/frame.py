@@ -15,8 +15,7 @@ from aigon.journal.spending import format_spend
 from aigon.model.criteria import Criterion
 from aigon.model.outcomes import describe_outcome, describe_status
 from aigon.text.amounts import format_count
-from aigon.text.quoting import fold
-from aigon.text.tables import align_columns
+from aigon.text.quoting import align_columns, fold
 from aigon.views.terminal.events import describe_result, describe_spent, format_check_time
 from aigon.views.terminal.page import Page
 from aigon.views.terminal.scene import ArenaScene, CheckProgress, Scene

@@ -9,7 +9,7 @@ from threading import Lock, Thread
 from typing import Any, Literal, TextIO
 
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
-from aigon.files.pipe import write_line
+from aigon.files.system_errors import write_line
 from aigon.journal.events import (
     Event,
     HookRan,

@@ -15,7 +15,7 @@ from rich.console import Console, Group
 from rich.live import Live
 
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
-from aigon.files.pipe import discard_output, write_line
+from aigon.files.system_errors import discard_output, write_line
 from aigon.journal.events import Event, Notice
 from aigon.model.turns import Step
 from aigon.views.terminal.arena import write_arena_summary

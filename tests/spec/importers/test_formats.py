@@ -6,7 +6,7 @@ from textwrap import dedent
 
 import pytest
 
-from aigon.model.imported import ImportedSpec
+from aigon.model.criteria import ImportedSpec
 from aigon.spec.importers import find_specs, load_importers
 from aigon.spec.writing import compose_imported_spec
 

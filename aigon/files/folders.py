@@ -1,14 +1,19 @@
-"""Temporary folders: each is locked while its aigon lives, so that the next aigon can remove those of a killed one."""
+"""Folders: temporary ones, removed trees, and the files of a checkout that patterns mean.
+
+A temporary folder is locked while its aigon lives, so that the next aigon can remove those of a killed one.
+"""
 
 import os
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from aigon.errors import environment
 from aigon.files.locks import try_lock
+from aigon.text.patterns import compile_glob
 
 PREFIX = "aigon-tmp-"
 """How the names of these folders begin. They are short, as a socket's path has 107 bytes at most."""
@@ -101,3 +106,38 @@ def _make_removable(folder: Path) -> None:
                 path = f"{place}/{name}"
                 if not os.path.islink(path):  # noqa: PTH114 - many of them
                     os.chmod(path, 0o700)  # noqa: PTH101 - as above
+
+
+def find_matches(root: Path, pattern: str) -> tuple[str, ...]:
+    """Return the files, links and folders that match `pattern`, without what lies below a folder that matches.
+
+    No link to a folder is followed.
+    """
+    if not set("*?{") & set(pattern):
+        is_inside = not any((root / parent).is_symlink() for parent in Path(pattern).parents)
+        return (pattern,) if is_inside and os.path.lexists(root / pattern) else ()
+    return tuple(sorted(_walk_matches(root, "", pattern)))
+
+
+def _walk_matches(root: Path, folder: str, pattern: str) -> Iterator[str]:
+    with os.scandir(root / folder) as entries:
+        paths = [(f"{folder}{entry.name}", entry.is_dir(follow_symlinks=False)) for entry in entries]
+    for path, is_folder in paths:
+        if path == ".git":
+            continue
+        if compile_glob(pattern).fullmatch(path):
+            yield path
+        elif is_folder and ("**" in pattern or path.count("/") < pattern.count("/")):
+            yield from _walk_matches(root, f"{path}/", pattern)
+
+
+def list_files(root: Path, path: str) -> Iterator[str]:
+    """Yield `path`, or the files and links below it if it is a folder, without those of repositories inside of it."""
+    if (root / path).is_symlink() or not (root / path).is_dir():
+        yield path
+        return
+    for folder, folders, names in os.walk(root / path):
+        links = [name for name in folders if os.path.islink(f"{folder}/{name}")]  # noqa: PTH114 - on the hot path
+        folders[:] = sorted(name for name in folders if name not in (*links, ".git"))
+        for name in sorted((*names, *links)):
+            yield f"{folder}/{name}"[len(str(root)) + 1 :]
