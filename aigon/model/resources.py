@@ -131,7 +131,7 @@ def _describe_volume_shortage(volume: Volume, least: int, peaks: PeakUses) -> st
 def _describe_shortage(free: int | None, peak: PeakUse | None) -> str:
     if free is None or peak is None or free >= peak.wanted:
         return ""
-    return f"and {format_bytes(peak.wanted)} are needed: {peak.who} took {format_bytes(peak.amount)}"
+    return f"guards.byHistory wants {format_bytes(peak.wanted)}: {peak.who} took {format_bytes(peak.amount)}"
 
 
 def describe_memory_shortage(free: int | None, limit: str, least: int, peaks: PeakUses) -> str:

@@ -51,8 +51,9 @@ GREEDY = replay([turn(3, ResourceUse("disk", 1_200_000_000, "/work")), look(3, R
 def test_no_turn_begins_if_less_is_free_than_the_greediest_took() -> None:
     outcome = stop(GREEDY, free(1_400_000_000))
     assert isinstance(outcome, Stopped) and outcome.code == Exit.ENVIRONMENT
-    said = "1.4 GB of disk are free on /mnt (the workspace), and 1.5 GB are needed: iteration 3 took 1.2 GB there"
-    assert outcome.reason == said
+    assert outcome.reason == (
+        "1.4 GB of disk are free on /mnt (the workspace), guards.byHistory wants 1.5 GB: iteration 3 took 1.2 GB there"
+    )
     assert stop(GREEDY, free(1_500_000_000)) is None
 
 
@@ -71,7 +72,7 @@ def test_memory_is_measured_by_the_greediest_too_within_the_limit_that_bounds_it
     state = replay([look(0, ResourceUse("memory", 2 * GB))])
     outcome = stop(state, Probe(memory_free=GB, memory_limit="the control group /sys/fs/cgroup/aigon"))
     assert isinstance(outcome, Stopped) and outcome.guard == "memory"
-    said = "1 GB of memory are free within the control group /sys/fs/cgroup/aigon, and 2.5 GB are needed"
+    said = "1 GB of memory are free within the control group /sys/fs/cgroup/aigon, guards.byHistory wants 2.5 GB"
     assert outcome.reason == f"{said}: the look at the base took 2 GB"
 
 
