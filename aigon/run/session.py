@@ -25,7 +25,14 @@ from aigon.job.settings import limit_by_kind
 from aigon.job.world import TurnNotes, World
 from aigon.journal.decisions import find_human_ticks
 from aigon.journal.events import Event, Notice, RecordedTask, RunStarted
-from aigon.journal.records import Records, is_journal_lost, locate_records, new_run_id
+from aigon.journal.records import (
+    Records,
+    candidate_records,
+    find_candidates,
+    is_journal_lost,
+    locate_records,
+    new_run_id,
+)
 from aigon.journal.replay import NewerJournal, RunPast, replay_past
 from aigon.journal.state import State, replay
 from aigon.journal.state_document import command_elsewhere, describe_search
@@ -33,6 +40,7 @@ from aigon.journal.tasks import MAX_SUBJECT_CHARS
 from aigon.loop import iteration_log
 from aigon.loop.mailbox import read_mailbox
 from aigon.loop.prompt import describe_decision
+from aigon.model.candidates import format_run_command
 from aigon.model.outcomes import PURPOSES
 from aigon.process import orphans
 from aigon.process.running import loop_lock
@@ -107,10 +115,13 @@ def _resume(opening: Opening, own: str | None, held: ExitStack) -> OpenedRun:
     if not past.state.started:
         elsewhere = command_elsewhere(opening.checkout.common_dir, name, opening.format_command(name, "--resume"))
         start = opening.format_command(name, "--loop") if seat.label else build_loop_command(seat.main, name)
+        known = () if seat.label else find_candidates(opening.home, name)
+        ran = [each.label for each in known if candidate_records(opening.home, each).journal.exists()]
+        resume_worktree = "   or   ".join(format_run_command(name, label, "--resume") for label in ran)
         raise usage(
             f"There is nothing to resume for feature {name}",
             where=describe_search(seat.main, name, records.journal),
-            hint=elsewhere or f"Start it: {start}",
+            hint=resume_worktree or elsewhere or f"Start it: {start}",
         )
     _end_leftovers(opening, name, past.state)
     return resume.resume_run(opening, records, past)

@@ -49,6 +49,15 @@ def test_it_goes_on_where_it_stopped_without_a_word_about_the_agent(ready: Lab) 
     assert len([line for line in subjects if "iteration" in line]) == 2
 
 
+def test_a_resume_with_another_agent_names_the_run_that_there_is(ready: Lab) -> None:
+    ready.agent("touch done.txt", name="yours")
+    ready.commit("another agent")
+    assert ready.aigon("feature-implement", "42", "--worktree", "--agent", "mine").code == 3
+    ran = ready.aigon("feature-implement", "42", "--resume", "--agent", "yours")
+    assert ran.code == 2, ran.out + ran.err
+    assert "do:    aigon feature-implement 42 --resume --agent mine\n" in ran.err
+
+
 @pytest.mark.slow
 def test_from_inside_the_worktree_the_same_run_is_meant(ready: Lab) -> None:
     assert ready.aigon("feature-implement", "42", "--worktree").code == 3
