@@ -20,8 +20,8 @@ from aigon.files.resources import read_profiles
 from aigon.model.criteria import Criterion
 from aigon.profiles.profile import detect_profile, load_profiles, resolve_profile
 from aigon.profiles.resolution import Resolution
+from aigon.spec.annotation import read_bound
 from aigon.spec.document import parse_spec, require_criteria
-from aigon.spec.expectation import read_bound
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "templates" / "demo"

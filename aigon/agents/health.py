@@ -15,11 +15,11 @@ from msgspec import Struct
 from aigon.agents.adapters._program import describe_exit
 from aigon.agents.credentials import describe_withheld, list_withheld_secrets
 from aigon.agents.obstacles import NEVER_CHOSEN, Obstacles, find_obstacles, is_root
-from aigon.checks.interpreters import find_node
+from aigon.checks.project import find_node
 from aigon.errors import AigonError
 from aigon.files import atomic
 from aigon.model.agent_types import AgentType
-from aigon.model.diagnosis import AgentHealth
+from aigon.model.outcomes import AgentHealth
 from aigon.model.turns import Agent
 from aigon.process import run
 from aigon.process.run import Command, EndingSteps

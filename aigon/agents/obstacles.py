@@ -19,12 +19,12 @@ from aigon.agents.credentials import (
     is_login_expired,
     list_withheld_secrets,
 )
-from aigon.checks.interpreters import find_node
+from aigon.checks.project import find_node
 from aigon.config.models import Config
 from aigon.errors import AigonError
 from aigon.files import atomic
 from aigon.model.agent_types import AgentType
-from aigon.model.diagnosis import AgentHealth
+from aigon.model.outcomes import AgentHealth
 from aigon.model.turns import Agent
 
 _FOLDERS = {"~/.config/": "XDG_CONFIG_HOME", "~/.local/share/": "XDG_DATA_HOME", "~/.local/state/": "XDG_STATE_HOME"}

@@ -92,17 +92,17 @@ def schema(name: str | None, write: bool, as_json: bool) -> int:
 
     With --write, editors find the schemas in the repository; git ignores them.
     """
-    from aigon.config import schemas
+    from aigon.config import loading
 
     if write:
         with here() as checkout:
-            written = schemas.write_schemas(checkout.root)
+            written = loading.write_schemas(checkout.root)
         answer({"written": list(written)}, "\n".join(f"Wrote {path}" for path in written), as_json)
         return 0
     if name is None:
-        answer({"schemas": list(schemas.list_schemas())}, "\n".join(schemas.list_schemas()), as_json)
+        answer({"schemas": list(loading.list_schemas())}, "\n".join(loading.list_schemas()), as_json)
         return 0
-    found = schemas.load_schema(name)
+    found = loading.load_schema(name)
     answer({"name": name, "schema": found}, json.dumps(found, indent=2, ensure_ascii=False), as_json)
     return 0
 

@@ -109,7 +109,7 @@ def _propose(
 
 
 def _accept(feature: str, numbers: tuple[int, ...], accept: bool, yes: bool, as_json: bool) -> int:
-    from aigon.compile.acceptance import accept_foreign, encode_proposals, find_foreign, render_proposals
+    from aigon.compile.compile import accept_foreign, encode_proposals, find_foreign, render_proposals
     from aigon.run.authority import require_person
 
     if not accept:

@@ -31,7 +31,7 @@ from aigon.journal.events import Event, IterationFinished, MoneySpent, RunFinish
 from aigon.journal.history import build_history
 from aigon.journal.records import Records, locate_records
 from aigon.journal.replay import read_events
-from aigon.judge.settings import choose_judge
+from aigon.judge.backends import choose_judge
 from aigon.model.criteria import Spec
 from aigon.model.outcomes import Met
 from aigon.model.turns import CostStatus

@@ -24,7 +24,7 @@ from aigon.journal.history import build_history
 from aigon.journal.records import Records
 from aigon.journal.replay import read_journals
 from aigon.judge import selection
-from aigon.judge.backends import ask_in_thread
+from aigon.judge.backends import ask_in_thread, choose_judge
 from aigon.judge.question import (
     LONGEST_SPEC,
     change_data,
@@ -38,7 +38,6 @@ from aigon.judge.question import (
 from aigon.judge.quotes import QuotedEvidence, check_countering, check_supporting
 from aigon.judge.reply import Quote, StrictModel, bound_text, describe_malformed, parse_reply, truncate
 from aigon.judge.selection import BUDGET, ShownChange, asks_documentation, measure_diff, select_shown
-from aigon.judge.settings import choose_judge
 from aigon.model.changes import FileDiff, Hunk
 from aigon.model.criteria import Criterion, Spec
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings

@@ -11,10 +11,10 @@ from msgspec import Meta, Struct
 
 from aigon.checks.project import ProjectOnDisk
 from aigon.checks.project_checks import resolve_checks
-from aigon.compile.acceptance import rewrite_spec
+from aigon.compile.compile import rewrite_spec
+from aigon.compile.model import find_related_files, look_around
 from aigon.compile.proposals import Surroundings
 from aigon.compile.safety import find_flaw
-from aigon.compile.surroundings import find_related_files, look_around
 from aigon.config.loading import build_tool_path, load_configuration, open_work_tree
 from aigon.config.models import JudgeConfig
 from aigon.errors import AigonError, unavailable
@@ -24,10 +24,9 @@ from aigon.job.bookkeeping import Committing
 from aigon.job.options import Options
 from aigon.job.seat import hold_checkout, open_main_checkout
 from aigon.job.spec_locations import SpecLocation, find_feature_here
-from aigon.judge.backends import ask_redacted
+from aigon.judge.backends import ask_redacted, choose_judge
 from aigon.judge.question import make_question
 from aigon.judge.reply import StrictModel
-from aigon.judge.settings import choose_judge
 from aigon.model.checks import Check
 from aigon.model.criteria import CriterionKind, ImportedCriterion, ImportedSpec
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings

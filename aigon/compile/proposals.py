@@ -14,8 +14,7 @@ from msgspec import Struct, field
 from aigon.checks.wording import HOLDS, LONGEST, MODAL, Wording, find_running, find_tool, read_wording, says_unbroken
 from aigon.compile.safety import find_edit, find_flaw
 from aigon.model.criteria import CriterionKind, find_bound_checks
-from aigon.spec.annotation import Annotation
-from aigon.spec.expectation import find_script, write_text
+from aigon.spec.annotation import Annotation, find_script, write_text
 from aigon.text.patterns import compile_re
 
 Confidence = Literal["sure", "likely", "guess"]

@@ -2,10 +2,8 @@
 
 models                the sections of config.json
 sections              read by the types of their fields; errors in words
-loading               read, merge and check the two files
-endpoints             the key `endpoints`
-endpoint_references   `${name}` and `$.path` in requests and answers
+loading               read, merge and check the two files; the JSON Schemas for editors
+endpoints             the key `endpoints`, with `${name}` and `$.path` in requests and answers
 grants                what a sandbox grants
 prices, price_tables  list prices of models, and where they come from
-schemas               the JSON Schemas for editors
 """

@@ -1,4 +1,4 @@
-"""The configuration of one invocation: read from the project's and the person's file, merged and checked."""
+"""The configuration of one invocation: the project's and the person's file, merged and checked; its JSON Schemas."""
 
 import json
 import os
@@ -10,8 +10,10 @@ from aigon.config.models import Config
 from aigon.config.sections import read_section
 from aigon.errors import AigonError, usage
 from aigon.files import atomic
+from aigon.files.atomic import write_atomic
+from aigon.files.resources import find_resource
 from aigon.text.amounts import MIB, size_error
-from aigon.text.documents import load_strict_json
+from aigon.text.documents import load_strict_json, suggest
 
 ReadFile = Callable[[str], bytes | None]
 """Reads a file of the project by its path; None if it does not exist."""
@@ -132,3 +134,35 @@ def _merge(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
     """Return `high` over `low`: objects key by key, everything else whole."""
     both = {k: _merge(low[k], v) for k, v in high.items() if isinstance(v, dict) and isinstance(low.get(k), dict)}
     return {**low, **high, **both}
+
+
+SCHEMA_FOLDER = ".aigon/schemas"
+"""Where `aigon config schema --write` puts a copy for editors."""
+_SUFFIX = ".schema.json"
+
+
+def list_schemas() -> tuple[str, ...]:
+    """Return the names of the schemas: config, ecosystem, profile, spec (its frontmatter)."""
+    files = find_resource("templates", "schemas").glob(f"*{_SUFFIX}")
+    return tuple(sorted(path.name.removesuffix(_SUFFIX) for path in files))
+
+
+def load_schema(name: str) -> dict[str, Any]:
+    """Return the schema called `name`. Raises AigonError (exit 2), with the nearest name, if none has this name."""
+    if name not in list_schemas():
+        raise usage(f"There is no schema {name!r}", where="aigon config schema", hint=suggest(name, list_schemas()))
+    schema: dict[str, Any] = json.loads(_read_schema(name))
+    return schema
+
+
+def write_schemas(root: Path) -> tuple[str, ...]:
+    """Write all schemas into `.aigon/schemas/` of the project at `root`, ignored by git, and return their paths."""
+    files = {f"{name}{_SUFFIX}": _read_schema(name) for name in list_schemas()}
+    (root / SCHEMA_FOLDER).mkdir(parents=True, exist_ok=True)
+    for name, content in {".gitignore": b"*\n", **files}.items():
+        write_atomic(root / SCHEMA_FOLDER / name, content)
+    return tuple(f"{SCHEMA_FOLDER}/{name}" for name in files)
+
+
+def _read_schema(name: str) -> bytes:
+    return find_resource("templates", "schemas", f"{name}{_SUFFIX}").read_bytes()

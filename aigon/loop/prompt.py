@@ -14,8 +14,8 @@ from aigon.journal.state import State
 from aigon.journal.tasks import MOST_IN_PROGRESS
 from aigon.model.checks import Check
 from aigon.model.criteria import VERDICT_WORDS, Criterion, Verdict, find_bound_checks, narrow_to_stage
+from aigon.spec.annotation import DECISION_RULES, read_expectation
 from aigon.spec.document import leave_out_criteria
-from aigon.spec.expectation import DECISION_RULES, read_expectation
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_block, code_span, fold
 

@@ -8,8 +8,7 @@ from typing import TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from aigon.checks.execution import CRITERION, make_skipped
-from aigon.checks.measurement import HOPELESS, LONGEST, RUNS
+from aigon.checks.execution import CRITERION, HOPELESS, LONGEST, RUNS, make_skipped
 from aigon.checks.schedule import Schedule, add_builds, find_answering, run_checks
 from aigon.git import objects
 from aigon.isolation import dependencies

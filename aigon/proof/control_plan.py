@@ -8,8 +8,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.checks.execution import CRITERION
-from aigon.control.alteration import Alteration, alter, find_tests, write_files
-from aigon.control.commands import C_PROGRAMS, alter_assertions, alter_command, alter_script, find_scripts
+from aigon.control.alteration import (
+    C_PROGRAMS,
+    Alteration,
+    alter,
+    alter_assertions,
+    alter_command,
+    alter_script,
+    find_scripts,
+    find_tests,
+    write_files,
+)
 from aigon.control.places import AlterableTest, Draw
 from aigon.git import objects
 from aigon.job.results import Result

@@ -6,15 +6,14 @@ from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from itertools import zip_longest
 
-from aigon.checks.execution import CRITERION
-from aigon.checks.measurement import RUNS
+from aigon.checks.execution import CRITERION, RUNS
 from aigon.job.job import Job
 from aigon.job.results import Result
 from aigon.journal.decisions import HumanDecision, decision_verdict, find_decision, find_outdated_approval
 from aigon.model.checks import Check, Finding
 from aigon.model.criteria import COMMAND_KINDS, HIDDEN, Criterion, Verdict, VerdictStatus, find_bound_checks
+from aigon.spec.annotation import DECISION_RULES, Expectation, read_expectation
 from aigon.spec.criteria import list_boxes
-from aigon.spec.expectation import DECISION_RULES, Expectation, read_expectation
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import clip, strip_escapes
 

@@ -12,8 +12,7 @@ from pathlib import PurePosixPath
 from msgspec.structs import replace
 
 from aigon.config.grants import is_inside
-from aigon.control.alteration import alter, write_files
-from aigon.control.commands import alter_script
+from aigon.control.alteration import alter, alter_script, write_files
 from aigon.errors import environment
 from aigon.files.home import state_home
 from aigon.git import objects
@@ -33,7 +32,7 @@ from aigon.proof.bench import ProofBench, make_bench
 from aigon.proof.criteria import judge_by_own_command, list_commands, name_command
 from aigon.proof.prove import frozen_of
 from aigon.proof.vacuity import absent_files
-from aigon.spec.expectation import find_script
+from aigon.spec.annotation import find_script
 from aigon.text.quoting import clip, fold, strip_escapes
 
 TITLE = "Hidden tests"

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from aigon.model.criteria import Criterion, Spec, SpecWarning, Verdict
-from aigon.spec.expectation import DECISION_RULES, find_script
+from aigon.spec.annotation import DECISION_RULES, find_script
 from aigon.text.amounts import join_words, list_criteria
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span

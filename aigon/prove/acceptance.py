@@ -18,9 +18,8 @@ from aigon.journal.records import Origin, locate_records
 from aigon.proof.vacuity import absent_files
 from aigon.prove.ground import locate_ground
 from aigon.run.feature_stages import set_up_feature
-from aigon.spec.annotation import Annotation
+from aigon.spec.annotation import Annotation, find_script
 from aigon.spec.document import annotate
-from aigon.spec.expectation import find_script
 from aigon.spec.files import read_spec
 
 PROGRAM_MODE = 0o755

@@ -9,9 +9,8 @@ from msgspec.structs import replace
 from aigon.errors import AigonError
 from aigon.model.criteria import COMMAND_KINDS, Criterion, Spec
 from aigon.proof.vacuity import absent_files, can_fail
-from aigon.spec.annotation import HtmlComment, parse_annotation
+from aigon.spec.annotation import HtmlComment, find_script, parse_annotation
 from aigon.spec.document import can_annotate
-from aigon.spec.expectation import find_script
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from aigon.checks.interpreters import find_editable_installs
+from aigon.checks.project import find_editable_installs
 from aigon.config.loading import build_tool_path, load_configuration, open_work_tree
 from aigon.config.models import Config
 from aigon.errors import environment

@@ -19,7 +19,7 @@ from aigon.hooks.hook import HOOKS_FOLDER
 from aigon.isolation import sandbox
 from aigon.job.escalation import AgentStep, merge_equal_steps
 from aigon.job.options import Options, get_limit
-from aigon.judge.settings import PREFERENCE, AgentJudgeSettings, build_settings, choose_judge, explain_unready
+from aigon.judge.backends import PREFERENCE, AgentJudgeSettings, build_settings, choose_judge, explain_unready
 from aigon.model.criteria import Spec
 from aigon.model.judging import JudgeSettings
 from aigon.model.turns import Agent

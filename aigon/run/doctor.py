@@ -24,9 +24,9 @@ from aigon.git.trusted import refuse_unsupported
 from aigon.hooks.services import explain_unusable_service
 from aigon.isolation import mechanisms, sandbox
 from aigon.journal.queue import read_queue
-from aigon.judge.settings import AgentJudgeSettings, choose_judge
+from aigon.judge.backends import AgentJudgeSettings, choose_judge
 from aigon.model.agent_types import AgentType
-from aigon.model.diagnosis import Diagnosis, MachineFact
+from aigon.model.outcomes import Diagnosis, MachineFact
 from aigon.model.turns import Agent
 from aigon.process import capacity, running
 from aigon.process.output import capture_output

@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from aigon.agents.install_commands import InstallTarget, find_types_here, install_commands
 from aigon.checks.project_checks import ProjectChecks, find_unchecked_folders, resolve_checks
-from aigon.config.loading import PROJECT_FILE, load_configuration, open_work_tree
-from aigon.config.schemas import SCHEMA_FOLDER
+from aigon.config.loading import PROJECT_FILE, SCHEMA_FOLDER, load_configuration, open_work_tree
 from aigon.errors import AigonError, explain_error, usage
 from aigon.files.atomic import write_atomic
 from aigon.files.home import IGNORED_LINES

@@ -22,10 +22,9 @@ from aigon.git.diff import diff_trees
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.judge.accuracy import AccuracyReport, JudgedCase, LabelledVerdict, Truth
-from aigon.judge.backends import ask_in_thread
+from aigon.judge.backends import ask_in_thread, choose_judge
 from aigon.judge.judgement import judge_change
 from aigon.judge.question import ObservedCheck
-from aigon.judge.settings import choose_judge
 from aigon.model.changes import FileDiff
 from aigon.model.checks import Finding
 from aigon.model.criteria import Spec

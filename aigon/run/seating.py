@@ -152,7 +152,7 @@ def _is_worktree_complete(main: Checkout, config: Config) -> bool:
     """Return whether a worktree has the dependencies that the main checkout has: git does not bring them."""
     if config.worktree.setup or config.worktree.link or config.worktree.copy_:
         return True
-    from aigon.checks.interpreters import find_editable_installs
+    from aigon.checks.project import find_editable_installs
     from aigon.config.loading import build_tool_path
     from aigon.proof.protection import proof_of
 

@@ -14,7 +14,7 @@ from aigon.journal.spending import format_cost, format_spend
 from aigon.journal.statistics import GROUPINGS
 from aigon.model.changes import FileDiff
 from aigon.model.outcomes import describe_outcome
-from aigon.spec.expectation import DECISION_RULES
+from aigon.spec.annotation import DECISION_RULES
 from aigon.spec.features import ROOT
 from aigon.text.amounts import format_count, format_dollars, format_duration
 from aigon.views import stats

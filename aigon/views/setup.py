@@ -12,10 +12,9 @@ from msgspec import structs, to_builtins
 from aigon import __version__
 from aigon.checks.execution import render_command
 from aigon.checks.project_checks import NAME_A_CHECK
-from aigon.config.loading import PROJECT_FILE
-from aigon.config.schemas import SCHEMA_FOLDER
+from aigon.config.loading import PROJECT_FILE, SCHEMA_FOLDER
 from aigon.model.agent_types import CommandFileResult
-from aigon.model.diagnosis import AgentHealth, Diagnosis, MachineFact, RepairReport
+from aigon.model.outcomes import AgentHealth, Diagnosis, MachineFact, RepairReport
 from aigon.profiles.resolution import describe_absent
 from aigon.text.quoting import clean, fold, wrap_lines
 

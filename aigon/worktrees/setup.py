@@ -9,7 +9,7 @@ from typing import Literal, cast
 from msgspec.structs import replace
 
 from aigon.agents.configured import build_loop_command, resolve_agents
-from aigon.checks.interpreters import find_editable_installs
+from aigon.checks.project import find_editable_installs
 from aigon.config.loading import build_tool_path, load_configuration, open_work_tree
 from aigon.config.models import Config
 from aigon.errors import AigonError, environment, usage

@@ -27,10 +27,10 @@ from aigon.agents.obstacles import (
     list_candidates,
     refuses_root,
 )
-from aigon.checks.interpreters import find_node
+from aigon.checks.project import find_node
 from aigon.errors import AigonError
 from aigon.model.agent_types import AgentType, read_agent_type
-from aigon.model.diagnosis import AgentHealth
+from aigon.model.outcomes import AgentHealth
 from aigon.model.turns import Agent
 from tests.stand_ins import path_with, says, stand_in
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.checks.interpreters import find_editable_installs
+from aigon.checks.project import find_editable_installs
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from aigon.checks.project import ProjectOnDisk
+from aigon.compile.model import look_around
 from aigon.compile.proposals import Surroundings
-from aigon.compile.surroundings import look_around
 from aigon.model.checks import Check
 from tests.projects import files, package, program
 

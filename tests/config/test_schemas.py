@@ -17,8 +17,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 import yaml
 
-from aigon.config.loading import parse_configuration
-from aigon.config.schemas import SCHEMA_FOLDER, list_schemas, load_schema, write_schemas
+from aigon.config.loading import SCHEMA_FOLDER, list_schemas, load_schema, parse_configuration, write_schemas
 from aigon.errors import AigonError
 from aigon.files.resources import read_profiles
 from aigon.model.checks import ROLES

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from aigon.control.alteration import Alteration, alter, write_files
-from aigon.control.commands import alter_assertions, alter_command, alter_script
+from aigon.control.alteration import Alteration, alter, alter_assertions, alter_command, alter_script, write_files
 from aigon.control.places import AlterableTest
 from aigon.syntax import apply_edits, parse
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from types import ModuleType
 
 from aigon.agents.api_agent.mcp import SERVERS_FILE, load_servers
-from aigon.checks.endpoints.plan import unpack_plan
-from aigon.checks.endpoints.schemas import parse_document as document
-from aigon.checks.endpoints.schemas import parse_unnamed
+from aigon.checks.endpoints.plan import parse_document as document
+from aigon.checks.endpoints.plan import parse_unnamed, unpack_plan
 from aigon.checks.project import ProjectOnDisk
 from aigon.config import price_tables
 from aigon.config.loading import parse_configuration

@@ -8,9 +8,8 @@ from aigon.compile.proposals import Surroundings, propose
 from aigon.errors import AigonError
 from aigon.model.criteria import Spec
 from aigon.spec import annotation, markdown
-from aigon.spec.annotation import Annotation
+from aigon.spec.annotation import DECISION_RULES, Annotation
 from aigon.spec.document import annotate, can_annotate, parse_spec, read_known_failures, tick_boxes
-from aigon.spec.expectation import DECISION_RULES
 from aigon.spec.files import parse_runnable_spec
 from tests.fuzz.target import Target
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.checks.endpoints.schemas import parse_document
+from aigon.checks.endpoints.plan import parse_document
 from aigon.config.loading import parse_configuration
 from aigon.errors import AigonError, Exit, explain_error, usage
 from aigon.files.home import ensure_home, find_home

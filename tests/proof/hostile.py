@@ -7,7 +7,7 @@ from aigon.model.changes import FileChange
 from aigon.model.checks import CheckStatus, Finding, Problem, TestCounts
 from aigon.model.criteria import Criterion, Spec, Verdict
 from aigon.model.turns import Turn
-from aigon.spec.expectation import write_text
+from aigon.spec.annotation import write_text
 
 EXAMPLES = settings(max_examples=30)
 """No deadline: on a busy machine a slow example is not a wrong one, and looking for a smaller one takes minutes."""

@@ -7,10 +7,18 @@ from hypothesis import strategies as st
 from aigon.errors import AigonError, Exit
 from aigon.model.checks import Role
 from aigon.model.criteria import Criterion
-from aigon.spec.annotation import find_comments, parse_annotation, strip_trailing_comments
+from aigon.spec.annotation import (
+    Expectation,
+    find_comments,
+    parse_annotation,
+    read_bound,
+    read_limit,
+    read_text,
+    strip_trailing_comments,
+    write_text,
+)
 from aigon.spec.criteria import _PHRASES, _STEMS, find_deciding_role
 from aigon.spec.document import parse_spec
-from aigon.spec.expectation import Expectation, read_bound, read_limit, read_text, write_text
 
 
 def only(item: str) -> Criterion:

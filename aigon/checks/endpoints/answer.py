@@ -7,7 +7,8 @@ from itertools import islice
 
 from msgspec import UNSET, Struct
 
-from aigon.config.endpoint_references import (
+from aigon.config.endpoints import (
+    Expect,
     PathStep,
     SavedValues,
     fill_references,
@@ -16,7 +17,6 @@ from aigon.config.endpoint_references import (
     parse_source,
     resolve_path,
 )
-from aigon.config.endpoints import Expect
 from aigon.text.documents import refuse_constant
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import strip_escapes

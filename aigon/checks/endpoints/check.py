@@ -7,11 +7,10 @@ import sys
 from itertools import chain, count
 from pathlib import Path
 
-from aigon.checks.endpoints import schemas
+from aigon.checks.endpoints import plan
 from aigon.checks.endpoints.plan import LARGEST_PLAN, VARIABLE, EndpointPlan, pack_plan
 from aigon.checks.project import ProjectOnDisk
-from aigon.config.endpoint_references import list_references
-from aigon.config.endpoints import Endpoints, Request
+from aigon.config.endpoints import Endpoints, Request, list_references
 from aigon.errors import usage
 from aigon.installation import require_extra
 from aigon.model.checks import Check, ProjectReader
@@ -85,7 +84,7 @@ def _build_plan(config: Endpoints, root: Path, folder: str, where: str) -> Endpo
     file = reader.read_file(openapi, f"{where}.openapi in {CONFIG}") if openapi else ""
     if named:
         require_extra("endpoints", "jsonschema", purpose=f"{where}: `schema`")
-    known = schemas.Schemas(reader.values) if named else None
+    known = plan.Schemas(reader.values) if named else None
     for number, name in named.items():
         if known and (flaw := known.flaw(name)):
             place = f"{where}.requests.{number}.expect.schema in {CONFIG}" if name.startswith("#") else name
@@ -159,7 +158,7 @@ class _DocumentReader:
             raise usage(f"There is no file {shown!r} in the project", where=place, hint="Fix the path, or add the file")
         try:
             text = raw.decode("utf-8-sig")
-            value = schemas.parse_document(name, text)
+            value = plan.parse_document(name, text)
         except ValueError as error:
             why = "it is not in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
             hint = "Fix the file: JSON, or YAML by its name"
@@ -169,9 +168,9 @@ class _DocumentReader:
         return name
 
     def _follow(self, name: str, value: object, place: str) -> None:
-        for reference in schemas.find_references(value):
+        for reference in plan.find_references(value):
             file = reference.partition("#")[0]
-            if schemas.is_address(reference):
+            if plan.is_address(reference):
                 # What has that name by `$id` is found later; nothing is fetched.
                 if not reference.startswith(("http://", "https://", "urn:")):
                     hint = "Keep a copy in the project, and name that"
@@ -180,5 +179,5 @@ class _DocumentReader:
                 path = posixpath.normpath(posixpath.join(posixpath.dirname(name), file))
                 is_there = not path.startswith(("../", "/")) and self._project.kind(path) == "file"
                 # A document with a name of its own may mean another one relative to that.
-                if is_there or not schemas.read_id(value):
+                if is_there or not plan.read_id(value):
                     self._read(path, file, place)

@@ -10,13 +10,22 @@ from functools import partial
 from pathlib import Path
 
 from aigon.checks.endpoints import answer as answers
-from aigon.checks.endpoints import schemas
 from aigon.checks.endpoints.answer import SchemaCheck
 from aigon.checks.endpoints.exchange import HttpClient, LateAnswer, NoAnswer, fetch, prepare_request
-from aigon.checks.endpoints.plan import EndpointPlan, EndpointReport, RequestOutcome, SchemathesisRun
+from aigon.checks.endpoints.plan import (
+    EndpointPlan,
+    EndpointReport,
+    RequestOutcome,
+    Schemas,
+    SchemathesisRun,
+    find_base_path,
+    find_references,
+    is_address,
+    parse_document,
+    parse_unnamed,
+)
 from aigon.checks.endpoints.server import ProgramOrder, ServerFailure, Voice, describe_end, wait_until_ready
-from aigon.config.endpoint_references import UnsavedValue, fill_text
-from aigon.config.endpoints import Request
+from aigon.config.endpoints import Request, UnsavedValue, fill_text
 from aigon.process import run
 from aigon.process import server as processes
 from aigon.process.server import Server, find_answering_host
@@ -178,10 +187,10 @@ def _has_ended(server: Server, port: int) -> bool:
     return server.has_ended()
 
 
-def _load_schemas(plan: EndpointPlan) -> schemas.Schemas:
+def _load_schemas(plan: EndpointPlan) -> Schemas:
     unwanted = {plan.openapi} - set(plan.schemas.values())
     texts = {name: text for name, text in plan.documents.items() if name not in unwanted}
-    return schemas.Schemas({name: schemas.parse_document(name, text) for name, text in texts.items()})
+    return Schemas({name: parse_document(name, text) for name, text in texts.items()})
 
 
 async def _send_request(
@@ -229,7 +238,7 @@ def run_schemathesis(
     else:
         place, document = _write_document(order.plan, folder / "documents")
     junit = folder / "report.xml"
-    argv = [order.schemathesis, "run", place, "--url", base + schemas.find_base_path(document), "--no-color"]
+    argv = [order.schemathesis, "run", place, "--url", base + find_base_path(document), "--no-color"]
     argv += ["--report", "junit", "--report-junit-path", str(junit)]
     if not any(each.startswith(("--seed", "--generation-")) for each in openapi.args):
         argv.append("--generation-deterministic")  # one tree has one verdict, unless the project wants it otherwise
@@ -254,20 +263,20 @@ def _write_document(plan: EndpointPlan, folder: Path) -> tuple[str, object]:
         if not each.startswith("#"):
             (folder / each).parent.mkdir(parents=True, exist_ok=True)
             (folder / each).write_text(text, "utf-8")
-    return str(folder / plan.openapi), schemas.parse_document(plan.openapi, plan.documents[plan.openapi])
+    return str(folder / plan.openapi), parse_document(plan.openapi, plan.documents[plan.openapi])
 
 
 def _fetch_document(base: str, path: str) -> object:
     """Return the server's document. Raises ServerFailure if it has none, or one that leads to other servers."""
     try:
         answer = fetch(base, path, FETCH_SECONDS)
-        document = schemas.parse_unnamed(answer.text()) if answer.status == 200 else None
+        document = parse_unnamed(answer.text()) if answer.status == 200 else None
     except (NoAnswer, ValueError) as error:
         raise ServerFailure(f"there is no OpenAPI document at {path}: {error}") from None
     if not isinstance(document, dict):
         raise ServerFailure(f"there is no OpenAPI document at {path}: it answered {answer.status}")
-    for reference in schemas.find_references(document):
-        if schemas.is_address(reference) and not reference.startswith(base):
+    for reference in find_references(document):
+        if is_address(reference) and not reference.startswith(base):
             raise ServerFailure(f"the OpenAPI document at {path} refers to another server: {reference}")
     return document
 

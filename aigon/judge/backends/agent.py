@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
+from aigon.judge.backends import NOBODY, AgentJudgeSettings
 from aigon.judge.backends.command import ask_program, describe_failure, parse_answered_object
 from aigon.judge.reply import MALFORMED
-from aigon.judge.settings import NOBODY, AgentJudgeSettings
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 
 _FORM = """\

@@ -23,7 +23,7 @@ from aigon.journal.replay import decode_events, find_misplaced_event
 from aigon.journal.state import State, replay
 from aigon.journal.state_file import StateFileSink, find_last_write
 from aigon.journal.steps import StepSink
-from aigon.model.diagnosis import RepairedRecord, UnrepairedRecord
+from aigon.model.outcomes import RepairedRecord, UnrepairedRecord
 from aigon.run.repair.records import RepairStep, inspect_state_file, keep_existing
 from aigon.run.sinks.memory import render_run_files
 

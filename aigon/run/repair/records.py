@@ -21,7 +21,7 @@ from aigon.journal.decisions import HumanDecision, parse_decision
 from aigon.journal.events import Event, Notice, RunStarted
 from aigon.journal.records import CANDIDATE, Origin, Records, read_intact_events
 from aigon.journal.state_document import NewerState, parse_whole_state
-from aigon.model.diagnosis import RepairedRecord, UnrepairedRecord
+from aigon.model.outcomes import RepairedRecord, UnrepairedRecord
 from aigon.proof import frozen
 from aigon.spec.document import parse_spec
 

@@ -12,7 +12,7 @@ from aigon.git.repository import RepositoryFolders, find_repository
 from aigon.job.world import World
 from aigon.journal.events import RunStarted
 from aigon.journal.records import Records
-from aigon.model.diagnosis import RepairedRecord, RepairReport, UnrepairedRecord
+from aigon.model.outcomes import RepairedRecord, RepairReport, UnrepairedRecord
 from aigon.process.running import loop_lock
 from aigon.run import invocations
 from aigon.run.repair.journal import read_journal_parts, repair_journal, repair_state_file, repair_views

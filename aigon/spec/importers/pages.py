@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from aigon.model.criteria import ImportedCriterion, ImportedSpec
-from aigon.spec.importers import Format
-from aigon.spec.importers._reading import (
+from aigon.spec.importers import (
     ACCEPTANCE,
     Block,
+    Format,
     count_steps,
     count_unused,
     find_accepted,

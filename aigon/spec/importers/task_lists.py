@@ -8,8 +8,7 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from aigon.model.criteria import ImportedCriterion, ImportedSpec
-from aigon.spec.importers import Format
-from aigon.spec.importers._reading import count_unused_keys, read_json, read_text
+from aigon.spec.importers import Format, count_unused_keys, read_json, read_text
 from aigon.spec.prd import PrdTask, parse_prd
 from aigon.text.patterns import compile_re
 

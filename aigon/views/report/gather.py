@@ -35,8 +35,8 @@ from aigon.model.criteria import COMMAND_KINDS
 from aigon.observation import Observation
 from aigon.process.running import loop_lock
 from aigon.proof import frozen
+from aigon.spec.annotation import find_script
 from aigon.spec.document import parse_spec
-from aigon.spec.expectation import find_script
 from aigon.spec.features import ROOT, Feature, OwnPaths, parse_feature_path
 
 OUTPUT_BYTES = 4000

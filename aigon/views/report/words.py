@@ -20,7 +20,7 @@ from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Met, describe_outcome, describe_success
 from aigon.model.turns import Turn
 from aigon.proof.vacuity import describe_passing
-from aigon.spec.expectation import DECISION_RULES
+from aigon.spec.annotation import DECISION_RULES
 from aigon.text.amounts import format_count, format_duration, format_timestamp
 from aigon.text.documents import parse_yaml
 from aigon.text.patterns import compile_re

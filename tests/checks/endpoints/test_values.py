@@ -7,15 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from aigon.checks.endpoints import schemas
+from aigon.checks.endpoints import plan
 from aigon.checks.endpoints.answer import HttpAnswer, find_differences
 from aigon.checks.endpoints.exchange import build_target
-from aigon.checks.endpoints.plan import EndpointPlan, pack_plan, unpack_plan
-from aigon.checks.endpoints.schemas import Schemas
+from aigon.checks.endpoints.plan import EndpointPlan, Schemas, pack_plan, unpack_plan
 from aigon.checks.endpoints.server import find_last_words
-from aigon.config import endpoint_references
-from aigon.config.endpoint_references import UnsavedValue
-from aigon.config.endpoints import Endpoints
+from aigon.config import endpoints
+from aigon.config.endpoints import Endpoints, UnsavedValue
 from aigon.config.sections import read_section
 
 JSON: Any = some.recursive(
@@ -78,9 +76,7 @@ def test_what_only_looks_alike_is_not_the_same(wanted: Any, got: Any) -> None:
 def test_every_place_in_a_document_has_a_path_that_leads_there(value: Any) -> None:
     for steps, each in places(value, ()):
         if all("'" not in str(step) and '"' not in str(step) and "\n" not in str(step) for step in steps):
-            assert endpoint_references.resolve_path(
-                value, endpoint_references.parse_source(endpoint_references.format_path(steps)).steps
-            ) == (each,)
+            assert endpoints.resolve_path(value, endpoints.parse_source(endpoints.format_path(steps)).steps) == (each,)
 
 
 def places(value: Any, steps: tuple[Any, ...]) -> Any:
@@ -93,18 +89,18 @@ def places(value: Any, steps: tuple[Any, ...]) -> Any:
 @pytest.mark.parametrize("text", ["", "id", "$id", "$.", "$..id", "$[x]", "$[", "headers.", "cookies", "$.a b"])
 def test_what_is_no_place_in_an_answer_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        endpoint_references.parse_source(text)
+        endpoints.parse_source(text)
 
 
 def test_a_saved_value_keeps_its_type_alone_and_is_text_within_text() -> None:
     values = {"id": 7, "who": {"name": "Ada"}, "on": True}
-    assert endpoint_references.fill_references(["${id}", "id ${id}", "${who}", "$${id}", "${on}!"], values) == [
+    assert endpoints.fill_references(["${id}", "id ${id}", "${who}", "$${id}", "${on}!"], values) == [
         7, "id 7", {"name": "Ada"}, "${id}", "true!"
     ]  # fmt: skip
-    assert endpoint_references.list_references({"a": ["${x}", {"b": "$${y} ${z}"}], "c": 1}) == {"x", "z"}
-    assert endpoint_references.fill_references("{ user { id } } $id {id}", {}) == "{ user { id } } $id {id}"
+    assert endpoints.list_references({"a": ["${x}", {"b": "$${y} ${z}"}], "c": 1}) == {"x", "z"}
+    assert endpoints.fill_references("{ user { id } } $id {id}", {}) == "{ user { id } } $id {id}"
     with pytest.raises(UnsavedValue):
-        endpoint_references.fill_references({"a": ["${nobody}"]}, values)
+        endpoints.fill_references({"a": ["${nobody}"]}, values)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +181,7 @@ def test_a_schema_without_an_end_is_a_complaint_and_no_crash() -> None:
 
 
 def test_yaml_is_read_as_json_has_it() -> None:
-    assert schemas.parse_document("a.yaml", "a: 2020-01-01\nb: [1, 1.5, null, true]\n") == {
+    assert plan.parse_document("a.yaml", "a: 2020-01-01\nb: [1, 1.5, null, true]\n") == {
         "a": "2020-01-01",
         "b": [1, 1.5, None, True],
     }
@@ -196,7 +192,7 @@ def test_yaml_is_read_as_json_has_it() -> None:
         ("a.yaml", "!!python/object:x y"),
     ):
         with pytest.raises(ValueError):
-            schemas.parse_document(name, text)
+            plan.parse_document(name, text)
 
 
 @pytest.mark.parametrize(
@@ -213,7 +209,7 @@ def test_yaml_is_read_as_json_has_it() -> None:
     ],
 )
 def test_the_path_before_all_paths_is_that_of_the_first_server(document: object, path: str) -> None:
-    assert schemas.find_base_path(document) == path
+    assert plan.find_base_path(document) == path
 
 
 @pytest.mark.parametrize(
