@@ -165,7 +165,10 @@ def find_mount(path: Path) -> Path:
 def measure_volume(volume: Volume) -> Volume:
     """Return the file system as it is now. A size or number of files that it does not report is None."""
     try:
-        there = os.statvfs(nearest_existing(Path(volume.place)))
+        there = os.statvfs(volume.place)
+    except FileNotFoundError:
+        place = nearest_existing(Path(volume.place))
+        return replace(measure_volume(replace(volume, place=str(place))), place=volume.place)
     except OSError:
         return replace(volume, free=None, files=None, problem="")
     return replace(

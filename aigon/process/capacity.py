@@ -84,23 +84,29 @@ def _measure_cgroups() -> Iterator[Memory]:
 
 def _measure_groups(root: Path, path: str, names: tuple[str, str, str]) -> Iterator[Memory]:
     """Yield what each group leaves, from the inmost out. In a container the path may be that of the host."""
-    inmost = root / path.lstrip("/")
-    for group in (inmost, *inmost.parents):
-        if group.is_relative_to(root) and (free := _measure_group(group, *names)) is not None:
+    parts = [part for part in path.split("/") if part]
+    for end in range(len(parts), -1, -1):
+        group = "/".join([str(root), *parts[:end]])
+        if (free := _measure_group(group, *names)) is not None:
             yield Memory(free, f"the control group {group}")
 
 
-def _measure_group(group: Path, limit: str, used: str, reclaimable: str) -> int | None:
+def _measure_group(group: str, limit: str, used: str, reclaimable: str) -> int | None:
     """Return limit minus use, without files in the kernel's cache that are not in use."""
     try:
-        most = int((group / limit).read_text())
+        most = int(_read(f"{group}/{limit}"))
         if most >= _UNLIMITED:
             return None
-        taken = int((group / used).read_text())
-        entries = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+        taken = int(_read(f"{group}/{used}"))
+        entries = dict(line.split() for line in _read(f"{group}/memory.stat").splitlines())
     except (OSError, ValueError):  # no such file, or `max`
         return None
     return max(0, most - taken + int(entries.get(reclaimable, 0)))
+
+
+def _read(path: str) -> str:
+    with open(path) as file:  # noqa: PTH123 - on the hot path
+        return file.read()
 
 
 @cache

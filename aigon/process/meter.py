@@ -51,7 +51,6 @@ class Meter(Struct):
         with self._lock:
             self.before = self.lowest = self.least = now
             self.peak, self.largest, self._due = 0, _read_largest_child(), 0.0
-            self._probed = None
         if self._thread is None and self.volumes:
             self._thread = threading.Thread(target=self._keep_sampling, name="meter", daemon=True)
             self._thread.start()
@@ -62,7 +61,7 @@ class Meter(Struct):
             self.begin()
         now = self.now()
         with self._lock:
-            self.least, self.trouble, self._probed = now, None, None
+            self.least, self.trouble = now, None
 
     def now(self) -> tuple[Volume, ...]:
         """Return the file systems as they are."""
@@ -71,13 +70,14 @@ class Meter(Struct):
     def probe(self, folders: Sequence[Path]) -> tuple[Memory | None, tuple[Volume, ...]]:
         """Return what is left of memory and disks; a block is written in each of the folders to see that it can be.
 
-        Nothing is looked at twice in DISK_SECONDS without a `begin` or `mark` between.
+        That, and a look at the memory, holds for DISK_SECONDS: a new file is the dearest part of it.
         """
-        if self._probed is None or time.monotonic() - self._probed[0] >= DISK_SECONDS:
-            volumes = self.now()
-            for folder in folders:
-                volumes = tuple(probe_volume(volume, folder) for volume in volumes)
-            self._probed = time.monotonic(), measure_memory(), volumes
+        now = self.now()
+        if self._probed and time.monotonic() - self._probed[0] < DISK_SECONDS:
+            return self._probed[1], tuple(map(keep_lowest, now, self._probed[2]))
+        for folder in folders:
+            now = tuple(probe_volume(volume, folder) for volume in now)
+        self._probed = time.monotonic(), measure_memory(), now
         return self._probed[1:]
 
     def sample(self) -> None:

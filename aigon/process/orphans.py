@@ -98,8 +98,12 @@ def list_children(pid: int | str = "self") -> list[int]:
         return []
     children: list[int] = []
     for task in tasks:
-        with contextlib.suppress(OSError):
-            children += map(int, Path(f"/proc/{pid}/task/{task}/children").read_bytes().split())
+        try:
+            file = os.open(f"/proc/{pid}/task/{task}/children", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            continue
+        with open(file, "rb", buffering=0) as opened, contextlib.suppress(OSError):  # noqa: PTH123 - of a handle
+            children += map(int, opened.readall().split())
     return children
 
 
