@@ -4,7 +4,7 @@ import ctypes
 import os
 import stat
 import time
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from pathlib import Path
 
@@ -52,6 +52,15 @@ class BranchRef:
                 if log.is_file():
                     _log_move(self._trusted, log, old, commit)
         return code, said
+
+    def write_out_commit(self, commit: str, parent: str, names: Iterable[str]) -> None:
+        """Write out all that `commit` holds: if its `parent` was, only the objects of these `names`. Raises OSError."""
+        if parent != self._written_out:
+            self.write_out(commit)
+            return
+        objects = self._trusted.common_dir / "objects"
+        _flush_files(f"{objects}/{name[:2]}/{name[2:]}" for name in (*names, commit))
+        self._written_out = commit
 
     def write_out(self, commit: str = "") -> None:
         """Write what any git wrote since the last time to the disk, with all that `commit` holds. Raises OSError."""
@@ -135,11 +144,15 @@ def flush_loose_objects(
     Raises OSError.
     """
     fresh = {*_list_fresh(objects, (since - SLACK) * 1e9, {} if seen is None else seen)}
-    names = [name for _, name in sorted(fresh - flushed)]
-    # All are on their way before one is waited for. One that is packed meanwhile is flushed by the git that packs it.
-    for flags in (_START, _WRITE_OUT):
-        names = [name for name in names if _flush_file(name, flags)]
+    _flush_files(name for _, name in sorted(fresh - flushed))
     return fresh
+
+
+def _flush_files(names: Iterable[str]) -> None:
+    """Write files to the disk, as far as they exist: what is packed was flushed by the git that packed it."""
+    there = [*names]
+    for flags in (_START, _WRITE_OUT):  # all are on their way before one is waited for
+        there = [name for name in there if _flush_file(name, flags)]
 
 
 def _list_fresh(objects: Path, since_ns: float, seen: dict[str, int]) -> Iterator[tuple[int, str]]:

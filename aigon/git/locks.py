@@ -103,10 +103,11 @@ def copy_index(index: Path, target: Path, directory: Path) -> bool:
 
     The shared part of a split index is copied to the directory, where git looks for it.
     """
-    if not index.exists():
+    if not os.path.exists(index):  # noqa: PTH110 - on the hot path
         return False
-    for shared in index.parent.glob("sharedindex.*"):
-        shutil.copyfile(shared, directory / shared.name)
+    for name in os.listdir(index.parent):  # noqa: PTH208 - as above
+        if name.startswith("sharedindex."):
+            shutil.copyfile(index.with_name(name), directory / name)
     _copy(index, target)
     return True
 
@@ -170,12 +171,11 @@ class GitLocks(Struct):
         return f"a git command of the turn left its lock {name}; no process holds it, so it was moved to {place}"
 
     def _list_locks(self) -> Iterator[tuple[Path, LockIdentity]]:
-        locks = [self.git_dir / name for name in _CHECKOUT_LOCKS] + [self.common_dir / name for name in _SHARED_LOCKS]
-        for folder, _, names in os.walk(self.common_dir / "refs"):
-            locks += [Path(folder, name) for name in names if name.endswith(".lock")]
-        for lock in locks:
+        locks = [f"{self.git_dir}/{name}" for name in _CHECKOUT_LOCKS]
+        locks += [f"{self.common_dir}/{name}" for name in _SHARED_LOCKS]
+        for lock in (*locks, *_list_ref_locks(f"{self.common_dir}/refs")):
             if identity := _identify_lock(lock):
-                yield lock, identity
+                yield Path(lock), identity
 
     def _living_git(self) -> str:
         """Name a git that works in this repository: while it waits for an editor it holds a lock that it has closed."""
@@ -184,10 +184,19 @@ class GitLocks(Struct):
         return next((f"pid {pid} ({read_command_line(pid)})" for pid in list_pids() if _is_git_in(pid, places)), "")
 
 
-def _identify_lock(lock: Path) -> LockIdentity | None:
+def _list_ref_locks(folder: str) -> Iterator[str]:
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _list_ref_locks(entry.path)
+            elif entry.name.endswith(".lock"):
+                yield entry.path
+
+
+def _identify_lock(lock: str | Path) -> LockIdentity | None:
     """Return what tells a lock from a later one of its name; None if it is missing or of another user."""
     with suppress(OSError):
-        seen = lock.lstat()
+        seen = os.lstat(lock)
         if seen.st_uid == os.geteuid() and Path("/proc/self/fd").is_dir():
             return seen.st_dev, seen.st_ino, seen.st_mtime_ns
     return None

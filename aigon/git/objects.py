@@ -112,11 +112,12 @@ _Row = tuple[str, str, bytes, bytes]
 class TreeWriter(Struct):
     """Writes trees that differ from one another in a few paths; git is asked only for folders that are not `known`.
 
-    These are the folders of the tree `of`, each with its entries by name.
+    These are the folders of the tree `of`, each with its entries by name. `written` are the trees of the last one.
     """
 
     git: TrustedGit
     of: str = ""
+    written: list[str] = field(default_factory=list)
     known: dict[str, dict[str, _Row]] = field(default_factory=dict)
 
     def write(self, tree: str, changes: Changes) -> str:
@@ -125,7 +126,7 @@ class TreeWriter(Struct):
         folders = {"", *("/".join(way[:end]) for way in ways for end in range(len(way)))}
         if self.of != tree:
             self.known = {}
-        self.of = ""  # until all of it is written
+        self.of, self.written = "", []  # until all of it is written
         self._read(tree, folders - self.known.keys())
         # Removals first: a file may replace a folder.
         for path, new in sorted(changes.items(), key=lambda change: change[1] is not None):
@@ -168,7 +169,8 @@ class TreeWriter(Struct):
 
     def _write_folder(self, entries: Mapping[str, _Row], digits: int) -> str:
         rows = sorted([(place, entry) for _, _, place, entry in entries.values()])
-        return write_object(self.git, "tree", b"".join([entry for _, entry in rows]), digits)
+        self.written.append(write_object(self.git, "tree", b"".join([entry for _, entry in rows]), digits))
+        return self.written[-1]
 
 
 def _make_row(name: str, mode: str, sha: str) -> _Row:

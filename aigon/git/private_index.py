@@ -1,5 +1,6 @@
 """aigon's private index of a work tree: the snapshot that becomes the next commit, and what is left out of it."""
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -10,6 +11,7 @@ from msgspec.structs import replace
 
 from aigon.files.system_errors import explain_git_error
 from aigon.git import blind_spots
+from aigon.git.file_state import list_names
 from aigon.git.listings import (
     RawChange,
     parse_config,
@@ -128,8 +130,12 @@ class PrivateIndex:
         for path in self._submodules:
             if blind_spots.has_unfinished_work(self.trusted.program, self.trusted.env, self.root, path):
                 complaints.append(f"the submodule {path} has work that no commit of its own holds")
+        present: set[str] = set()
+        for folder in self._operating:
+            with contextlib.suppress(OSError):
+                present |= list_names(folder)
         for mark, operation in UNDER_WAY.items():
-            if any(os.path.lexists(folder / mark) for folder in self._operating):
+            if mark in present:
                 complaints.append(f"a {operation} was left unfinished: finish it, or git {operation} --abort")
         return tuple(complaints)
 

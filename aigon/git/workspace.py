@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 import shutil
+import stat
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from aigon.files.system_errors import explain_git_error
 from aigon.git.blind_spots import find_obstacles
 from aigon.git.branch_ref import BranchRef
 from aigon.git.commits import write_commit
+from aigon.git.file_state import read_mark
 from aigon.git.listings import RawChange, split_paths
 from aigon.git.locks import lock_index
 from aigon.git.objects import Changes, TreeWriter, has_loose_object, name_object
@@ -51,6 +53,7 @@ class Workspace(PrivateIndex):
         self.own = checkout.git_dir / "aigon"
         """aigon's own folder in the git directory of the checkout."""
         self._written = directory / "written"
+        self._runs = checkout.root / ".aigon" / "runs"
 
     def on_branch(self) -> bool:
         try:
@@ -93,7 +96,11 @@ class Workspace(PrivateIndex):
             tree = ""
         commit = self.commit_tree(tree or self.tree(), parent, message)
         self._trees.of = commit if tree else ""
-        self.ref.write_out(commit)
+        if tree and entries is not None:
+            blobs = [entry[1] for entry in entries.values() if entry]
+            self.ref.write_out_commit(commit, parent, (*blobs, *self._trees.written))
+        else:
+            self.ref.write_out(commit)
         return commit
 
     def _foresee(self, changes: Iterable[RawChange], files: Mapping[str, bytes], digits: int) -> Changes | None:
@@ -132,18 +139,18 @@ class Workspace(PrivateIndex):
 
     def write(self, path: str, data: bytes | None) -> None:
         """Make a file of the work tree hold `data`, or remove it; links and whatever else is there are moved away."""
-        target = self.root / path
-        for parent in [*reversed(target.relative_to(self.root).parents)][1:]:
-            folder = self.root / parent
-            if not folder.is_dir() or folder.is_symlink():
-                self._displace(folder)
-        if target.is_symlink() or not target.is_file():
+        target, folder = self.root / path, os.fspath(self.root)
+        for name in path.split("/")[:-1]:
+            folder = f"{folder}/{name}"
+            if not stat.S_ISDIR(read_mark(folder)[0]):
+                self._displace(Path(folder))
+        if not stat.S_ISREG(read_mark(os.fspath(target))[0]):
             self._displace(target)
         if data is None:
             target.unlink(missing_ok=True)
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(target, data, (self.own, self.root / ".aigon" / "runs"))
+            write_whole(target, data, (self.own, self._runs))
 
     def _displace(self, obstacle: Path) -> Path:
         """Move what is in the way into the git directory: it may hold what no commit does."""

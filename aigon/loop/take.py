@@ -5,10 +5,12 @@ of the agent's own.
 """
 
 import os
+import stat
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from aigon.git.commits import Commit, list_commits, write_commit_again
+from aigon.git.file_state import read_mark
 from aigon.git.objects import TreeEntry, can_read, list_entries, read_beginnings, read_objects, write_tree_with
 from aigon.git.secret_files import LARGEST, LeakPolicy, make_content_check, make_tracked_check, read_staged, unstage
 from aigon.git.trusted import TrustedGit
@@ -127,11 +129,15 @@ def _is_unchanged(path: Path, content: bytes | None) -> bool:
     """Return whether the file has this content, or is absent for None; one behind a link does not count."""
     if content is None:
         return not os.path.lexists(path)
-    return _read_plain(path) == content and path.parent.resolve() == path.parent
+    folder = os.fspath(path.parent)
+    return _read_plain(path) == content and os.path.realpath(folder) == folder
 
 
 def _read_plain(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() and not path.is_symlink() else None
+    if not stat.S_ISREG(read_mark(os.fspath(path))[0]):
+        return None
+    with open(path, "rb") as file:  # noqa: PTH123 - on the hot path
+        return file.read()
 
 
 def _is_of_last_try(world: World, state: State, path: str) -> bool:
