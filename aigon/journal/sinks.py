@@ -3,11 +3,12 @@
 import logging
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Literal, Protocol, TextIO, get_args
 
 from msgspec import Struct, field
@@ -85,24 +86,52 @@ def log_failures() -> Iterator[None]:
         logging.getLogger("aigon").exception("an observer failed; the run continues")
 
 
-class BackgroundObservers:
-    """Passes events to `observers` in a thread, in order. Their exceptions are logged and do not end the run."""
+PAUSE_SECONDS, LONGEST_DELAY_SECONDS = 0.05, 1.0
+"""How long no event comes before files are written, and after how long they are written anyway: what a file says of one
+event is mostly replaced by the next, and files that are new burden the flush of the journal, which a run waits for."""
 
-    def __init__(self, observers: Sequence[Observer]) -> None:
-        self._observers = observers
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="observers")
+
+class BackgroundObservers:
+    """Passes events to `observers` in a thread, in order. Their exceptions are logged and do not end the run.
+
+    Those that write files have a method `settle`, in which they write what is due. It is called when events pause.
+    """
+
+    def __init__(
+        self, observers: Sequence[Observer], pause: float = PAUSE_SECONDS, longest: float = LONGEST_DELAY_SECONDS
+    ) -> None:
+        self._observers, self._pause, self._longest = observers, pause, longest
+        self._settling = [settle for each in observers if (settle := getattr(each, "settle", None))]
+        self._events: SimpleQueue[Event | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._pass_on, name="observers", daemon=True)
+        self._thread.start()
 
     def __call__(self, event: Event) -> None:
-        self._thread.submit(self._notify, event)
+        self._events.put(event)
 
-    def _notify(self, event: Event) -> None:
-        for observer in self._observers:
-            with log_failures():
-                observer(event)
+    def _pass_on(self) -> None:
+        due: float | None = None
+        while True:
+            try:
+                left = None if due is None else max(0.0, min(self._pause, due - time.monotonic()))
+                event = self._events.get(timeout=left)
+            except Empty:
+                due = None
+                for settle in self._settling:
+                    with log_failures():
+                        settle()
+                continue
+            if event is None:
+                return
+            due = due or time.monotonic() + self._longest
+            for observer in self._observers:
+                with log_failures():
+                    observer(event)
 
     def close(self) -> None:
         """Wait until they have seen everything, then close them."""
-        self._thread.shutdown()
+        self._events.put(None)
+        self._thread.join()
         for observer in self._observers:
             observer.close()
 

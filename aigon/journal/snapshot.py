@@ -4,6 +4,7 @@ It counts only for the very bytes that it was made of: up to `position`, with th
 it, or if it does not fit, the journal is folded from its start.
 """
 
+import time
 import zlib
 from contextlib import suppress
 from functools import reduce
@@ -21,16 +22,24 @@ from aigon.journal.state import State, replay
 from aigon.journal.tasks import Tasks
 
 NAME = "tasks-snapshot.json"
+SECONDS_BETWEEN_WRITES = 1.0
+"""What a second adds to a journal takes less to fold than a snapshot to write."""
 
 
 class SnapshotSink:
-    """Writes the snapshot after each iteration and at the end of a run, once the journal has the event."""
+    """Writes the snapshot after iterations, at most once in `apart` seconds, and at the end of a run.
 
-    def __init__(self, journal: Path) -> None:
+    The journal has the event by then.
+    """
+
+    def __init__(self, journal: Path, apart: float = SECONDS_BETWEEN_WRITES) -> None:
         self._journal, self._position, self._checksum = journal, 0, 0
+        self._apart, self._written = apart, -apart
 
     def __call__(self, event: Event, state: State) -> None:
-        if isinstance(event, IterationFinished | RunFinished):
+        is_due = isinstance(event, IterationFinished) and time.monotonic() - self._written >= self._apart
+        if is_due or isinstance(event, RunFinished):
+            self._written = time.monotonic()
             with suppress(OSError):  # a full disk is reported by the sinks that must write
                 self._write(state.tasks)
 

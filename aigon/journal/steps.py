@@ -3,7 +3,6 @@
 What the agent said is a quotation. Nothing reads the files back, and a run goes on without them.
 """
 
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -26,8 +25,6 @@ MAX_LISTED = 200
 """Tools, headings and denied permissions that are listed."""
 MAX_PROMPT_BYTES = 4_000_000
 """Bytes of a prompt that are read for its headings."""
-SECONDS_BETWEEN_WRITES = 1.0
-"""Within so many seconds of a writing, the beginning of a turn is not written: its end will be, soon enough."""
 _FENCED = compile_re(r"(?ms)^(`{3,})[^`\n]*$.*?^\1`*[ \t]*$")
 _HEADING = compile_re(r"(?m)^(#{1,3}) +(\S.*)$")
 
@@ -108,7 +105,7 @@ def _link(path: str) -> str:
 
 
 class StepSink:
-    """Writes the file of a turn at its end, and at its beginning unless the last write was just before.
+    """Writes the file of a turn at its beginning and its end, or once for both.
 
     A turn that is repeated under its number goes below. The file is written whole each time, so that no edit of an
     agent stays.
@@ -117,26 +114,25 @@ class StepSink:
     def __init__(self, folder: Path, past: Iterable[Event] = ()) -> None:
         self._folder = folder
         self._number, self._text, self._tries, self._open = 0, "", 0, False
-        self._due, self._written = False, -SECONDS_BETWEEN_WRITES
+        self._due = False
         for event in collect_turns(past).last:
             self._add(event)
 
     def __call__(self, event: Event) -> None:
         """Raises OSError if the file cannot be written."""
         if isinstance(event, (IterationStarted, TurnEnded)):
+            if _get_start(event).number != self._number:
+                self.settle()
             self._add(event)
             self._due = True
-            if isinstance(event, TurnEnded) or time.monotonic() - self._written >= SECONDS_BETWEEN_WRITES:
-                self._write()
 
-    def close(self) -> None:
-        """Write what is not written yet."""
+    def settle(self) -> None:
+        """Write what is not written yet. Raises OSError if the file cannot be written."""
         if self._due:
-            self._write()
+            self._due = False
+            write_view(self._folder / _name_file(self._number), self._text)
 
-    def _write(self) -> None:
-        self._due, self._written = False, time.monotonic()
-        write_view(self._folder / _name_file(self._number), self._text)
+    close = settle
 
     def render(self, events: Iterable[Event]) -> Iterator[tuple[str, str]]:
         """Yield the files of all turns of these events, with their names."""

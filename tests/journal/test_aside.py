@@ -47,3 +47,37 @@ def test_one_that_fails_is_logged_and_keeps_nothing_from_the_others(caplog: pyte
     aside.close()
     assert (failing.texts, other.texts) == (["a", "c"], ["a", "b", "c"])
     assert "an observer failed" in caplog.text
+
+
+class Writer(Seen):
+    """Notes how many events it had seen when it was to write."""
+
+    def __init__(self, written: threading.Event) -> None:
+        super().__init__()
+        self.writes: list[int] = []
+        self._written = written
+
+    def settle(self) -> None:
+        self.writes.append(len(self.texts))
+        self._written.set()
+
+
+def test_files_are_written_once_for_events_that_follow_one_another(caplog: pytest.LogCaptureFixture) -> None:
+    written = threading.Event()
+    writer = Writer(written)
+    aside = BackgroundObservers([Seen(), writer], pause=0.2, longest=60)
+    for number in range(20):
+        aside(Notice("", str(number)))
+    assert written.wait(30)
+    aside.close()
+    assert writer.writes == [20] and not caplog.text
+
+
+def test_files_are_written_in_the_end_although_events_never_pause() -> None:
+    written = threading.Event()
+    writer = Writer(written)
+    aside = BackgroundObservers([writer], pause=60, longest=0.01)
+    aside(Notice("", "0"))
+    assert written.wait(30)
+    aside.close()
+    assert writer.writes == [1]

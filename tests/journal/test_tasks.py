@@ -142,7 +142,7 @@ def test_a_table_has_the_id_of_the_criterion_its_commit_and_its_iteration() -> N
 
 
 def record(folder: Path, *events: Event) -> Records:
-    journal, snapshot, state = JournalSink(folder / "journal.jsonl"), SnapshotSink(folder / "journal.jsonl"), State()
+    journal, snapshot, state = JournalSink(folder / "journal.jsonl"), SnapshotSink(folder / "journal.jsonl", 0), State()
     for event in events:
         state = state.apply(event)
         journal(event, state)
@@ -158,6 +158,23 @@ def test_a_snapshot_and_the_rest_of_the_journal_are_the_fold(tmp_path: Path) -> 
         assert read_tasks(records) == fold(*REGRESSION[:number])
     back = RolledBack("t5", 0, "a" * 40, "b" * 40, "refs/x", "worse")
     assert read_tasks(record(tmp_path / "back", *REGRESSION, back)) == fold(*REGRESSION, back)
+
+
+def test_between_two_snapshots_the_journal_is_folded_further(tmp_path: Path) -> None:
+    journal, snapshot, state = (
+        JournalSink(tmp_path / "journal.jsonl"),
+        SnapshotSink(tmp_path / "journal.jsonl"),
+        State(),
+    )
+    written = set()
+    for event in REGRESSION:
+        state = state.apply(event)
+        journal(event, state)
+        snapshot(event, state)
+        written |= {(tmp_path / NAME).read_bytes()} if (tmp_path / NAME).exists() else set()
+        assert read_tasks(Records(tmp_path)) == state.tasks
+    journal.close()
+    assert len(written) == 1
 
 
 def test_a_snapshot_of_other_bytes_does_not_count(tmp_path: Path) -> None:

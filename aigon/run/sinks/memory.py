@@ -3,7 +3,6 @@
 Unlike SCRATCHPAD.md, BUILD_LOG.md may quote why a turn failed in the words of its program, as code. No agent gets it.
 """
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -22,8 +21,6 @@ from aigon.text.quoting import code_span
 
 SCRATCHPAD = "SCRATCHPAD.md"
 BUILD_LOG = "BUILD_LOG.md"
-SECONDS_BETWEEN_WRITES = 1.0
-"""Seconds between two writings: files that are new burden the flush of the journal, which a run waits for."""
 MAX_CHARS = 200
 _HEAD = """\
 # Build log
@@ -137,19 +134,12 @@ def _join_cells(texts: Sequence[str]) -> str:
 
 
 class MemorySink:
-    """Writes both files after each iteration, at most once a second, and at the end of the run."""
+    """Writes both files after iterations and at the end of the run."""
 
-    def __init__(
-        self,
-        folder: Path,
-        tried: Attempts | None = None,
-        started: RunStarted | None = None,
-        *,
-        apart: float = SECONDS_BETWEEN_WRITES,
-    ) -> None:
+    def __init__(self, folder: Path, tried: Attempts | None = None, started: RunStarted | None = None) -> None:
         self._folder = folder
         self._tried, self._started = tried or Attempts(), started
-        self._due, self._written, self._apart = False, -apart, apart
+        self._due = False
 
     def __call__(self, event: Event) -> None:
         """Raises OSError if the files cannot be written."""
@@ -158,13 +148,13 @@ class MemorySink:
             self._write(event)
         elif isinstance(event, IterationFinished):
             self._due = True
-            if time.monotonic() - self._written >= self._apart:
-                self._write(None)
 
-    def close(self) -> None:
+    def settle(self) -> None:
         """Write what is not written yet."""
         if self._due:
             self._write(None)
+
+    close = settle
 
     def remember(self, event: Event) -> None:
         """Take `event` in without writing."""
@@ -173,7 +163,7 @@ class MemorySink:
             self._started = event
 
     def _write(self, ended: RunFinished | None) -> None:
-        self._due, self._written = False, time.monotonic()
+        self._due = False
         for name, parts in self._render(ended).items():
             write_view(self._folder / name, parts)
 

@@ -10,24 +10,28 @@ from aigon.spec.prd import render_prd
 
 
 class TasksSink:
-    """Writes the files whole whenever a task has changed, and at the end of the run: an edit of them does not stay."""
+    """Writes the files whole when a task has changed, and at the end of the run: an edit of them does not stay."""
 
     def __init__(self, run: SinkContext) -> None:
         label = f"-{run.label}" if run.label else ""
         self._path = run.folder.parent.parent / f"tasks-{run.feature}{label}.json"
         self._table = run.folder / "prd.toon" if run.toon else None
-        self._state = run.past.state
+        self._state, self._due = run.past.state, False
 
     def __call__(self, event: Event) -> None:
         before, self._state = self._state.tasks, self._state.apply(event)
-        tasks = self._state.tasks
-        if tasks != before or isinstance(event, RunFinished):
-            write_view(self._path, [dump_indented(build_tasks_document(tasks)), b"\n"])
-            if self._table:
-                write_view(self._table, render_prd(build_tasks_table(tasks)))
+        self._due = self._due or self._state.tasks != before or isinstance(event, RunFinished)
 
-    def close(self) -> None:
-        """Nothing is open."""
+    def settle(self) -> None:
+        """Write what is not written yet. Raises OSError if a file cannot be written."""
+        if not self._due:
+            return
+        self._due, tasks = False, self._state.tasks
+        write_view(self._path, [dump_indented(build_tasks_document(tasks)), b"\n"])
+        if self._table:
+            write_view(self._table, render_prd(build_tasks_table(tasks)))
+
+    close = settle
 
 
 def open_sink(run: SinkContext) -> TasksSink:
