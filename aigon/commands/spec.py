@@ -1,7 +1,6 @@
 """`aigon spec-show` and `aigon spec-check`: what a spec asks for, and what is wrong with it."""
 
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,18 +66,21 @@ def _in_project(wanted: str, name: str, spec: Spec, folder: Path, place: "SpecLo
     """Return the spec as a run would read it; as it is if the project around it is not sound, or adds nothing to it."""
     from aigon.proof.proposed_allow import list_changing_sentences
 
-    if all(criterion.kind != "judge" for criterion in spec.criteria) and not list_changing_sentences(spec):
+    if all(each.kind not in ("judge", "check") for each in spec.criteria) and not list_changing_sentences(spec):
         return _Shown(name, spec)
+    from aigon.compile.review import add_refusal
     from aigon.git.person import Checkout
     from aigon.job.options import Options
     from aigon.run.prepare import prepare, with_proposals
 
-    with suppress(AigonError), Checkout.open(folder) as checkout:
-        given = (place.feature, place.files) if place else (None, None)
-        prepared = prepare(checkout, Options(wanted), with_agent=False, feature=given[0], read=given[1])
-        judge = prepared.judge.backend if prepared.judge else ""
-        return _Shown(name, prepared.spec, judge, with_proposals(prepared, checkout).proposals)
-    return _Shown(name, spec, "judge")
+    try:
+        with Checkout.open(folder) as checkout:
+            given = (place.feature, place.files) if place else (None, None)
+            prepared = prepare(checkout, Options(wanted), with_agent=False, feature=given[0], read=given[1])
+            judge = prepared.judge.backend if prepared.judge else ""
+            return _Shown(name, prepared.spec, judge, with_proposals(prepared, checkout).proposals)
+    except AigonError as error:
+        return _Shown(name, add_refusal(spec, error, name), "judge")
 
 
 def _encode_spec(shown: _Shown) -> dict[str, object]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct, convert
+from msgspec.structs import replace
 
 from aigon.compile.compile import try_criteria
 from aigon.errors import AigonError
@@ -11,7 +12,7 @@ from aigon.files.resources import read_shipped
 from aigon.git.person import Checkout
 from aigon.job.options import Options
 from aigon.job.spec_locations import UNDER_WAY, SpecLocation, locate_spec
-from aigon.model.criteria import COMMAND_KINDS, Criterion, Spec
+from aigon.model.criteria import COMMAND_KINDS, Criterion, Spec, SpecWarning
 from aigon.proof.vacuity import list_warnings
 from aigon.run.prepare import Prepared, prepare
 from aigon.spec.criteria import is_criteria_heading
@@ -60,10 +61,12 @@ def review_spec(
     """
     place = locate_spec(checkout.root, checkout.common_dir, options.feature)
     spec = place.parse()
-    prepared, unready = _prepare(checkout, options, place)
+    prepared, refusal = _prepare(checkout, options, place)
     spec = prepared.spec if prepared else spec
+    if refusal:
+        spec = add_refusal(spec, refusal, place.feature.path)
     not_run = "" if run else "--no-run was given"
-    not_run = not_run or unready or _explain_not_run(place)
+    not_run = not_run or str(refusal or "") or _explain_not_run(place)
     passed = {}
     if prepared and not not_run:
         commands = {c.number: c for c in spec.criteria if c.kind in COMMAND_KINDS}
@@ -86,12 +89,22 @@ def review_spec(
     )
 
 
-def _prepare(checkout: Checkout, options: Options, place: SpecLocation) -> tuple[Prepared | None, str]:
+def _prepare(
+    checkout: Checkout, options: Options, place: SpecLocation
+) -> tuple[Prepared, None] | tuple[None, AigonError]:
     """Return what a run would have, or why there is nothing: the words of a spec can be checked in any project."""
     try:
-        return prepare(checkout, options, with_agent=False, feature=place.feature, read=place.files), ""
+        return prepare(checkout, options, with_agent=False, feature=place.feature, read=place.files), None
     except AigonError as error:
-        return None, str(error)
+        return None, error
+
+
+def add_refusal(spec: Spec, refusal: AigonError, path: str) -> Spec:
+    """Return the spec with a warning if a run refuses a line of it, such as a misspelled check."""
+    name, _, line = refusal.where.rpartition(":")
+    if name != path or not line.isdecimal():
+        return spec
+    return replace(spec, warnings=(*spec.warnings, SpecWarning(int(line), f"{refusal.what}. {refusal.hint}")))
 
 
 def _explain_not_run(place: SpecLocation) -> str:

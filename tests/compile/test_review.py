@@ -50,6 +50,15 @@ def test_a_spec_is_read_where_the_project_cannot_be(lab: Lab) -> None:
     assert "config.json" in ran.json["not_run"] and not lab.path("ran").exists()
 
 
+def test_a_misspelled_check_is_a_finding_at_its_line(lab: Lab) -> None:
+    lab.config(checks={"tests": {"command": "true"}})
+    lab.spec("a <!-- check: test -->", "It is printed", name=INBOX)
+    said = "There is no check 'test' for criterion 1. Did you mean 'tests'?"
+    ran = lab.aigon("spec-check", "dark-mode", "--no-run")
+    assert ran.code == 3 and f"{INBOX}:5:1: {said}" in ran.out
+    assert f"warning, line 5: {said}" in lab.aigon("spec-show", "dark-mode").out
+
+
 def test_the_judge_is_named_and_too_many_criteria_are(lab: Lab) -> None:
     lab.config(judge={"backend": "command", "command": "true"})
     lab.spec("All tests pass", *[f"test {n}" for n in range(20)], "b <!-- human -->", name=INBOX)
