@@ -161,7 +161,7 @@ def _choose_proven(main: Checkout, home: Path, candidates: Sequence[Candidate]) 
     raise AigonError(
         f"Several agents of feature {name} are proven: choose one",
         where=", ".join(each.label for each in proven),
-        hint="   or   ".join([*(open_work(home, each).again for each in proven), comparison]),
+        hint=f"{'   or   '.join(open_work(home, each).again for each in proven)}   ({comparison})",
         code=Exit.NEEDS_HUMAN,
     )
 

@@ -89,7 +89,7 @@ def _the_honest_one_is_proposed_and_merged(lab: Lab) -> None:
     assert "Take this branch, the comparison says: `feature-42-quick-dark-mode`" in page
     asked = lab.aigon("feature-done", "42")
     assert asked.code == 4
-    assert "quick was proposed" in asked.err
+    assert "   (quick was proposed by docs/specs/features/evaluations/feature-42-eval.md)\n" in asked.err
     done = lab.aigon("feature-done", "42", "quick", timeout=120)
     assert done.code == 0, done.out + done.err
     assert "def double" in lab.read("calc.py")
