@@ -81,7 +81,7 @@ def log_failures() -> Iterator[None]:
     try:
         yield
     except OSError as error:  # a full disk is reported by the sinks that must write
-        logging.getLogger("aigon").warning("something for people could not be written: %s", error.strerror)
+        logging.getLogger("aigon").warning("what aigon writes about this run is incomplete: %s", error.strerror)
     except Exception:
         logging.getLogger("aigon").exception("an observer failed; the run continues")
 
