@@ -52,7 +52,11 @@ def parse_spec(raw: bytes) -> Spec:
         else:
             message = f"A `{language}` block is not run: only bash, sh, shell and zsh blocks are"
             warnings.append(SpecWarning(line_of(block), message))
-    warnings += [*markdown.find_unclosed(page), *settings.find_ignored_settings(page, keys)]
+    warnings += [
+        *markdown.find_undecodable(page),
+        *markdown.find_unclosed(page),
+        *settings.find_ignored_settings(page, keys),
+    ]
     script = "\n".join(scripts)
     # A script without a command is none: it would pass without a test.
     has_command = any(line and not line.startswith("#") for line in map(str.strip, script.split("\n")))

@@ -85,6 +85,14 @@ def one_line(content: str) -> str:
     return " ".join(line.strip() for line in content.split("\n")).strip()
 
 
+def find_undecodable(page: MarkdownPage) -> Iterator[SpecWarning]:
+    """Yield a warning for the first line that is not UTF-8: a command there is not the one that was written."""
+    try:
+        page.raw.decode()
+    except UnicodeDecodeError as error:
+        yield SpecWarning(page.line_at(error.start), "This line is not UTF-8. Save the file as UTF-8.")
+
+
 def find_unclosed(page: MarkdownPage) -> Iterator[SpecWarning]:
     """Yield warnings about comments and fences without an end: they swallow what follows, criteria too."""
     for token in page.tokens:

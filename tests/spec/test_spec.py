@@ -158,9 +158,13 @@ def test_bytes_that_are_not_utf8_and_rare_line_breaks_shift_nothing() -> None:
         HEAD.encode()
         + b"caf\xe9 \x00\xff\xf0\x9f\n\n\x0b\x0c\xc2\x85\xe2\x80\xa8\xe2\x80\xa9\x1c\n\n- [ ] caf\xe9\x00 a\n"
     )
-    (criterion,) = parse_spec(raw).criteria
+    spec = parse_spec(raw)
+    (criterion,) = spec.criteria
     assert (criterion.line, criterion.text) == (9, "caf\ufffd\ufffd a")
     assert raw[criterion.box - 1 : criterion.box + 2] == b"[ ]"
+    assert [(warning.line, warning.message) for warning in spec.warnings] == [
+        (5, "This line is not UTF-8. Save the file as UTF-8.")
+    ]
 
 
 def test_a_deep_list_is_read_to_its_end_and_an_absurd_one_refused() -> None:
