@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 from msgspec import Struct, to_builtins
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from aigon.commands.common import Duration, answer, here, json_option, offer_to_end, profile_option
 from aigon.commands.completers import complete_features, complete_open_features
 from aigon.errors import AigonError, Exit
+from aigon.model.checks import ROLES
 from aigon.model.criteria import Spec
 
 if TYPE_CHECKING:
@@ -66,9 +67,12 @@ def _in_project(wanted: str, name: str, spec: Spec, folder: Path, place: "SpecLo
     """Return the spec as a run would read it; as it is if the project around it is not sound, or adds nothing to it."""
     from aigon.proof.proposed_allow import list_changing_sentences
 
-    if all(each.kind not in ("judge", "check") for each in spec.criteria) and not list_changing_sentences(spec):
+    needs_project = any(
+        each.kind == "judge" or (each.kind == "check" and each.command not in ROLES) for each in spec.criteria
+    )
+    if not needs_project and not list_changing_sentences(spec):
         return _Shown(name, spec)
-    from aigon.compile.review import add_refusal
+    from aigon.compile.review import find_refused_line
     from aigon.git.person import Checkout
     from aigon.job.options import Options
     from aigon.run.prepare import prepare, with_proposals
@@ -80,7 +84,8 @@ def _in_project(wanted: str, name: str, spec: Spec, folder: Path, place: "SpecLo
             judge = prepared.judge.backend if prepared.judge else ""
             return _Shown(name, prepared.spec, judge, with_proposals(prepared, checkout).proposals)
     except AigonError as error:
-        return _Shown(name, add_refusal(spec, error, name), "judge")
+        refused = find_refused_line(error, name)
+        return _Shown(name, replace(spec, warnings=(*spec.warnings, *([refused] if refused else ()))), "judge")
 
 
 def _encode_spec(shown: _Shown) -> dict[str, object]:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct, convert
-from msgspec.structs import replace
 
 from aigon.compile.compile import try_criteria
 from aigon.errors import AigonError
@@ -14,7 +13,7 @@ from aigon.job.options import Options
 from aigon.job.spec_locations import UNDER_WAY, SpecLocation, locate_spec
 from aigon.model.criteria import COMMAND_KINDS, Criterion, Spec, SpecWarning
 from aigon.proof.vacuity import list_warnings
-from aigon.run.prepare import Prepared, prepare
+from aigon.run.prepare import Prepared, list_waiting, prepare
 from aigon.spec.criteria import is_criteria_heading
 from aigon.spec.markdown import MarkdownPage, line_of, parse_page
 from aigon.text.documents import parse_yaml
@@ -63,8 +62,6 @@ def review_spec(
     spec = place.parse()
     prepared, refusal = _prepare(checkout, options, place)
     spec = prepared.spec if prepared else spec
-    if refusal:
-        spec = add_refusal(spec, refusal, place.feature.path)
     not_run = "" if run else "--no-run was given"
     not_run = not_run or str(refusal or "") or _explain_not_run(place)
     passed = {}
@@ -75,6 +72,8 @@ def review_spec(
     rules = load_rules()
     page = parse_page(spec.raw)
     findings = [*_find_in_criteria(page, spec, rules, passed), *_find_in_spec(page, spec, rules)]
+    if refusal and (refused := find_refused_line(refusal, place.feature.path)):
+        findings.append(SpecFinding("warning", refused.line, 1, refused.message, ""))
     judge = prepared.judge if prepared else None
     open_ = tuple(c.number for c in spec.criteria if c.kind == "judge")
     human = tuple(c.number for c in spec.criteria if c.kind == "human")
@@ -94,17 +93,17 @@ def _prepare(
 ) -> tuple[Prepared, None] | tuple[None, AigonError]:
     """Return what a run would have, or why there is nothing: the words of a spec can be checked in any project."""
     try:
-        return prepare(checkout, options, with_agent=False, feature=place.feature, read=place.files), None
+        prepared = prepare(checkout, options, with_agent=False, feature=place.feature, read=place.files)
+        list_waiting(checkout, place.feature, prepared.spec)
     except AigonError as error:
         return None, error
+    return prepared, None
 
 
-def add_refusal(spec: Spec, refusal: AigonError, path: str) -> Spec:
-    """Return the spec with a warning if a run refuses a line of it, such as a misspelled check."""
-    name, _, line = refusal.where.rpartition(":")
-    if name != path or not line.isdecimal():
-        return spec
-    return replace(spec, warnings=(*spec.warnings, SpecWarning(int(line), f"{refusal.what}. {refusal.hint}")))
+def find_refused_line(refusal: AigonError, path: str) -> SpecWarning | None:
+    """Return the line of a spec for which a run refuses it, such as a misspelled check, and why; None if it is none."""
+    place = re.fullmatch(rf"{re.escape(path)}:(?: line )?(\d+)", refusal.where)
+    return SpecWarning(int(place[1]), f"{refusal.what}. {refusal.hint}") if place else None
 
 
 def _explain_not_run(place: SpecLocation) -> str:
@@ -178,7 +177,8 @@ def describe_deciders(review: SpecReview) -> str:
         if numbers:
             verb = "is" if len(numbers) == 1 else "are"
             parts.append(f"{len(numbers)} of {total} criteria {verb} decided by {who}: {', '.join(map(str, numbers))}")
-    return "\n".join(parts) or f"All {total} criteria are decided by running something"
+    every = "The criterion is" if total == 1 else f"All {total} criteria are"
+    return "\n".join(parts) or f"{every} decided by running something"
 
 
 class VagueRule(Struct, frozen=True):

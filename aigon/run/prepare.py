@@ -1,7 +1,6 @@
 """From the command line to a job, without changing anything: what `--dry-run` shows is what a run does."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -153,7 +152,7 @@ def _add_agents(
         fallback=fallback,
         prices=price_tables.load_prices(read),
         notes=tuple(filter(None, (choice, withheld, *settled, one_turn))),
-        warnings=(*warnings, *_list_waiting(checkout, feature, prepared.spec)),
+        warnings=(*warnings, *list_waiting(checkout, feature, prepared.spec)),
     )
 
 
@@ -177,14 +176,17 @@ def _require_loop(config: Config, options: Options) -> None:
         raise usage("The loop is turned off for this project", where=where, hint=hint)
 
 
-def _list_waiting(checkout: Checkout, feature: Feature, spec: Spec) -> Iterator[str]:
-    """Yield a warning for each feature that this one depends on and that is not merged yet. Raises AigonError (2)."""
-    if spec.settings.depends_on:
-        places = list_spec_locations(checkout.root, checkout.common_dir)
-        for place in find_dependencies(places, feature, spec.settings):
-            name, stage = place.feature.name_for_people, place.feature.stage
-            state = "is not merged yet" if stage == "done" else f"is in the stage {stage}"
-            yield f"this feature depends on feature {name}, which {state}"
+def list_waiting(checkout: Checkout, feature: Feature, spec: Spec) -> list[str]:
+    """Return a warning for each feature that this one depends on and that is not merged yet. Raises AigonError (2)."""
+    if not spec.settings.depends_on:
+        return []
+    places = list_spec_locations(checkout.root, checkout.common_dir)
+    waiting = []
+    for place in find_dependencies(places, feature, spec.settings):
+        name, stage = place.feature.name_for_people, place.feature.stage
+        state = "is not merged yet" if stage == "done" else f"is in the stage {stage}"
+        waiting.append(f"this feature depends on feature {name}, which {state}")
+    return waiting
 
 
 def _forbid_bytecode(checkout: Checkout) -> dict[str, str]:

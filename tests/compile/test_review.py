@@ -59,6 +59,13 @@ def test_a_misspelled_check_is_a_finding_at_its_line(lab: Lab) -> None:
     assert f"warning, line 5: {said}" in lab.aigon("spec-show", "dark-mode").out
 
 
+def test_a_setting_that_a_run_refuses_is_a_finding_at_its_line(lab: Lab) -> None:
+    for key, said in (("kind: foo", "There is no kind of task 'foo'"), ("depends_on: b", "There is no feature 'b'")):
+        lab.spec("a <!-- verify: test -e new -->", name=INBOX, frontmatter=f"---\n{key}\n---\n")
+        ran = lab.aigon("spec-check", "dark-mode")
+        assert ran.code == 3 and f"{INBOX}:2:1: " in ran.out and said in ran.out
+
+
 def test_the_judge_is_named_and_too_many_criteria_are(lab: Lab) -> None:
     lab.config(judge={"backend": "command", "command": "true"})
     lab.spec("All tests pass", *[f"test {n}" for n in range(20)], "b <!-- human -->", name=INBOX)
