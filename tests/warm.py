@@ -336,7 +336,7 @@ def _read_what_ships() -> None:
     from aigon.checks.project_checks import resolve_checks
     from aigon.config import price_tables
     from aigon.config.models import Config
-    from aigon.files import registry, resources
+    from aigon.files import resources
     from aigon.job.options import Options
     from aigon.judge import passages
     from aigon.profiles import profile
@@ -358,7 +358,7 @@ def _read_what_ships() -> None:
     opaque._load_signs()
     passages.find_comments("x.py", "x = 1  # one\n")
     adapters.load_types()
-    registry._scan_plugins.cache_clear()  # what is installed is a matter of where a command begins
+    resources._scan_plugins.cache_clear()  # what is installed is a matter of where a command begins
     with tempfile.TemporaryDirectory() as empty:
         resolve_checks(Path(empty), Config(), None, Options(""), {})
     for each in gc.get_objects():

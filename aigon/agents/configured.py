@@ -9,8 +9,8 @@ from aigon.config.loading import ReadFile, get_user_file, load_configuration, op
 from aigon.config.models import Config
 from aigon.errors import AigonError, usage
 from aigon.files.resources import find_agent_types
-from aigon.model.agent_types import AgentType
-from aigon.model.candidates import (
+from aigon.model.agents import (
+    AgentType,
     RequestedAgent,
     assign_distinct_labels,
     format_run_command,

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from aigon.model.agent_types import AgentType
+from aigon.model.agents import AgentType
 from aigon.model.turns import Agent
 from aigon.secrets.redaction import holds_secret, is_credential
 

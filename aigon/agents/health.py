@@ -18,7 +18,7 @@ from aigon.agents.obstacles import NEVER_CHOSEN, Obstacles, find_obstacles, is_r
 from aigon.checks.project import find_node
 from aigon.errors import AigonError
 from aigon.files import atomic
-from aigon.model.agent_types import AgentType
+from aigon.model.agents import AgentType
 from aigon.model.outcomes import AgentHealth
 from aigon.model.turns import Agent
 from aigon.process import run

@@ -17,7 +17,7 @@ from aigon.errors import environment, usage
 from aigon.files.atomic import write_atomic
 from aigon.files.checksums import inspect_command, mark_command
 from aigon.files.resources import find_resource
-from aigon.model.agent_types import AgentType, CommandFileResult, CommandFiles, CommandFileState
+from aigon.model.agents import AgentType, CommandFileResult, CommandFiles, CommandFileState
 from aigon.text.documents import parse_yaml, suggest
 from aigon.text.patterns import compile_re
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from aigon.agents.install_commands import InstallTarget, locate_file
 from aigon.files.atomic import write_atomic
-from aigon.model.agent_types import AgentType, CommandFileResult, CommandFileState, ServerFile
+from aigon.model.agents import AgentType, CommandFileResult, CommandFileState, ServerFile
 from aigon.text.patterns import compile_re
 
 NAME = "aigon"

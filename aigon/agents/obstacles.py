@@ -23,7 +23,7 @@ from aigon.checks.project import find_node
 from aigon.config.models import Config
 from aigon.errors import AigonError
 from aigon.files import atomic
-from aigon.model.agent_types import AgentType
+from aigon.model.agents import AgentType
 from aigon.model.outcomes import AgentHealth
 from aigon.model.turns import Agent
 

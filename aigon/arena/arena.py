@@ -32,7 +32,7 @@ from aigon.git.person import Checkout
 from aigon.job.options import Options, get_limit
 from aigon.journal.events import Event, RunFinished
 from aigon.journal.records import new_run_id
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.process.capacity import count_slots, measure_free_memory
 from aigon.process.running import keep_note
 from aigon.process.stop import Stop

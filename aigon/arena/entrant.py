@@ -20,7 +20,7 @@ from aigon.journal import records as registry
 from aigon.journal.codec import decode
 from aigon.journal.events import Event
 from aigon.journal.state import State, replay
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.process.children import Child, wait_for_ready
 from aigon.process.stop import POLL_SECONDS, Stop
 

@@ -25,7 +25,7 @@ from aigon.journal import records
 from aigon.journal.records import Records
 from aigon.journal.spending import Spend, describe_spend
 from aigon.journal.state import State, replay
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.model.outcomes import describe_status
 from aigon.run.choices import SHARED, take_over
 from aigon.run.feature_stages import require_feature

@@ -16,7 +16,7 @@ from aigon.journal.events import (
     TurnEnded,
 )
 from aigon.journal.spending import Spend
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.model.outcomes import describe_outcome
 from aigon.text.amounts import format_dollars, format_duration
 from aigon.text.quoting import fold

@@ -15,7 +15,7 @@ from aigon.job.branch import SAVED_ASIDE, list_saved_work
 from aigon.job.spec_locations import SpecLocation, locate_spec
 from aigon.journal import records
 from aigon.journal.records import locate_records, new_run_id
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.process.running import loop_lock
 from aigon.run.feature_stages import require_committing
 from aigon.spec import files

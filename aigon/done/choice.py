@@ -20,7 +20,7 @@ from aigon.job.seat import list_known_candidates
 from aigon.journal.events import RunFinished
 from aigon.journal.records import Records, candidate_records, locate_records
 from aigon.journal.state import replay
-from aigon.model.candidates import Candidate, find_candidate, format_run_command
+from aigon.model.agents import Candidate, find_candidate, format_run_command
 from aigon.model.outcomes import Met, NeedsHuman, describe_outcome
 from aigon.run.seating import has_run_solo_last
 from aigon.spec import features, files

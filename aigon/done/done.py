@@ -34,7 +34,7 @@ from aigon.job.seat import checkout_lock, hold_checkout, open_main_checkout
 from aigon.journal import records
 from aigon.journal.sinks import Observer
 from aigon.journal.state_document import command_elsewhere, describe_search
-from aigon.model.candidates import describe_missing_failing_criterion
+from aigon.model.agents import describe_missing_failing_criterion
 from aigon.process.running import loop_lock
 from aigon.run.authority import require_person
 from aigon.spec import files

@@ -30,7 +30,7 @@ from aigon.git.trusted import TrustedGit
 from aigon.job import bookkeeping, branch
 from aigon.job.options import Options
 from aigon.loop.commit_message import render_adoption_message
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.run.prepare import prepare
 from aigon.secrets.leaks import HOW_TO_ALLOW
 from aigon.spec.features import ROOT

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from aigon.files.locks import is_locked
 from aigon.git.person import Checkout
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.process.running import loop_lock
 from aigon.spec.features import Feature
 

@@ -20,7 +20,7 @@ from aigon.git.remote import PushError, RefChange, Remote, probe_remote
 from aigon.job.options import Options, get_limit
 from aigon.job.seat import list_known_candidates
 from aigon.journal.records import candidate_records
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.model.outcomes import MachineFact
 from aigon.records.exchange import locate_ref, open_remote, plan_push, read_prefix, read_remote_record
 from aigon.records.install import RUNS

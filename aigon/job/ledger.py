@@ -20,7 +20,7 @@ from aigon.job.world import Attendant
 from aigon.journal.records import find_candidates, locate_records
 from aigon.journal.spending import LATELY, is_affordable
 from aigon.journal.state import replay
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.process.running import loop_lock
 
 LEDGER = "ledger.json"

@@ -14,7 +14,7 @@ from aigon.files.locks import hold_lock, lock_file
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository
 from aigon.journal import records
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.spec.features import Feature, is_named, parse_feature_path
 
 

@@ -17,7 +17,7 @@ from aigon.journal.events import Event
 from aigon.journal.replay import EventOrder, NewerJournal, iterate_events
 from aigon.journal.spending import Spend
 from aigon.journal.state import replay
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 
 CANDIDATE = "candidate.json"
 

@@ -17,7 +17,7 @@ from aigon.journal.spending import Spend, describe_spend
 from aigon.journal.state import State
 from aigon.loop.issues import list_advice, list_remaining
 from aigon.loop.roll_back import describe_target, find_better, has_stopped_short, roll_back_if_wanted
-from aigon.model.candidates import describe_missing_failing_criterion, format_branch_name, format_run_command
+from aigon.model.agents import describe_missing_failing_criterion, format_branch_name, format_run_command
 from aigon.model.checks import Finding
 from aigon.model.criteria import Spec, Verdict
 from aigon.model.failures import describe_first_problems, has_failed, select_errors

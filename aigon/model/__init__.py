@@ -1,11 +1,10 @@
 """Frozen values that all other packages use. Nothing here touches files, time or processes.
 
 criteria     acceptance criteria, verdicts, promises      checks       checks, findings, what a project answers
-turns        agents, their turns and what these used      agent_types  what is known of a kind of agent
+turns        turns of agents and what these used          agents       types of agents, agents in worktrees
 failures     problems grouped, compared and in words      requests     what an agent asks during its turn
 outcomes     how a run, or `aigon doctor`, ends           resources    disk and memory that a run needs
-changes      diffs, edits and integrity concerns          candidates   agents in worktrees of their own
-judging      questions to a judge and its answers
+changes      diffs, edits and integrity concerns          judging      questions to a judge and its answers
 """
 
 from msgspec import Struct

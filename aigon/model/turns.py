@@ -1,6 +1,6 @@
 """An agent as the loop knows it: a program to start in the workspace, whose exit and output are then read.
 
-An adapter is an agent type (`aigon.model.agent_types`, one YAML file) and a module in `aigon/agents/adapters/` that
+An adapter is an agent type (`aigon.model.agents`, one YAML file) and a module in `aigon/agents/adapters/` that
 reads what the program prints:
 
     read_output(exited) -> TurnReport         what the output says of the turn, from nothing but what the program left
@@ -29,7 +29,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from aigon.model import Recorded
-from aigon.model.agent_types import AgentType
+from aigon.model.agents import AgentType
 
 TurnEnd = Literal[
     "finished", "failed", "refused", "timed_out", "not_started", "killed",

@@ -18,7 +18,7 @@ from aigon.git.person import NO_HOOKS, Checkout
 from aigon.job.seat import Seat
 from aigon.journal.records import locate_records, sum_earlier_spend
 from aigon.journal.spending import Spend
-from aigon.model.candidates import Candidate, format_branch_name
+from aigon.model.agents import Candidate, format_branch_name
 from aigon.proof.protection import proof_of
 from aigon.spec.features import Feature
 from aigon.worktrees.worktree import prepare_worktree

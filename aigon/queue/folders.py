@@ -24,7 +24,7 @@ from aigon.job.spec_locations import choose_next_id
 from aigon.journal.events import RunFinished, RunStarted
 from aigon.journal.queue import QueueEntry, append_entry
 from aigon.journal.records import Origin, Records, candidate_records, find_candidates, read_intact_events
-from aigon.model.candidates import Candidate, RequestedAgent
+from aigon.model.agents import Candidate, RequestedAgent
 from aigon.spec import files
 from aigon.spec.features import LARGEST, ROOT, Feature, parse_feature_path, slugify
 from aigon.text.amounts import format_size

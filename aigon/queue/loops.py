@@ -18,7 +18,7 @@ from aigon.job import bookkeeping
 from aigon.job.bookkeeping import Committing
 from aigon.job.options import Options
 from aigon.journal.events import Event
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.process.output import capture_output
 from aigon.process.stop import POLL_SECONDS, Stop
 from aigon.spec import files

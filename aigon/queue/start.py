@@ -23,7 +23,7 @@ from aigon.journal.events import Event, TurnEnded
 from aigon.journal.queue import QueueEntry, append_entry, read_queue
 from aigon.journal.records import candidate_records, find_candidates
 from aigon.journal.state import replay
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.process.running import loop_lock
 from aigon.process.stop import POLL_SECONDS, Stop
 from aigon.queue.backlog import CLOSED, plan_backlog

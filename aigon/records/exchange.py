@@ -16,7 +16,7 @@ from aigon.git.remote import NOTHING, RefChange, Remote
 from aigon.job.seat import list_known_candidates
 from aigon.job.spec_locations import locate_spec
 from aigon.journal.records import Records, candidate_records, locate_records
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.process.running import loop_lock
 from aigon.records.install import RUNS, install_record
 from aigon.records.portable import LARGEST, PortableRecord, gather_record, read_record

@@ -19,7 +19,7 @@ from aigon.journal.codec import decode
 from aigon.journal.events import Event, RunStarted
 from aigon.journal.records import Origin, Records
 from aigon.journal.state import State
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.text.patterns import compile_re
 
 VERSION = 1

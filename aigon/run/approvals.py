@@ -23,7 +23,7 @@ from aigon.journal.queue import QueueEntry, read_queue
 from aigon.journal.records import Records
 from aigon.journal.replay import iterate_events
 from aigon.journal.state import State, replay
-from aigon.model.candidates import format_run_command
+from aigon.model.agents import format_run_command
 from aigon.model.outcomes import NeedsHuman, Stopped
 from aigon.run.decisions import list_changed_files
 from aigon.text.documents import parse_yaml

@@ -17,7 +17,7 @@ from aigon.journal.events import IterationFinished
 from aigon.journal.records import Records, locate_records
 from aigon.journal.state import State, replay
 from aigon.journal.state_document import command_elsewhere, describe_search
-from aigon.model.candidates import format_run_command
+from aigon.model.agents import format_run_command
 from aigon.model.criteria import Criterion, Spec
 from aigon.model.requests import resolve_task
 from aigon.run.authority import require_outside_a_run

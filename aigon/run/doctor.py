@@ -25,7 +25,7 @@ from aigon.hooks.services import explain_unusable_service
 from aigon.isolation import mechanisms, sandbox
 from aigon.journal.queue import read_queue
 from aigon.judge.backends import AgentJudgeSettings, choose_judge
-from aigon.model.agent_types import AgentType
+from aigon.model.agents import AgentType
 from aigon.model.outcomes import Diagnosis, MachineFact
 from aigon.model.turns import Agent
 from aigon.process import capacity, running

@@ -38,7 +38,7 @@ from aigon.journal.state_file import StateFileSink
 from aigon.loop.drive import Durable, Recorder, drive_loop
 from aigon.loop.loop import Assess, Loop, assess_and_prove, run_loop
 from aigon.loop.prompt import render_prompt
-from aigon.model.candidates import format_run_command
+from aigon.model.agents import format_run_command
 from aigon.model.criteria import HIDDEN, find_bound_checks
 from aigon.model.judging import describe_no_judge
 from aigon.model.outcomes import RunPurpose

@@ -19,7 +19,7 @@ from aigon.git.person import Checkout
 from aigon.job import bookkeeping, branch
 from aigon.job.bookkeeping import Committing
 from aigon.job.options import Options
-from aigon.model.agent_types import CommandFileResult
+from aigon.model.agents import CommandFileResult
 from aigon.run import feature_stages
 
 HEADING = "# aigon's runtime files"

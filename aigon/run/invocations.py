@@ -12,7 +12,7 @@ from aigon.errors import environment
 from aigon.files.home import find_home
 from aigon.git.person import Checkout
 from aigon.journal import records
-from aigon.model.candidates import find_candidate
+from aigon.model.agents import find_candidate
 from aigon.process import running
 from aigon.process.running import QUEUES, Invocation, StopRequest
 from aigon.spec import files

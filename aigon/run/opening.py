@@ -25,7 +25,7 @@ from aigon.journal.records import Origin, Records, new_run_id, sum_earlier_spend
 from aigon.journal.replay import RunPast, iterate_events
 from aigon.journal.spending import Spend
 from aigon.journal.state import State
-from aigon.model.candidates import format_run_command
+from aigon.model.agents import format_run_command
 from aigon.proof import frozen, restore
 from aigon.proof.baseline import find_baseline
 from aigon.proof.frozen import Frozen

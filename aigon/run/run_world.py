@@ -25,7 +25,7 @@ from aigon.journal.durations import load_durations
 from aigon.journal.records import CANDIDATE, list_candidates, new_run_id
 from aigon.loop.roll_back import RollbackPolicy
 from aigon.loop.turn import remove_links
-from aigon.model.candidates import Candidate, format_branch_name
+from aigon.model.agents import Candidate, format_branch_name
 from aigon.process import capacity
 from aigon.process.capacity import CheckSlots
 from aigon.process.meter import Meter

@@ -19,7 +19,7 @@ from aigon.job.seat import Seat, list_known_candidates, open_main_checkout
 from aigon.job.spec_locations import find_feature_to_begin, locate_spec, require_open_feature
 from aigon.journal import records
 from aigon.journal.records import locate_records
-from aigon.model.candidates import Candidate, find_candidate
+from aigon.model.agents import Candidate, find_candidate
 from aigon.run.feature_stages import require_feature
 from aigon.spec.features import ROOT
 

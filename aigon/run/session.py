@@ -40,7 +40,7 @@ from aigon.journal.tasks import MAX_SUBJECT_CHARS
 from aigon.loop import iteration_log
 from aigon.loop.mailbox import read_mailbox
 from aigon.loop.prompt import describe_decision
-from aigon.model.candidates import format_run_command
+from aigon.model.agents import format_run_command
 from aigon.model.outcomes import PURPOSES
 from aigon.process import orphans
 from aigon.process.running import loop_lock

@@ -10,7 +10,7 @@ from typing import TextIO
 
 from rich.cells import cell_len, chop_cells
 
-from aigon.model.candidates import format_run_command
+from aigon.model.agents import format_run_command
 from aigon.model.outcomes import describe_status
 from aigon.text.amounts import format_count
 from aigon.text.patterns import compile_re

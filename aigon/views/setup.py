@@ -13,7 +13,7 @@ from aigon import __version__
 from aigon.checks.execution import render_command
 from aigon.checks.project_checks import NAME_A_CHECK
 from aigon.config.loading import PROJECT_FILE, SCHEMA_FOLDER
-from aigon.model.agent_types import CommandFileResult
+from aigon.model.agents import CommandFileResult
 from aigon.model.outcomes import AgentHealth, Diagnosis, MachineFact, RepairReport
 from aigon.profiles.resolution import describe_absent
 from aigon.text.quoting import clean, fold, wrap_lines

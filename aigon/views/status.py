@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from aigon.errors import environment
 from aigon.journal.state_document import NewerState, parse_state
-from aigon.model.candidates import Candidate, format_run_command
+from aigon.model.agents import Candidate, format_run_command
 from aigon.model.criteria import VERDICT_WORDS, WAIVED
 from aigon.model.outcomes import describe_status
 from aigon.process.running import is_loop_alive

@@ -20,7 +20,7 @@ from aigon.git.workspace import Workspace
 from aigon.job.branch import list_saved_work
 from aigon.job.seat import checkout_lock, list_known_candidates
 from aigon.job.spec_locations import locate_spec
-from aigon.model.candidates import Candidate, find_candidate
+from aigon.model.agents import Candidate, find_candidate
 from aigon.process.running import loop_lock
 from aigon.secrets.leaks import list_exclude_lines
 from aigon.text.quoting import fold

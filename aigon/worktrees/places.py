@@ -16,7 +16,7 @@ from aigon.files.locks import is_locked
 from aigon.git import worktrees
 from aigon.git.person import Checkout
 from aigon.journal import records
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.process.running import loop_lock
 
 MARKER = ".aigon-worktrees"

@@ -20,7 +20,7 @@ from aigon.job.bookkeeping import Committing
 from aigon.job.seat import checkout_lock, hold_set_up_lock, list_known_candidates
 from aigon.job.spec_locations import find_feature_to_begin
 from aigon.journal.records import Origin, candidate_records, find_candidates, list_candidates, locate_records
-from aigon.model.candidates import Candidate, RequestedAgent, find_candidate, format_branch_name
+from aigon.model.agents import Candidate, RequestedAgent, find_candidate, format_branch_name
 from aigon.spec import files
 from aigon.spec.features import ROOT, Feature, Stage
 from aigon.spec.files import moved_to_stage

@@ -25,7 +25,7 @@ from aigon.git.repository import find_repository
 from aigon.git.run_repository import put_back_link
 from aigon.job import branch
 from aigon.journal.records import candidate_records, list_candidates
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.model.turns import ProgramExit
 from aigon.process import orphans, run
 from aigon.process.stop import Stop

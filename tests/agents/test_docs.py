@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from aigon.agents.adapters import adapter_for, find_type, load_types
 from aigon.config import loading
-from aigon.model.agent_types import AgentType
+from aigon.model.agents import AgentType
 from aigon.model.turns import Agent, TurnRequest
 from tests.agents.turns import place, play, program
 from tests.real_agents.programs import PROGRAMS
@@ -61,7 +61,7 @@ def test_its_configurations_are_good_ones_and_their_adapters_are_there() -> None
 
 
 def test_its_words_that_may_stand_in_a_command_line_are_all_that_there_are() -> None:
-    from aigon.model.agent_types import ARGUMENT_GROUPS, PLACEHOLDERS
+    from aigon.model.agents import ARGUMENT_GROUPS, PLACEHOLDERS
 
     text = PAGE.partition("A word of `argv`")[2].partition("Without a prompt")[0]
     assert set(re.findall(r"\{(\w+)\}", text)) == {*ARGUMENT_GROUPS, *PLACEHOLDERS} - {"session"}

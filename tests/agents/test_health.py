@@ -29,7 +29,7 @@ from aigon.agents.obstacles import (
 )
 from aigon.checks.project import find_node
 from aigon.errors import AigonError
-from aigon.model.agent_types import AgentType, read_agent_type
+from aigon.model.agents import AgentType, read_agent_type
 from aigon.model.outcomes import AgentHealth
 from aigon.model.turns import Agent
 from tests.stand_ins import path_with, says, stand_in

@@ -18,7 +18,7 @@ from aigon.agents.install_commands import (
 )
 from aigon.errors import AigonError
 from aigon.files.checksums import inspect_command, is_unedited_command
-from aigon.model.agent_types import AgentType, CommandFileResult, CommandFiles
+from aigon.model.agents import AgentType, CommandFileResult, CommandFiles
 
 NAMES = {"feature-create", "feature-implement", "feature-status", "feature-validate"}
 CLAUDE = AgentType("claude", "Claude Code", commands=CommandFiles(".claude/commands/{name}.md"))

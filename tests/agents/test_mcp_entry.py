@@ -9,7 +9,7 @@ import pytest
 from aigon.agents.configured import load_agent_types
 from aigon.agents.install_commands import InstallTarget
 from aigon.agents.mcp_entry import NAME, install_entries
-from aigon.model.agent_types import AgentType, CommandFileResult, ServerFile
+from aigon.model.agents import AgentType, CommandFileResult, ServerFile
 from tests.lab import Lab
 
 JSON = [

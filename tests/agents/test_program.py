@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from aigon.agents.adapters import _launch, _program
-from aigon.model.agent_types import AgentType
+from aigon.model.agents import AgentType
 from aigon.model.turns import Agent, ProgramExit, TurnEnd, TurnReport, TurnRequest
 from tests.agents.turns import place
 

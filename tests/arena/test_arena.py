@@ -16,7 +16,7 @@ from aigon.arena.lane import (
     compute_time_left,
 )
 from aigon.journal.events import Event, RunFinished
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.model.outcomes import Met, NeedsHuman
 from tests.views.story import story
 

@@ -13,7 +13,7 @@ from aigon.compare.pairwise import compare_pair
 from aigon.compare.rules.facts import Preference
 from aigon.config.models import Config
 from aigon.config.sections import read_section
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from tests.compare.bench import spec_of
 from tests.compare.comparing import Rivals, rivals
 from tests.lab import Lab

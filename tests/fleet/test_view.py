@@ -12,7 +12,7 @@ from aigon.fleet.note import read_note, update_note, write_note
 from aigon.fleet.order import CellSummary
 from aigon.journal.records import Origin, locate_records
 from aigon.journal.spending import Spend
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.views.terminal.fleet import FleetLines, FleetLive
 from aigon.views.terminal.page import Page
 from tests.lab import Lab

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from aigon.agents.adapters import READERS
 from aigon.agents.adapters._errors import find_reset_time, parse_retry_after
-from aigon.agents.api_agent.tool import SessionTool
+from aigon.agents.api_agent.settings import SessionTool
 from aigon.checks import parsers
 from aigon.checks.endpoints.answer import HttpAnswer
 from aigon.compare import pairwise
@@ -226,7 +226,7 @@ def _editor(folder: str) -> SessionTool:
     from io import StringIO
     from pathlib import Path
 
-    from aigon.agents.api_agent.tool import SessionLog
+    from aigon.agents.api_agent.settings import SessionLog
     from aigon.agents.api_agent.workspace_tools import EDITOR, Editor
 
     Path(folder, "a.txt").write_bytes(b"one\ntwo\n")

@@ -18,7 +18,7 @@ from aigon.config.sections import read_section, write_value
 from aigon.errors import AigonError
 from aigon.files import checksums
 from aigon.files.resources import read_profiles
-from aigon.model import agent_types
+from aigon.model import agents
 from aigon.profiles import profile
 from aigon.profiles.conditions import Format, find_values
 from aigon.profiles.resolution import apply_overrides
@@ -130,7 +130,7 @@ def overridden(data: bytes) -> None:
 
 def kind(data: bytes) -> None:
     """A kind of agent."""
-    agent_types.read_agent_type("mine", data, "agents/mine.yaml")
+    agents.read_agent_type("mine", data, "agents/mine.yaml")
 
 
 def prices(data: bytes) -> None:

@@ -31,7 +31,7 @@ from aigon.journal.replay import read_events
 from aigon.journal.state import replay
 from aigon.journal.state_document import read_state_files
 from aigon.journal.state_file import StateFileSink
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.model.checks import Check
 from aigon.proof import frozen
 from aigon.spec.features import parse_feature_path

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from aigon.job.options import Options
 from aigon.journal.events import IterationFinished, IterationStarted, RunFinished, TurnEnded
 from aigon.journal.sinks import NdjsonSink
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.model.outcomes import Interrupted, Met, Outcome, Stopped, get_exit_code, get_status
 from aigon.model.turns import Turn
 from aigon.process.stop import Stop

@@ -13,7 +13,7 @@ from aigon.files.locks import hold_lock
 from aigon.git.person import Checkout
 from aigon.job.seat import checkout_lock
 from aigon.journal import records
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.process.running import loop_lock
 from aigon.worktrees import ignored
 from aigon.worktrees.cleanup import remove_safely

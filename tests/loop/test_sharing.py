@@ -26,7 +26,7 @@ from aigon.journal.spending import Spend
 from aigon.journal.state import State
 from aigon.loop.assess import assess
 from aigon.loop.decide import decide_within_budget
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.model.checks import Check
 from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Stopped

@@ -3,7 +3,7 @@
 import pytest
 
 from aigon.errors import AigonError
-from aigon.model.agent_types import CommandFiles, Credentials, EscalationStep, read_agent_type
+from aigon.model.agents import CommandFiles, Credentials, EscalationStep, read_agent_type
 
 FULL = b"""
 title: My agent

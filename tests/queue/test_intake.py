@@ -11,7 +11,7 @@ from aigon.git.person import Checkout
 from aigon.job import bookkeeping
 from aigon.journal.queue import QueueEntry, append_entry, list_steps, locate_queue, read_queue
 from aigon.journal.records import Records, list_candidates
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.queue import folders
 from aigon.queue.folders import TaskFile, list_committed_files
 from tests.lab import Lab

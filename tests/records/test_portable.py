@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from aigon.errors import AigonError
 from aigon.journal.records import Origin
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.records.portable import MANIFEST, Manifest, PortableRecord, read_record
 
 Files = dict[str, bytes]

@@ -188,7 +188,7 @@ def test_statistics_are_counted_and_grouped(desk: Desk) -> None:
 
 
 def test_several_agents_are_side_by_side(desk: Desk) -> None:
-    from aigon.model.candidates import Candidate
+    from aigon.model.agents import Candidate
 
     for label in ("cc", "cx"):
         records = desk.record([started(label, agent=label), *iterations([1, 2])], label=label)

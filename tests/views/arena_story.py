@@ -15,7 +15,7 @@ from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd, Parallelism
 from aigon.journal.codec import to_ndjson
 from aigon.journal.events import Event, IterationStarted, Waiting
 from aigon.journal.spending import Spend
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from tests.views.story import at, run_started, story
 
 PLAN = ArenaPlan("42", "multiply", 3, Parallelism(2, "--parallel 2"), max_cost=5.0)

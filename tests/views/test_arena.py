@@ -16,7 +16,7 @@ from aigon.errors import usage
 from aigon.journal.codec import to_ndjson
 from aigon.journal.events import CheckFinished, CheckStarted, Event, IterationStarted, Notice, RunFinished
 from aigon.journal.spending import Spend
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.model.outcomes import Stopped
 from aigon.model.turns import Step
 from aigon.views.terminal.arena import ArenaNdjson, render_arena_summary

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from aigon.errors import AigonError
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.spec.features import Feature
 from aigon.views.status import FeatureStatus, build_status_document, read_feature_status, render_status
 

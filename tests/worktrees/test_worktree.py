@@ -11,7 +11,7 @@ from aigon.files.home import ensure_home
 from aigon.files.locks import hold_lock
 from aigon.git import worktrees
 from aigon.git.person import Checkout
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.process.running import loop_lock
 from aigon.worktrees.places import plan_worktree_path
 from aigon.worktrees.worktree import build_environment, choose_free_slot

@@ -14,7 +14,7 @@ from aigon.config.loading import parse_configuration
 from aigon.config.models import Config
 from aigon.errors import AigonError, Exit
 from aigon.git.person import LOCAL_VARIABLES, Checkout
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.worktrees.worktree import provide_worktree
 from tests.lab import Lab
 

@@ -15,10 +15,8 @@ from msgspec import Struct
 
 from aigon.agents.adapters import _launch, _program
 from aigon.errors import AigonError, usage
-from aigon.files.registry import Registry
-from aigon.files.resources import find_agent_types, read_document
-from aigon.model import agent_types
-from aigon.model.agent_types import AgentType
+from aigon.files.resources import Registry, find_agent_types, read_document
+from aigon.model.agents import AgentType, read_agent_type
 from aigon.model.judging import JudgeAnswer
 from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, Turn, TurnRequest
 from aigon.text.documents import suggest
@@ -111,7 +109,7 @@ def _load_adapter(kind: AgentType) -> Adapter:
 
 def parse_type(name: str, content: bytes, file: str) -> AgentType:
     """Return the type in a YAML document. Raises AigonError (exit 2) if it is malformed or no module reads it."""
-    kind = agent_types.read_agent_type(name, content, file)
+    kind = read_agent_type(name, content, file)
     if kind.reads in READERS.names():
         return kind
     what = f"There is no reader of an agent's output called {kind.reads!r}"

@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 
-from aigon.model.agent_types import ARGUMENT_GROUPS, AgentType
+from aigon.model.agents import ARGUMENT_GROUPS, AgentType
 from aigon.model.turns import Agent, FindProgram, Launch, TurnRequest
 from aigon.text.patterns import compile_re
 

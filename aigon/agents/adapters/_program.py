@@ -6,7 +6,7 @@ import sys
 from msgspec.structs import replace
 
 from aigon.agents.adapters._launch import NO_TURN
-from aigon.model.agent_types import AgentType
+from aigon.model.agents import AgentType
 from aigon.model.judging import JudgeAnswer
 from aigon.model.turns import (
     TEMPORARY_ENDS,

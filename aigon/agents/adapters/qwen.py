@@ -22,7 +22,7 @@ from aigon.agents.adapters._records import (
     text_at,
     value_at,
 )
-from aigon.model.agent_types import AgentType
+from aigon.model.agents import AgentType
 from aigon.model.turns import Agent, Launch, ProgramExit, TurnReport, TurnRequest
 
 read_activity = read_blocks

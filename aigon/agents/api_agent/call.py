@@ -12,8 +12,15 @@ from msgspec import Struct
 
 from aigon.agents.anthropic_api import BrokenReply, build_retries
 from aigon.agents.api_agent.reply import PER_TOKEN, estimate_usage, read_stream
-from aigon.agents.api_agent.settings import SessionMeter, Settings
-from aigon.agents.api_agent.tool import SessionLog, SessionTool, ToolFailure, ToolOutput, clip_text
+from aigon.agents.api_agent.settings import (
+    SessionLog,
+    SessionMeter,
+    SessionTool,
+    Settings,
+    ToolFailure,
+    ToolOutput,
+    clip_text,
+)
 
 Message = Mapping[str, Any]
 Conversation = tuple[Message, ...]

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 
 from msgspec import Struct, convert
 
-from aigon.agents.api_agent.tool import ToolFailure, ToolOutput, Work
+from aigon.agents.api_agent.settings import ToolFailure, ToolOutput, Work
 from aigon.text.patterns import compile_re
 
 T = TypeVar("T")

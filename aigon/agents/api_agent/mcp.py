@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct, convert
 
 from aigon.agents.api_agent.endpoints import load_entries
-from aigon.agents.api_agent.tool import ToolFailure, ToolOutput, Work
+from aigon.agents.api_agent.settings import ToolFailure, ToolOutput, Work
 from aigon.installation import has_modules, suggest_extra
 from aigon.text.patterns import compile_re
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from aigon.agents.adapters._errors import END_WORDS, classify_error
 from aigon.agents.adapters._program import LONGEST_REASON, ending_from_action
 from aigon.agents.anthropic_api import BrokenReply, find_status, get_cause, is_spend_limit, read_retry_after
-from aigon.agents.api_agent.tool import INVALID
+from aigon.agents.api_agent.settings import INVALID
 from aigon.model.turns import TurnEnd
 from aigon.text.patterns import compile_re
 

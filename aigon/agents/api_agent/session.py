@@ -27,8 +27,7 @@ from aigon.agents.api_agent.call import (
     shorten,
 )
 from aigon.agents.api_agent.reply import Ending
-from aigon.agents.api_agent.settings import SessionMeter, Settings
-from aigon.agents.api_agent.tool import SessionLog, SessionTool, Work
+from aigon.agents.api_agent.settings import SessionLog, SessionMeter, SessionTool, Settings, Work
 from aigon.agents.api_agent.workspace_tools import EDITOR, SHELL, Editor, Shell, list_writable
 from aigon.files.folders import TemporaryFolder
 from aigon.files.resources import read_prompt

@@ -18,8 +18,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from aigon.agents.api_agent import inside
-from aigon.agents.api_agent.settings import Settings
-from aigon.agents.api_agent.tool import LONGEST_SHOWN, ToolFailure, ToolOutput, clip_text, require_text
+from aigon.agents.api_agent.settings import LONGEST_SHOWN, Settings, ToolFailure, ToolOutput, clip_text, require_text
 from aigon.isolation.enclosure import ROOM_FOLDERS
 from aigon.process import run
 from aigon.secrets import redaction

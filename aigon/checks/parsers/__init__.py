@@ -11,13 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-from aigon.files.registry import Registry
+from aigon.files.resources import Registry
 from aigon.model.checks import ParsedOutput
 
 Reader = Callable[[bytes, bytes | None], ParsedOutput]
 _SHARED = {
     "cargo": "cargo clippy rustfmt", "cargotest": "cargotest cargodoc nextest",
-    "javascript": "bun jest mocha nodetest vitest", "junit": "junit phpunit pytest", "jvm": "gradle maven",
+    "javascript": "bun jest mocha nodetest vitest", "junit": "endpoints junit phpunit pytest", "jvm": "gradle maven",
     "opaque": "any build node nodelint precommit", "swift": "swifttest xcresult", "tap": "ava tap",
     "violations": "androidlint checkstyle sarif",
     **dict.fromkeys(("libtest", "matchers", "output", "readings", "stacks", "tallies", "tap_document"), ""),

@@ -19,7 +19,7 @@ from aigon.agents.credentials import filter_environment
 from aigon.agents.obstacles import find_program
 from aigon.config.models import JudgeConfig
 from aigon.errors import usage
-from aigon.files.registry import Registry
+from aigon.files.resources import Registry
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.model.turns import Agent, Launch, ProgramExit
 from aigon.process.stop import POLL_SECONDS, Stop, start_call

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from aigon.files.registry import Registry
+from aigon.files.resources import Registry
 from aigon.job.options import Limits
 from aigon.journal.state import State
 from aigon.model.outcomes import Outcome, Stopped

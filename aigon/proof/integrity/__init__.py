@@ -8,7 +8,7 @@ an agent, so every rule is bounded in time and survives anything. What rules sha
 """
 
 from aigon.errors import AigonError
-from aigon.files.registry import Registry
+from aigon.files.resources import Registry
 from aigon.model.changes import Concern, Edits, hash_change
 
 RULES = Registry("aigon.rules", __name__, "integrity rule")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from aigon.files.registry import Registry
+from aigon.files.resources import Registry
 from aigon.journal.replay import RunPast
 from aigon.journal.sinks import Observer
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from aigon.files.registry import Registry
+from aigon.files.resources import Registry
 from aigon.model.criteria import ImportedSpec
 from aigon.spec.criteria import BOX
 from aigon.spec.markdown import one_line, parse_page

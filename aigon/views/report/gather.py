@@ -29,7 +29,7 @@ from aigon.journal.history import IterationRecord, build_history
 from aigon.journal.records import Records, locate_records
 from aigon.journal.replay import read_journals
 from aigon.journal.state_document import command_elsewhere
-from aigon.model.candidates import Candidate
+from aigon.model.agents import Candidate
 from aigon.model.changes import FileChange
 from aigon.model.criteria import COMMAND_KINDS
 from aigon.observation import Observation

@@ -14,7 +14,7 @@ from aigon.journal.account import CriterionItem, FeatureAccount, WorkAccount, co
 from aigon.journal.attempt import describe_checks
 from aigon.journal.history import IterationRecord, RunRecord
 from aigon.journal.spending import describe_spend, format_cost
-from aigon.model.candidates import format_run_command
+from aigon.model.agents import format_run_command
 from aigon.model.checks import Finding
 from aigon.model.criteria import Verdict
 from aigon.model.outcomes import Met, describe_outcome, describe_success

@@ -12,7 +12,7 @@ from aigon.files.system_errors import write_line
 from aigon.journal.codec import SCHEMA_VERSION, dump_compact
 from aigon.journal.events import Event
 from aigon.journal.spending import Spend, format_spend
-from aigon.model.candidates import format_run_command
+from aigon.model.agents import format_run_command
 from aigon.model.outcomes import describe_status
 from aigon.text.amounts import format_duration
 from aigon.text.quoting import align_columns, fold

@@ -11,8 +11,7 @@ import anthropic
 
 from aigon.agents.api_agent import session
 from aigon.agents.api_agent.reply import Ending
-from aigon.agents.api_agent.settings import Settings
-from aigon.agents.api_agent.tool import SessionLog
+from aigon.agents.api_agent.settings import SessionLog, Settings
 from tests.model_server import ModelServer, Request, Script
 
 

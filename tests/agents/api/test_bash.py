@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents.api_agent.settings import Settings
-from aigon.agents.api_agent.tool import ToolFailure
+from aigon.agents.api_agent.settings import Settings, ToolFailure
 from aigon.agents.api_agent.workspace_tools import Shell, list_git_directories, list_writable
 from aigon.isolation.landlock import can_confine
 from tests.lab import alive, until

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents.api_agent.tool import ToolFailure
+from aigon.agents.api_agent.settings import ToolFailure
 from aigon.agents.api_agent.workspace_tools import Editor
 
 

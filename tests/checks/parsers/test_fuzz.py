@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aigon.checks import parsers
-from aigon.files import registry
+from aigon.files import resources
 from tests.checks.parsers import costs, liked
 from tests.checks.parsers.cases import Case, made
 from tests.checks.parsers.fuzz import complaint_of
@@ -39,14 +39,14 @@ def bad(tmp_path: Path) -> Iterator[Callable[[str], str]]:
 
     def added(pattern: str) -> str:
         (tmp_path / f"{name}.py").write_text(SOURCE.replace("PATTERN", pattern))
-        registry._list_modules.cache_clear()
+        resources._list_modules.cache_clear()
         return name
 
     parsers.__path__.append(str(tmp_path))
-    registry._list_modules.cache_clear()
+    resources._list_modules.cache_clear()
     yield added
     parsers.__path__.remove(str(tmp_path))
-    registry._list_modules.cache_clear()
+    resources._list_modules.cache_clear()
     sys.modules.pop(f"aigon.checks.parsers.{name}", None)
 
 

@@ -6,7 +6,7 @@ import pytest
 from aigon.checks import parsers
 from aigon.checks.parsers import list_parsers, load_reader, parse
 from aigon.errors import AigonError, Exit
-from aigon.files import registry
+from aigon.files import resources
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
 
 NAMES = ("build", "eslint", "jest", "junit", "mocha", "mypy", "node", "nodetest", "pytest", "ruff", "text", "tsc")
@@ -23,13 +23,13 @@ def test_a_new_file_is_a_new_parser(tmp_path: Path) -> None:
         "from aigon.model.checks import ParsedOutput\ndef read(output, report):\n    return ParsedOutput('new')\n"
     )
     parsers.__path__.append(str(tmp_path))
-    registry._list_modules.cache_clear()
+    resources._list_modules.cache_clear()
     try:
         assert "newparser" in list_parsers()
         assert parse("newparser", b"", None).summary == "new"
     finally:
         parsers.__path__.remove(str(tmp_path))
-        registry._list_modules.cache_clear()
+        resources._list_modules.cache_clear()
         sys.modules.pop("aigon.checks.parsers.newparser", None)
 
 
@@ -81,10 +81,10 @@ def test_a_projects_own_matcher_may_read_a_runner_of_tests(tmp_path: Path) -> No
 def test_a_parser_that_breaks_is_not_understood_and_ends_nothing(tmp_path: Path) -> None:
     (tmp_path / "brokenparser.py").write_text("def read(output, report):\n    return 1 // 0\n")
     parsers.__path__.append(str(tmp_path))
-    registry._list_modules.cache_clear()
+    resources._list_modules.cache_clear()
     try:
         assert parse("brokenparser", b"anything", None) == ParsedOutput(understood=False)
     finally:
         parsers.__path__.remove(str(tmp_path))
-        registry._list_modules.cache_clear()
+        resources._list_modules.cache_clear()
         sys.modules.pop("aigon.checks.parsers.brokenparser", None)
