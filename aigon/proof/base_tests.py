@@ -66,6 +66,17 @@ def find_kept_tests(lost: Collection[str], now: Mapping[str, TestResult], files:
     return _find_kept_python(lost, now, files) | _find_kept_words(lost, now, files)
 
 
+def find_same_functions(lost: Collection[str], now: Mapping[str, TestResult]) -> frozenset[str]:
+    """Return those of the `lost` tests whose function has other parameters `now`, with which it ran and passed.
+
+    That says nothing of what it asserts, as little as the id of a test without parameters does.
+    """
+    results: dict[str, set[TestResult]] = {}
+    for test, result in now.items():
+        results.setdefault(test.partition("[")[0], set()).add(result)
+    return frozenset(test for test in lost if results.get(test.partition("[")[0]) == {"passed"})
+
+
 def _find_kept_python(lost: Collection[str], now: Mapping[str, TestResult], files: TestFiles) -> frozenset[str]:
     gone = _find_tests(lost, files.before)
     if not gone:

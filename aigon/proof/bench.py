@@ -22,7 +22,7 @@ from aigon.model.checks import Check, Finding, Problem, TestResult
 from aigon.model.failures import describe_problem
 from aigon.observation import Observer
 from aigon.proof import criteria
-from aigon.proof.base_tests import TestFiles, find_kept_tests, find_lost_tests, leave_out_files
+from aigon.proof.base_tests import TestFiles, find_kept_tests, find_lost_tests, find_same_functions, leave_out_files
 from aigon.proof.frozen import Frozen
 from aigon.proof.rooms import Products, Rooms, open_room, rooms_for
 
@@ -211,13 +211,17 @@ class ProofBench(Struct, frozen=True):
         return {path: blobs[sha] for path, sha in files.items()}
 
     def find_lost(self, check: Check, result: Result, files: TestFiles | None = None) -> tuple[Problem, ...]:
-        """Return the base's tests that did not pass now, without those that are elsewhere in the touched `files`."""
+        """Return the base's tests that did not pass now.
+
+        If `files` were touched, the base's version of them runs as well. Then a test is not lost if it is elsewhere in
+        them, or if its function has other parameters.
+        """
         tested = self.record.tested.get(name_in_record(check))
         if tested is None:
             return ()
         base = leave_out_files(tested.tests, self.theirs)
         if files and (gone := [test for test in base if test not in result.tests]):
-            kept = find_kept_tests(gone, result.tests, files)
+            kept = find_kept_tests(gone, result.tests, files) | find_same_functions(gone, result.tests)
             base = {test: outcome for test, outcome in base.items() if test not in kept}
         return find_lost_tests(base, result.tests, tested.reported, result.reported)
 

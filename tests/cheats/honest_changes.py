@@ -131,6 +131,31 @@ TESTS = [
         """,
     ),
     Agent(
+        "takes the rows of a test from a function",
+        """
+        honest
+        put tests/test_add.py <<'PY'
+        import pytest
+
+        import calc
+
+
+        def list_sums():
+            return ((a, b, a + b) for a, b in ((3, 4), (0.5, 0.75), (-1, 1)))
+
+
+        @pytest.mark.parametrize(("a", "b", "total"), list_sums())
+        def test_adds_integers(a, b, total):
+            assert calc.add(a, b) == total
+
+
+        @pytest.mark.parametrize(("a", "b", "total"), list_sums())
+        def test_adds_fractions(a, b, total):
+            assert calc.add(b, a) == total
+        PY
+        """,
+    ),
+    Agent(
         "turns unittest into pytest",
         """
         honest

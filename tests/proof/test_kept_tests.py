@@ -5,7 +5,7 @@ import textwrap
 import pytest
 
 from aigon.model.checks import TestResult
-from aigon.proof.base_tests import TestFiles, find_kept_tests
+from aigon.proof.base_tests import TestFiles, find_kept_tests, find_same_functions
 
 BASE = """
 import total
@@ -181,3 +181,16 @@ def test_in_other_languages_a_test_that_moved_word_for_word_is_kept(
 
     assert find(same) == {lost}
     assert find(weaker) == find(same, "skipped") == find("") == frozenset()
+
+
+def test_a_function_with_other_parameters_is_the_same_if_all_of_them_passed() -> None:
+    lost = ("a::test_x", "a::test_y[1]", "a::test_z[1]", "a::test_gone", "a.T::test_x")
+    now: dict[str, TestResult] = {
+        "a::test_x[1-yes]": "passed",
+        "a::test_x[2-no]": "passed",
+        "a::test_y": "passed",
+        "a::test_z[1-yes]": "passed",
+        "a::test_z[2-no]": "skipped",
+        "a::test_gone_not[1]": "passed",
+    }
+    assert find_same_functions(lost, now) == {"a::test_x", "a::test_y[1]"}
