@@ -83,6 +83,7 @@ def test_the_version_is_said_however_it_is_asked_for(arguments: list[str], tmp_p
         (["feature-status", "--nonsense"], "No such option '--nonsense'", "aigon feature-status --help"),
         (["feature-implement", "1", "--lop"], "No such option '--lop'", "Did you mean '--loop'?"),
         (["feature-implement"], "Missing argument 'ID'", "aigon board lists the features."),
+        (["records"], "Missing argument '{push|fetch|list}'. Choose from: push, fetch, list.", "aigon records --help"),
         (["reject", "1", "1"], "Missing option '--why'", "Write --why TEXT (Tell the agent what is missing)."),
         (["feature-implement", "1", "--max-cost"], "'--max-cost' requires an argument", "Write --max-cost USD."),
         (["feature-implement", "1", "--max-cost", "--loop"], "'--loop' is not a valid amount", "--help"),

@@ -107,7 +107,8 @@ def run(arguments: list[str]) -> int:
 def _usage_error(error: click.ClickException, arguments: list[str]) -> AigonError:
     """Return a slip on the command line in the form of every other error; `where` is the command's usage line."""
     near = getattr(error, "possibilities", None)  # of an option or a subcommand that does not exist
-    what = (error.format_message() if near is None else error.message).rstrip(".")
+    message = error.format_message() if near is None else error.message
+    what = " ".join(message.split()).rstrip(".")  # click lists choices on lines of their own
     context = (error.ctx if isinstance(error, click.UsageError) else None) or _context_of(arguments)
     where = " ".join([context.command_path, *context.command.collect_usage_pieces(context)])
     hint = f"{context.command_path} --help"
