@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 json_option = option("--json", "as_json", is_flag=True, group="Output", help="Print one JSON document.")
+json_events_option = option("--json", "as_json", is_flag=True, group="Output", help="Print one JSON event per line.")
 verify_option = option("--no-verify", "verify", is_flag=True, flag_value=False, default=True, group="Safety",
                        help="Skip git hooks that can reject the commit.")  # fmt: skip
 commit_option = option("--no-commit", "commit", is_flag=True, flag_value=False, default=True, group="Safety",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 from msgspec import to_builtins
 
-from aigon.commands.common import Dollars, Duration, answer, here, json_option, open_main
+from aigon.commands.common import Dollars, Duration, answer, here, json_events_option, json_option, open_main
 from aigon.commands.completers import complete_agents, complete_open_features
 from aigon.errors import usage
 from aigon.job.options import Options
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @click.option("--parallel", type=click.IntRange(min=1), metavar="N", help="Build at most N features at a time.")
 @click.option("--max-cost", type=Dollars(), metavar="USD", help="Stop when all loops together have spent this much.")
 @click.option("--dry-run", is_flag=True, help="Show what would be started.")
-@json_option
+@json_events_option
 def watch(
     folders: tuple[str, ...],
     once: bool,
@@ -54,7 +54,7 @@ def watch(
     the backlog.
 
     A cost limit is required. `aigon stop watch`, Ctrl+C, .aigon/STOP and EMERGENCY_STOP_RALPH stop the loops; the next
-    watcher continues them. --json prints one event per line.
+    watcher continues them.
 
     Exit codes with --once: 0 all are proven, else the first of 7, 2, 1, 6, 5, 4, 3 that one ended with.
     """
@@ -149,7 +149,7 @@ def _describe_event(feature: str, event: object) -> str:
               help="Stop after N turns over all features.")  # fmt: skip
 @click.option("--max-cost", type=Dollars(), metavar="USD", help="Stop when all loops together have spent this much.")
 @click.option("--agent", shell_complete=complete_agents, metavar="NAME", help="Choose the agent.")
-@json_option
+@json_events_option
 def start(max_iterations: int, max_cost: float | None, agent: str | None, as_json: bool) -> int:
     """Build the backlog by priority and ID, each feature in a worktree and a loop. Unfinished features come first.
 

@@ -57,3 +57,8 @@ def test_help_fits_the_terminal(
 def test_the_overview_names_what_a_person_does() -> None:
     assert list(SECTIONS)[:6] == ["Start", "Specify", "Work", "Look", "Decide", "Clean up"]
     assert re.findall(r"(?m)^(\w[\w ]*):$", help_text()) == [*SECTIONS, "Help"]
+
+
+@pytest.mark.parametrize("verb", [["watch"], ["run", "start"], ["arena"], ["feature-implement"]])
+def test_help_says_where_json_is_a_stream_of_events(verb: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Print one JSON event per line" in show(capsys, *verb, "--help")
