@@ -37,8 +37,9 @@ def expand_existing(entries: Iterable[str], env: Mapping[str, str], root: Path |
 
     A relative entry starts at `root` and is dropped without one. A folder that ends in `/` is made if it is missing.
     """
-    home = find_home(env)
-    paths = (_expand(entry, env, home, root) for entry in entries)
+    wanted = [*entries]
+    home = find_home(env) if wanted else ""
+    paths = (_expand(entry, env, home, root) for entry in wanted)
     return tuple(dict.fromkeys(name for path in paths for name in _resolve_existing(path)))
 
 

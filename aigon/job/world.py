@@ -179,7 +179,10 @@ class World(Struct, frozen=True):
 
     def find(self, kind: type[A]) -> A | None:
         """Return the attendant of this class, or None."""
-        return next((each for each in reversed(self.attendants) if isinstance(each, kind)), None)
+        for each in reversed(self.attendants):
+            if isinstance(each, kind):
+                return each
+        return None
 
     def get(self, kind: type[A]) -> A:
         """Return the attendant of this class; one that is missing joins with its defaults."""

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -105,6 +106,7 @@ _KEY = compile_re(KEY_BEGIN.pattern + rb"(?:\s*[A-Za-z-]+: [^\n]*)*[A-Za-z0-9+/=
 """A private key with its headers, up to the line that ends it."""
 _LINE_SHAPES = tuple(shape for shape in SHAPES if not shape.alone)
 _WORD_SHAPES = tuple(shape for shape in SHAPES if shape.alone)
+_WORD_HINTS = tuple(dict.fromkeys(hint for shape in _WORD_SHAPES for hint in shape.hints))
 _HINT = 4
 """Characters that are rare enough in any base64."""
 _WORD = 27
@@ -149,9 +151,10 @@ def _find_in_words(words: bytes) -> Iterator[bytes]:
 
 
 def _match_words(words: bytes) -> Iterator[bytes]:
-    for shape in _WORD_SHAPES:
-        if has_one(words, shape.hints):
-            yield from (match["value"] for match in shape.pattern.finditer(words))
+    if has_one(words, _WORD_HINTS):  # mostly there is none
+        for shape in _WORD_SHAPES:
+            if has_one(words, shape.hints):
+                yield from (match["value"] for match in shape.pattern.finditer(words))
 
 
 @cache
@@ -191,30 +194,36 @@ UNREDACTED_FIELDS = frozenset(
 an agent, a check or a judge said."""
 
 
-_NUMBERS = frozenset((bool, int, float))
-
-
 def redact_value(value: T, redact: Redact) -> T:
     """Return a value (a struct of structs, texts, numbers) with all its texts redacted; usually itself."""
     together = "\n".join(_list_texts(value)).encode("utf-8", "replace")
     return value if redact(together) == together else _redact_deeply(value, redact)
 
 
-def _list_texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for name, item in value.items():
-            yield str(name)
-            yield from _list_texts(item)
-    elif isinstance(value, tuple | list):
-        for item in value:
-            yield from _list_texts(item)
-    elif isinstance(value, Struct):
-        for name in value.__struct_fields__:
-            # Most fields are numbers, or empty.
-            if name not in UNREDACTED_FIELDS and (item := getattr(value, name)) and type(item) not in _NUMBERS:
-                yield from _list_texts(item)
+def _list_texts(value: Any) -> list[str]:
+    """Return all texts of a value, with few calls: every event goes through here."""
+    texts: list[str] = []
+    left = [value]
+    for each in left:  # which grows meanwhile
+        if isinstance(each, str):
+            texts.append(each)
+        elif isinstance(each, tuple | list):
+            left += each
+        elif isinstance(each, Struct):
+            left += _make_getter(type(each))(each)
+        elif isinstance(each, dict | Mapping):  # a mapping of another kind takes longer to tell
+            texts += map(str, each)
+            left += each.values()
+    return texts
+
+
+@cache
+def _make_getter(kind: type[Struct]) -> Callable[[Struct], tuple[Any, ...]]:
+    """Return what returns the fields of a struct that are redacted."""
+    names = [name for name in kind.__struct_fields__ if name not in UNREDACTED_FIELDS]
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda struct: tuple(getattr(struct, name) for name in names)
 
 
 def _redact_deeply(value: Any, redact: Redact) -> Any:

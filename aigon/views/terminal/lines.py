@@ -53,7 +53,7 @@ class ActionLines:
         if self._runs is None or self._loudness not in PACE:
             return
         with self._lock:
-            turn = self._turns.setdefault(label, TurnSteps(self._runs))
+            turn = self._turns.get(label) or self._turns.setdefault(label, TurnSteps(self._runs))
             if isinstance(event, TurnEnded) and self._loudness == "verbose":
                 self._write_new(label, turn)
             turn.take(event)
