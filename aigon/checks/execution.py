@@ -50,10 +50,12 @@ def run_check(world: World, check: Check, folder: Path) -> Result:
     """Run `check` where the world's checks run; its whole output goes to `<folder>/<name>.log`."""
     if check.missing:
         return Result(make_error(check, f"{check.missing} is not installed. {check.hint}".strip()))
-    log = locate_log(check, folder)
-    with TemporaryFolder("check") as scratch:
-        execution = _Execution(world, check, scratch, log)
+    log, scratch = locate_log(check, folder), TemporaryFolder("check")
+    try:
+        execution = _Execution(world, check, scratch.path, log)
         exited, evidence, measured = execution.measure() if check.quantity else (*execution.run(), None)
+    finally:
+        world.aside.submit(scratch.close)  # nobody waits for it
     whole = replace(exited, stdout=exited.stdout + exited.stderr)
     # Redacted once more: reports spell texts in their own way.
     finding = redact_value(make_finding(check, whole, evidence, str(log)), world.redact)
@@ -106,8 +108,8 @@ class _Execution:
     def _run_watched(self) -> tuple[ProgramExit, Evidence]:
         """Run a check that may start pytest somewhere inside."""
         hidden = reports.HiddenReports(self._scratch)
-        with hidden.collecting():
-            exited = self._run(self._check.env, hidden)
+        exited = self._run(self._check.env, hidden)
+        hidden.move_away()
         if hidden.were_refused(exited.stdout + exited.stderr):
             exited = self._run(self._check.env)
         out, err = (hidden.strip_notice(text) for text in (exited.stdout, exited.stderr))
@@ -134,6 +136,7 @@ class _Execution:
             redact=self._world.redact,
             started=self._world.guardian.record_start,
             slowed=check.slowed,
+            tick=(reports.PAUSE, hidden.move_away) if hidden else None,
         )
         return process.run(command, self._world.stop)
 
@@ -151,7 +154,7 @@ class _Execution:
         """Return `text` with paths as seen from the check's folder, under whichever name the tool saw the project."""
         root, folder = self._world.checks_run_in.root, "" if self._check.cwd == "." else f"{self._check.cwd}/"
         up = "../" * folder.count("/")
-        for name in {f"{root}/", f"{root.resolve()}/"}:
+        for name in {f"{root}/", f"{os.path.realpath(root)}/"}:
             if folder:
                 text = text.replace(f"{name}{folder}".encode(), b"")
             text = text.replace(name.encode(), up.encode())

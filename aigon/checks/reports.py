@@ -4,7 +4,6 @@ import contextlib
 import os
 import re
 import shlex
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,7 +54,7 @@ class HiddenReports:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._name = folder, f"report-{os.urandom(6).hex()}"
+        self._folder, self._name, self._kept = folder, f"report-{os.urandom(6).hex()}", 0
 
     def env(self, given: Mapping[str, str]) -> dict[str, str]:
         """Return `given` with the wish for a report after the options that it has for pytest.
@@ -66,27 +65,13 @@ class HiddenReports:
         options = f"{given.get(ADDOPTS, '')} {shlex.quote(f'--junitxml={path}')}".strip()
         return {k: v for k, v in given.items() if k != "PYTEST_CURRENT_TEST"} | {ADDOPTS: options}
 
-    @contextmanager
-    def collecting(self) -> Iterator[None]:
-        """Keep every report that is written while the context lasts."""
-        ended = threading.Event()
-        thread = threading.Thread(target=self._move_away, args=(ended,), name="reports", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            thread.join()
-
-    def _move_away(self, ended: threading.Event) -> None:
-        written = [self._folder / f"{self._name}{variable}.xml" for variable in (NESTED, "")]
-        kept, last = 0, False
-        while not last and kept < MOST_RUNS:
-            last = ended.wait(PAUSE)
-            for path in written:
-                with contextlib.suppress(OSError):  # mostly: there is none
-                    path.rename(self._folder / f"{self._name}.{kept:03d}")
-                    kept += 1
+    def move_away(self) -> None:
+        """Keep the reports that were written since the last call, of which there is one every PAUSE seconds."""
+        place = f"{self._folder}/{self._name}"
+        for written in (f"{place}{NESTED}.xml", f"{place}.xml") if self._kept < MOST_RUNS else ():
+            with contextlib.suppress(OSError):  # mostly: there is none
+                os.rename(written, f"{place}.{self._kept:03d}")  # noqa: PTH104 - often
+                self._kept += 1
 
     def read(self) -> Iterator[bytes]:
         """Yield the reports in the order in which they were written; empty for one that is no file that can be read."""

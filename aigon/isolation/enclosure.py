@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -245,12 +246,17 @@ def explain_no_bubblewrap() -> str:
 
 def find_system_shell(name: str) -> str:
     """Return the shell of this name on PATH that the system installed, else the name itself."""
-    shells = (program for program in _find_on_path(name) if os.path.realpath(program).startswith(SYSTEM_FOLDERS))
+    return _find_shell(name, os.environ.get("PATH", os.defpath))
+
+
+@lru_cache(maxsize=16)
+def _find_shell(name: str, path: str) -> str:
+    shells = (program for program in _find_on_path(name, path) if os.path.realpath(program).startswith(SYSTEM_FOLDERS))
     return next(shells, name)
 
 
-def _find_on_path(name: str) -> Iterator[str]:
-    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+def _find_on_path(name: str, path: str | None = None) -> Iterator[str]:
+    for folder in (path or os.environ.get("PATH", os.defpath)).split(os.pathsep):
         if folder.startswith("/") and (program := shutil.which(name, path=folder)):
             yield program
 

@@ -1,6 +1,7 @@
 """Run a program to its exit, never to the end of its pipes."""
 
 import contextlib
+import math
 import os
 import select
 import signal
@@ -43,7 +44,8 @@ class Command(Struct, frozen=True):
     `ladder` is what it gets then. `stdin` is a file to read, None for nothing. With `merge` standard error goes into
     standard output, in the order written. `started` is called with the number of its process, and `hear` with
     the pieces of standard output as they come, not redacted, and with b"" while none comes. `slowed` are the seconds
-    that it ordinarily takes if it is to be paused most of the time.
+    that it ordinarily takes if it is to be paused most of the time. `tick` is called while it runs, so many seconds
+    apart.
     """
 
     argv: Sequence[str]
@@ -59,6 +61,7 @@ class Command(Struct, frozen=True):
     ladder: EndingSteps = DEADLINE
     idle: float | None = None
     slowed: float = 0.0
+    tick: tuple[float, Callable[[], None]] | None = None
     enter: Enter | None = None
 
 
@@ -111,7 +114,7 @@ def _run(command: Command, stop: Stop | None, log: BinaryIO | None) -> ProgramEx
     tracker = None if orphans.SUBREAPER else orphans.DescendantTracker(process.pid)
     with _open_captures(process, command, log) as captures:
         with hold_back(process.pid, command.slowed) if command.slowed else contextlib.nullcontext():
-            _attend(process, captures, waiting, stop, tracker)
+            _attend(process, captures, waiting, stop, tracker, command.tick)
         code = _read_exit_code(process.pid)
         signal_group(process.pid, signal.SIGKILL)
         process.wait()
@@ -176,9 +179,11 @@ def _attend(
     waiting: _Deadline,
     stop: Stop | None,
     tracker: orphans.DescendantTracker | None,
+    tick: tuple[float, Callable[[], None]] | None,
 ) -> None:
     """Drain until the leader has exited. It stays a zombie, so that its group can still be signalled."""
-    longest = orphans.TRACK_SECONDS if tracker else POLL_SECONDS
+    longest = min(orphans.TRACK_SECONDS if tracker else POLL_SECONDS, tick[0] if tick else math.inf)
+    ticked = time.monotonic()
     with watch_exit(process) as exited:
         poll = select.poll()
         for fd in (exited, *captures, *([stop.fileno()] if stop else [])):
@@ -188,6 +193,9 @@ def _attend(
             ready = dict(poll.poll(max(0.0, seconds) * 1000))
             if tracker:
                 tracker.look()
+            if tick and time.monotonic() - ticked >= tick[0]:
+                tick[1]()
+                ticked = time.monotonic()
             for fd in captures.keys() & ready.keys():
                 if _read(fd, captures[fd]) is False:
                     poll.unregister(fd)

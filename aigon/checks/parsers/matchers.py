@@ -231,6 +231,7 @@ def _look_up(rows: tuple[Row, ...], path: str) -> object:
     return value
 
 
+@cache
 def list_matchers() -> frozenset[str]:
     """Return the names of the matchers that ship with aigon."""
     return frozenset(path.stem for path in find_resource("templates", "parsers").glob("*.yaml"))
