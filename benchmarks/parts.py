@@ -45,6 +45,7 @@ os.rename = counted("replaced file", os.rename, replaces)
 os.replace = counted("replaced file", os.replace, replaces)
 time.sleep = counted("sleep", time.sleep)
 subprocess.Popen.__init__ = counted("program", subprocess.Popen.__init__)
+os.posix_spawnp = counted("program", os.posix_spawnp)
 """
 
 
@@ -83,7 +84,7 @@ class PartsMeter:
 
 
 def _find_verb(words: list[str]) -> str:
-    while words and words[0] == "-c":
+    while words and words[0] in ("-c", "-C"):
         words = words[2:]
     return words[0] if words else ""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from pathlib import Path
 
-from aigon.files.atomic import sync_folder
+from aigon.files.atomic import exchange, sync_folder
 from aigon.files.syscalls import call
 from aigon.git.refs import LONGEST, is_hash
 from aigon.git.trusted import TrustedGit
@@ -102,7 +102,10 @@ def replace_ref(git: TrustedGit, name: str, commit: str, old: str = "") -> bool:
                 if old:
                     os.fsync(handle)
                     _log_move(git, log, old, commit)
-                os.rename(lock, file)  # noqa: PTH104 - as git names it
+                if old or not exchange(lock, file):
+                    os.rename(lock, file)  # noqa: PTH104 - as git names it
+                else:
+                    os.unlink(lock)  # noqa: PTH108 - as above
                 return True
     except OSError:
         pass

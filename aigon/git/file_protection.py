@@ -80,6 +80,7 @@ class FileProtection:
         self._places, self._displaced, self._opinion = places, displaced, opinion
         self._now = ProtectedPaths(())
         self._kept: dict[str, FileState] = {}
+        self._noted: tuple[dict[str, FileState], bytes] = {}, b"{}"
         self._roots: dict[Path, tuple[int, int]] = {}
         self._unlinked: tuple[Path, ...] = ()
 
@@ -106,8 +107,10 @@ class FileProtection:
 
     def render_note(self) -> bytes:
         """Return what is remembered, to be written down in case this process is killed."""
-        each = {p: (k.mode, base64.b64encode(k.data).decode(), sorted(k.names)) for p, k in self._kept.items()}
-        return json.dumps(each).encode()
+        if self._noted[0] != self._kept:
+            each = {p: (k.mode, base64.b64encode(k.data).decode(), sorted(k.names)) for p, k in self._kept.items()}
+            self._noted = self._kept.copy(), json.dumps(each).encode()
+        return self._noted[1]
 
     def recall(self, note: bytes, but: Path) -> None:
         """Remember what `note` says about paths that are still protected, except those in `but`. Raises ValueError."""

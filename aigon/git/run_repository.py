@@ -91,12 +91,15 @@ class RunRepository(Struct):
     _layout: tuple[dict[str, int | None], Layout] | None = None
     """The modes that were planned when the repository was made, and what it consisted of then."""
     _files: RefFiles | None = None
+    _folder: Path | None = None
     _removal: Thread | None = None
     """Removes the repository of the turn before."""
 
     @property
     def folder(self) -> Path:
-        return self.workspace.own / RUN_FOLDER[1]
+        if self._folder is None:
+            self._folder = self.workspace.own / RUN_FOLDER[1]
+        return self._folder
 
     @property
     def _branch(self) -> str:
@@ -119,7 +122,8 @@ class RunRepository(Struct):
         # Last of all: what was lent is compared with what is there, whenever a kill comes.
         write_view(own / "lent", f"{self.workspace.branch}\n{packed}")
         text = b"gitdir: %s\n" % os.fsencode(self.folder)
-        (own / LINK).write_bytes(text)
+        if _read_plain(own / LINK, len(text) + 1) != text:
+            (own / LINK).write_bytes(text)
         if self.swaps:
             if find_lender(git.root) is None:
                 (own / "link").write_bytes((git.root / ".git").read_bytes())
@@ -302,8 +306,9 @@ def _list_names(folder: Path) -> list[str]:
 
 def _read_files(source: Path, names: Iterable[str]) -> Plan:
     """Return content and mode of those of the files that exist."""
-    files = {name: source / name for name in names}
-    return {name: (file.read_bytes(), file.stat().st_mode & 0o777) for name, file in files.items() if file.is_file()}
+    files = {name: f"{source}/{name}" for name in names}
+    plain = {name: file for name, file in files.items() if os.path.isfile(file)}  # noqa: PTH113 - on the hot path
+    return {name: (Path(file).read_bytes(), os.stat(file).st_mode & 0o777) for name, file in plain.items()}  # noqa: PTH116
 
 
 def _write_new(path: Path, data: bytes, mode: int | None) -> None:
@@ -320,12 +325,13 @@ def _survey(folder: Path, most: int | None = None) -> Layout:
     folders = [""]
     with suppress(OSError):  # an agent may have closed a folder
         for above in folders:
-            for entry in [*os.scandir(folder / above)]:
-                state = entry.stat(follow_symlinks=False)
-                target = os.readlink(entry.path) if entry.is_symlink() else ""  # noqa: PTH115 - a text
-                if is_folder := entry.is_dir(follow_symlinks=False):
-                    folders.append(f"{above}{entry.name}/")
-                found[f"{above}{entry.name}"] = state.st_mode, 0 if is_folder else state.st_nlink, target
+            for entry in [*os.scandir(f"{folder}/{above}")]:
+                state, name = entry.stat(follow_symlinks=False), f"{above}{entry.name}"
+                kind = stat.S_IFMT(state.st_mode)
+                if kind == stat.S_IFDIR:
+                    folders.append(f"{name}/")
+                target = os.readlink(entry.path) if kind == stat.S_IFLNK else ""  # noqa: PTH115 - a text
+                found[name] = state.st_mode, 0 if kind == stat.S_IFDIR else state.st_nlink, target
             if most is not None and len(found) > most:
                 break
     return found

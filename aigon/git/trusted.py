@@ -10,7 +10,7 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
@@ -104,7 +104,7 @@ class TrustedGit:
     @contextmanager
     def running(self, *arguments: str) -> Iterator[None]:
         """Run a git command during the context, and wait for it. Raises AigonError (exit 7) with git's words."""
-        finish = start_capture((self.program, *arguments), cwd=self.root, env=self.env)
+        finish = self._start(arguments, self.env)
         try:
             yield
         finally:
@@ -136,7 +136,12 @@ class TrustedGit:
     ) -> tuple[int, bytes, bytes]:
         """Run a git command and return exit code, standard output and standard error."""
         env = self.env if index is None else {**self.env, "GIT_INDEX_FILE": str(index)}
+        if stdin is None:
+            return self._start(arguments, env)()
         return capture_output((self.program, *arguments), cwd=self.root, env=env, stdin=stdin)
+
+    def _start(self, arguments: Sequence[str], env: Mapping[str, str]) -> Callable[[], tuple[int, bytes, bytes]]:
+        return start_capture((self.program, "-C", str(self.root), *arguments), env)
 
     def find_ignored(self, paths: Sequence[str], *, even_tracked: bool = False) -> dict[str, tuple[str, str]]:
         """Return those of the paths that git ignores, whether they exist or not, each with the file and its line that

@@ -1,5 +1,8 @@
 """Short, trusted programs, such as git, whose output is wanted as a whole."""
 
+import contextlib
+import os
+import select
 import signal
 import subprocess
 import threading
@@ -7,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from aigon.process.start import Enter, Program, signal_group, start_program
+
+_CHUNK = 65536
 
 
 def capture_output(
@@ -44,16 +49,48 @@ def capture_output(
     return process.returncode, out, err
 
 
-def start_capture(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Callable[[], tuple[int, bytes, bytes]]:
-    """Start a short, trusted program; return what waits for it and returns exit code, standard output and error."""
-    null, pipe = subprocess.DEVNULL, subprocess.PIPE
-    process = start_program(
-        Program(argv), cwd=cwd, env=env, stdin=null, stdout=pipe, stderr=pipe, restore_signals=False
-    )
+def start_capture(argv: Sequence[str], env: Mapping[str, str]) -> Callable[[], tuple[int, bytes, bytes]]:
+    """Start a short, trusted program here, with an empty input and in its own session.
+
+    Return what waits for it and returns exit code, standard output and standard error. It takes a third of the calls of
+    `capture_output`, which a run makes some times per iteration. Raises OSError.
+    """
+    with contextlib.ExitStack() as theirs:
+        pipes = []
+        for _ in range(2):
+            read, write = os.pipe()
+            theirs.callback(os.close, write)
+            pipes.append((read, write))
+        null = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        theirs.callback(os.close, null)
+        streams = [(os.POSIX_SPAWN_DUP2, end, number) for number, end in enumerate((null, pipes[0][1], pipes[1][1]))]
+        try:
+            pid = os.posix_spawnp(argv[0], [*argv], env, file_actions=streams, setsid=True)
+        except OSError:
+            for read, _ in pipes:
+                os.close(read)
+            raise
 
     def finish() -> tuple[int, bytes, bytes]:
-        out, err = process.communicate()
-        return process.returncode, out, err
+        pieces: dict[int, list[bytes]] = {read: [] for read, _ in pipes}
+        poll = select.poll()
+        for read in pieces:
+            poll.register(read, select.POLLIN)
+        left = len(pieces)
+        while left:
+            for read, _ in poll.poll():
+                if piece := os.read(read, _CHUNK):
+                    pieces[read].append(piece)
+                else:
+                    poll.unregister(read)
+                    os.close(read)
+                    left -= 1
+        try:
+            code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        except ChildProcessError:  # as Popen has it
+            code = 0
+        out, err = map(b"".join, pieces.values())
+        return code, out, err
 
     return finish
 
