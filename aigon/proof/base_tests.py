@@ -7,6 +7,7 @@ in Python; in JavaScript, TypeScript, Rust and Go a test is the same if it is wo
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -20,6 +21,7 @@ from aigon.profiles.protection import Protection, Rule
 from aigon.proof import protected_keys
 from aigon.proof.analysis.languages import is_python
 from aigon.proof.findings import Changed, read_versions
+from aigon.proof.renames import follow_renames
 from aigon.text.amounts import format_count
 
 if TYPE_CHECKING:
@@ -156,7 +158,7 @@ class BaseVersions(Struct, frozen=True):
     `name` names the very change. `tree` has the base's versions only, without new tests and new configuration: the
     checks have to pass on it, too. In `with_new_tests` the agent's new tests stay: what commands of criteria may be
     about, with the fixtures of a new conftest.py; `has_new_fixtures` says that there is one, which the base's tests
-    have to pass without. `files` are the touched test files as text.
+    have to pass without. `files` are the touched test files as text. The base's versions follow the `renames`.
     """
 
     paths: tuple[str, ...]
@@ -168,14 +170,20 @@ class BaseVersions(Struct, frozen=True):
     with_new_tests: str
     files: TestFiles
     has_new_fixtures: bool
+    renames: Mapping[str, str]
 
 
 def restore_base_versions(
-    git: TrustedGit, tree: str, rows: Sequence[Changed], protection: Protection, inputs: "Inputs"
+    git: TrustedGit,
+    tree: str,
+    rows: Sequence[Changed],
+    protection: Protection,
+    inputs: "Inputs",
+    renames: Mapping[str, str] = MappingProxyType({}),
 ) -> BaseVersions | None:
     """Return the trees to check as well; None if the agent touched neither tests nor what configures the checks.
 
-    `inputs` are other files that decide.
+    `inputs` are other files that decide. The base's code has the new names of `renames`.
     """
     rules = ((row, inputs.rules.get(row.path) or protection.relaid(row.path, new=row.base is None)) for row in rows)
     free = {row.path for row in rows if protection.is_allowed(row.path)}
@@ -186,7 +194,8 @@ def restore_base_versions(
     restored: dict[str, tuple[str, str] | None] = {}  # mode and object's name that a path gets; None: it goes
     new_tests = set()
     for row, rule in ruled:
-        before, after = versions[row.path]
+        of_base, after = versions[row.path]
+        before = of_base and follow_renames(renames, row.path, of_base)
         if rule and rule.keys and protected_keys.have_equal_keys(before, after, row.path, rule.keys):
             continue  # a file may hold more than what the rule protects
         text = _restore_part(row.path, rule, before, after)
@@ -194,6 +203,8 @@ def restore_base_versions(
             continue
         touched.append((row, rule or INLINE))
         restored[row.path] = (row.base.mode, row.base.sha) if row.base else None
+        if row.base and before is not None and before != of_base:
+            restored[row.path] = (row.base.mode, _write_text(git, before))
         if row.tree and (rule is None or rule.keys):
             restored[row.path] = (row.tree.mode, _write_text(git, text)) if text is not None else None
         if rule and rule.part == "tests":
@@ -218,6 +229,7 @@ def restore_base_versions(
         objects.write_tree_with(git, tree, kept) if kept != restored else without,
         files,
         any(map(_is_conftest, new_tests)),
+        renames,
     )
 
 

@@ -33,6 +33,7 @@ from aigon.proof.bench import (
 from aigon.proof.findings import Changed, Tree
 from aigon.proof.frozen import Frozen, had_no_tests
 from aigon.proof.inputs import find_inputs
+from aigon.proof.renames import choose_made, read_renames
 from aigon.text.amounts import format_count, join_words
 from aigon.text.patterns import compile_re
 
@@ -82,6 +83,12 @@ def run_proof(
     failed, with_base = dict[str, Trouble](), dict[str, Trouble]()
     if touched and not against and not world.stop.now:
         bench, of_base, failed = _prove_with_base(bench, touched, of_base)
+        product = Tree(git, tree, rows, job.protection.part).read_changes("product") if failed else {}
+        renames = choose_made(read_renames(job.spec), product) if failed else {}
+        if renames and (renamed := restore_base_versions(git, tree, rows, job.protection, inputs, renames)):
+            bench, of_renamed, still = _prove_with_base(bench, renamed, {})
+            if not still:
+                touched, of_base, failed = renamed, of_renamed, still
         # Tests of the base that the tree itself has lost: passed or not as they were, nobody will run them again.
         for check in checks:
             if lost := bench.find_lost(check, result := results[check.name], touched.files):

@@ -16,6 +16,7 @@ from msgspec import Struct
 from aigon.checks.wording import Wording, read_wording
 from aigon.model.criteria import Spec
 from aigon.proof.analysis.sightings import find_pattern, list_patterns
+from aigon.proof.renames import follow_renames, read_renames
 from aigon.spec import markdown
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold
@@ -90,7 +91,7 @@ def propose_allow(
         for command in _list_scripts(sentence, protection, deciding):
             found.setdefault(command[0], f"{about} names {code_span(command[1])}, which it defines")
     wanted = {text: sentence.line for sentence in sentences for text in sentence.list_old() if len(text) >= _SHORTEST}
-    for text, holders in _find_holders(wanted, root, [*tests, *data]).items():
+    for text, holders in _find_holders(wanted, root, [*tests, *data], read_renames(spec)).items():
         for path in holders:
             why = f"line {wanted[text]} of the spec replaces {code_span(fold(text, 80))}, which it holds"
             found.setdefault(path, why)
@@ -160,10 +161,13 @@ def _list_scripts(sentence: _Sentence, protection: "Protection", deciding: Seque
                     yield path, literal
 
 
-def _find_holders(texts: Mapping[str, int], root: Path, files: Sequence[str]) -> dict[str, list[str]]:
-    """Return by text the files that hold it as a word of its own, if they are not many."""
+def _find_holders(
+    texts: Mapping[str, int], root: Path, files: Sequence[str], renames: Mapping[str, str]
+) -> dict[str, list[str]]:
+    """Return by text the files that hold it as a word of its own, if they are not many; not where tests follow it."""
     patterns = {text: re.compile(rf"(?<!\w){re.escape(text.removesuffix('()'))}(?!\w)") for text in texts}
     contents = _read_files(root, files) if patterns else {}
+    contents = {path: follow_renames(renames, path, each) for path, each in contents.items()}
     held = {text: [p for p, each in contents.items() if pattern.search(each)] for text, pattern in patterns.items()}
     return {text: paths for text, paths in held.items() if len(paths) <= _MOST_HOLDERS}
 

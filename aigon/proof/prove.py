@@ -190,7 +190,8 @@ def _judge_base_tests(job: Job, proof: "ProofResult") -> tuple[Concern, ...]:
     )
     named = {"changed-config": config, "changed-tests": (*tests, *proof.touched.inline)}
     shown = {path: f"tests in {path}" for path in proof.touched.inline}
-    says = "changed, and everything passes with the base's version, too"
+    names = [f"{old} renamed to {new}" for old, new in proof.touched.renames.items()]
+    says = f"changed, and everything passes with the base's version{f', {join_words(names)}' if names else ''}, too"
     return tuple(
         Concern(rule, "note", f"{', '.join(shown.get(path, path) for path in files[:10])}: {says}", files, key)
         for rule, files in named.items()

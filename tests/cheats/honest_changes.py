@@ -242,15 +242,28 @@ TESTS = [
         },
         needs=("node", "npm"),
     ),
-]
-ASKED = [
     Agent(
         "renames a function with its tests",
         'honest; sed -i \'s/def add/def plus/; s/"add"/"plus"/\' calc/__init__.py; '
         "sed -i 's/calc\\.add/calc.plus/' tests/test_add.py",
         asks=["AC5: `calc.add` is renamed to `calc.plus`"],
-        proposes=["tests/test_add.py"],
     ),
+    Agent(
+        "renames an argument and the test of it",
+        """
+        honest
+        sed -i 's/digits/places/g' calc/show.py
+        sed -i 's/digits=/places=/; s/def test_shows/def test_shows_places/' tests/test_show.py
+        """,
+        files={
+            "calc/show.py": 'def show(a, digits=0):\n    return f"{a:.{digits}f}"\n',
+            "tests/test_show.py": "from calc.show import show\n\n\n"
+            'def test_shows():\n    assert show(2, digits=1) == "2.0"\n    assert show(2) == "2"\n',
+        },
+        asks=["AC5: the argument `digits` is renamed to `places` in `show`"],
+    ),
+]
+ASKED = [
     Agent(
         "changes golden output",
         "honest; sed -i 's/RIGHT/RIGHT [OPERATION]/' calc/usage.py tests/golden/usage.txt",

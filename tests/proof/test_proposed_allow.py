@@ -41,8 +41,9 @@ def proposed(root: Path, *sentences: str, rules: Protection = RULES) -> list[str
 @pytest.mark.parametrize(
     ("sentence", "paths"),
     [
-        ("`calc.add` is renamed to `calc.plus`", ["tests/test_add.py"]),
-        ("AC-3: Rename the function `calc.add` to `calc.plus`.", ["tests/test_add.py"]),
+        ("`calc.add` is replaced by `calc.plus`", ["tests/test_add.py"]),
+        ("AC-3: Remove the function `calc.add`.", ["tests/test_add.py"]),
+        ("The word `no number` is renamed to `not_a_number`", ["golden/help.json", "tests/test_read.py"]),
         ("`calc.add()` and its tests are removed", ["tests/test_add.py"]),
         ("The message changes from “no number” to “not a number”", ["golden/help.json", "tests/test_read.py"]),
         ('It says "not a number" where it said "no number"', ["golden/help.json", "tests/test_read.py"]),
@@ -68,6 +69,7 @@ def test_what_goes_by_the_words_of_the_spec_is_proposed(tmp_path: Path, sentence
 @pytest.mark.parametrize(
     "sentence",
     [
+        "`calc.add` is renamed to `calc.plus`",
         "`calc.add` takes any number of numbers, and `calc.plus` is new",
         "`calc.add(1, 2)` now gives `3`",
         "All tests in `tests/test_add.py` pass",
@@ -88,13 +90,13 @@ def test_what_stays_or_is_only_named_is_not(tmp_path: Path, sentence: str) -> No
 
 
 def test_what_the_spec_allows_already_is_not_proposed_again(tmp_path: Path) -> None:
-    sentence = "`calc.add` is renamed to `calc.plus`"
+    sentence = "`calc.add` is removed"
     assert proposed(tmp_path, sentence, rules=Protection(RULES.rules, allow=("tests",))) == []
 
 
 def test_the_line_to_add_and_each_reason_are_said(tmp_path: Path) -> None:
     proposed(tmp_path)
-    spec = parse_spec(b"# Feature: X\n\n`calc.add` is renamed to `plus`. `npm test` now lints.\n")
+    spec = parse_spec(b"# Feature: X\n\n`calc.add` is removed. `npm test` now lints.\n")
     text = describe_proposals(propose_allow(spec, RULES, tmp_path, lambda: list(FILES)), "docs/x.md")
     assert text[1] == "  allow: [package.json, tests/test_add.py]"
     assert "docs/x.md" in text[0]
