@@ -4,11 +4,13 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import count
 from typing import TypeVar
 
 from msgspec import Struct, field
 
 from aigon.control import go, javascript, python, rust
+from aigon.control.endings import C_PROGRAMS, fail_at_end
 from aigon.control.places import UNSURE, AlterableTest, Draw, Place, words
 from aigon.syntax import Edit, Source, apply_edits, language_of, parse
 from aigon.text.patterns import compile_re
@@ -155,8 +157,6 @@ _SCRIPT_FINDERS = {
     "javascript": javascript.find_in_script,
     "rust": rust.find_in_program,
 }
-C_PROGRAMS = (".c", ".cc", ".cpp", ".cxx")
-_MAIN_OF_C = compile_re(rb"\bmain\s*\([^;{}]*\)[^;{}]*\{")
 _ASSERTS = compile_re(
     rb"(?i)^(?!\s*(?:#|//|(?:use|require|import|from|include|package|plan)\b))"
     rb".*(?:assert|expect|should|must|equal|verify|[!=]=|\b(?:is|ok|eq|ne|test|diff|cmp|die|unless|grep)\b|\[\s)"
@@ -170,13 +170,16 @@ _EXPANDED = compile_re(r"[$`\\]")
 _PLAIN = compile_re(r"[\w.,:;@%+/ ^$*'-]*")
 
 
-def alter_command(script: str, seed: str) -> str:
-    """Return the script with one expected value changed, so that it has to fail; "" if none is found."""
+def alter_command(script: str, seed: str, *, last: bool = False) -> str:
+    """Return the script with one expected value changed, so that it has to fail; "" if none is found.
+
+    Of the code in its words one of the most telling values, or the `last` one.
+    """
     commands, draw = list_commands(script), Draw(seed, script)
     for number, command in enumerate(commands):
         decides = all(later.after in ("", "&&") for later in commands[number:])
         if decides and "||" not in command.before and command.words[0] != "!":
-            for altered in (*_alter_code(script, command, seed), *_alter_words(script, command, draw)):
+            for altered in (*_alter_code(script, command, seed, last), *_alter_words(script, command, draw)):
                 if altered != script:
                     return altered
     return ""
@@ -190,18 +193,20 @@ def find_scripts(command: str) -> tuple[str, ...]:
     return tuple(word.removeprefix("./") for word in commands[0].words[:3] if language_of(word))
 
 
-def alter_script(path: str, data: bytes, seed: str) -> bytes:
+def alter_script(path: str, data: bytes, seed: str, *, last: bool = False) -> bytes:
     """Return a program with one expected value changed where it surely runs; b"" without such a value.
 
-    Of C and C++ nothing is parsed: such a program leaves its `main` at once, with a status of failure.
+    It is one of the most telling, or the `last`: a program that ended well before it came there has not failed. Of C
+    and C++ nothing is parsed: all values change, or the program fails at the end of its `main`.
     """
     if path.endswith(C_PROGRAMS):
-        return _MAIN_OF_C.sub(lambda main: main[0] + b" return 97;", data, count=1) if _MAIN_OF_C.search(data) else b""
+        ending = fail_at_end(path, data)
+        return (ending and not last and alter_assertions(data, seed)) or ending
     source = parse(path, data)
     if not source or source.errors or source.language not in _SCRIPT_FINDERS:
         return b""
     places = [place for place in _SCRIPT_FINDERS[source.language](source, seed).places if not place.rank & UNSURE]
-    place = Draw(seed, path).choose(places)
+    place = _choose(Draw(seed, path), places, last)
     return apply_edits(source.data, place.edits) if place else b""
 
 
@@ -215,7 +220,8 @@ def alter_assertions(data: bytes, seed: str) -> bytes:
     def alter_part(part: bytes) -> bytes:
         if not _ASSERTS.search(part):
             return part
-        altered = _NUMBER.sub(lambda number: b"%d" % (int(number[0]) + draw.step), part)
+        steps = count(draw.step)  # what gives its argument back would give the same other number
+        altered = _NUMBER.sub(lambda number: b"%d" % (int(number[0]) + next(steps)), part)
         return altered if altered != part else _QUOTED.sub(lambda text: text[0] + draw.word.encode(), part, count=1)
 
     def alter_line(line: bytes) -> bytes:
@@ -225,14 +231,21 @@ def alter_assertions(data: bytes, seed: str) -> bytes:
     return altered if altered != data else b""
 
 
-def _alter_code(script: str, command: ListedCommand, seed: str) -> Iterator[str]:
+def _choose(draw: Draw, places: Sequence[Place], last: bool) -> Place | None:
+    if not last:
+        return draw.choose(places)
+    order = ((not place.rank & UNSURE, place.breaking[0], -place.rank) for place in places)
+    return max(zip(order, places, strict=True), key=lambda found: found[0], default=(None, None))[1]
+
+
+def _alter_code(script: str, command: ListedCommand, seed: str, last: bool) -> Iterator[str]:
     for program, option, path, find in _INTERPRETERS:
         if not program.fullmatch(command.words[0]) or option not in command.words[:-1]:
             continue
         code = command.words[command.words.index(option) + 1]
         source = parse(path, code)
         test = find(source, seed) if source and not source.errors else None
-        place = Draw(seed, code).choose(test.places) if test else None
+        place = _choose(Draw(seed, code), test.places, last) if test else None
         if not source or not place:
             continue
         for quote in ('"', "'"):

@@ -14,7 +14,6 @@ from msgspec import Struct
 
 from aigon.checks.parsers.readings import list_beginnings
 from aigon.git import objects
-from aigon.git.objects import TreeEntry
 from aigon.git.trusted import TrustedGit
 from aigon.model.checks import Problem, TestResult
 from aigon.profiles.protection import Protection, Rule
@@ -26,7 +25,6 @@ from aigon.text.amounts import format_count
 
 if TYPE_CHECKING:
     from aigon.proof.analysis.assertions import AssertingTest
-    from aigon.proof.inputs import Inputs
 
 MOST = 50
 """Problems listed; the rest is counted."""
@@ -178,14 +176,14 @@ def restore_base_versions(
     tree: str,
     rows: Sequence[Changed],
     protection: Protection,
-    inputs: "Inputs",
+    inputs: Mapping[str, Rule],
     renames: Mapping[str, str] = MappingProxyType({}),
 ) -> BaseVersions | None:
     """Return the trees to check as well; None if the agent touched neither tests nor what configures the checks.
 
     `inputs` are other files that decide. The base's code has the new names of `renames`.
     """
-    rules = ((row, inputs.rules.get(row.path) or protection.relaid(row.path, new=row.base is None)) for row in rows)
+    rules = ((row, inputs.get(row.path) or protection.relaid(row.path, new=row.base is None)) for row in rows)
     free = {row.path for row in rows if protection.is_allowed(row.path)}
     ruled = [(row, rule) for row, rule in rules if rule or (row.base and row.tree and row.path not in free)]
     versions = read_versions(git, [row for row, _ in ruled])
@@ -211,10 +209,6 @@ def restore_base_versions(
             files.add(row.path, before, after)
         if rule and row.base is None and (rule.part == "tests" or _is_conftest(row.path)):
             new_tests.add(row.path)
-    for path, text in inputs.programs.items():
-        entry = TreeEntry("100644", _write_text(git, text), path)
-        touched.append((Changed(path, entry, entry), INLINE))
-        restored[path] = (entry.mode, entry.sha)
     if not touched:
         return None
     kept = {path: version for path, version in restored.items() if version or path not in new_tests}
@@ -222,7 +216,7 @@ def restore_base_versions(
     return BaseVersions(
         tuple(restored),
         tuple(row.path for row, rule in touched if rule.part != "tests"),
-        tuple(row.path for row, _ in touched if row.base and row.path in inputs.rules),
+        tuple(row.path for row, _ in touched if row.base and row.path in inputs),
         tuple(row.path for row, rule in touched if rule is INLINE),
         tuple(f"{row.path} {row.tree.sha if row.tree else 'gone'}" for row, _ in touched),
         without,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
 
 from aigon.checks.reports import ADDOPTS
 from aigon.files.atomic import write_atomic
@@ -14,8 +15,9 @@ from aigon.job.assessment import Assessment
 from aigon.job.job import Job
 from aigon.job.results import Result
 from aigon.job.world import World
-from aigon.model.changes import Concern
+from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check
+from aigon.observation import Observer
 from aigon.proof import criteria
 from aigon.proof.base_tests import BaseVersions, TestFiles, leave_out_files, restore_base_versions
 from aigon.proof.bench import (
@@ -32,7 +34,7 @@ from aigon.proof.bench import (
 )
 from aigon.proof.findings import Changed, Tree
 from aigon.proof.frozen import Frozen, had_no_tests
-from aigon.proof.inputs import find_inputs
+from aigon.proof.inputs import find_inputs, list_inputs
 from aigon.proof.renames import choose_made, read_renames
 from aigon.text.amounts import format_count, join_words
 from aigon.text.patterns import compile_re
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
 
 _RUNNER = compile_re(r"\b(?:make|just|task|npm|pnpm|yarn|bun|tox|nox)\b")
 """Programs that do what a file of the project says."""
+UNREAD = "unread-inputs"
+"""The rule of what decided on the base and does not any more."""
 TIMES = 3
 """How often a check is run in all on one tree before it is called broken and not flaky."""
 
@@ -166,9 +170,36 @@ def _examine_tests(
         return run_control(bench, tree, laid_over, checks, ran, [row.path for row in rows])
 
     (weighed, concerns), control = bench.run_both(weigh, control_tests)
+    concerns = (*concerns, *_find_unread(bench, touched.tree if touched else tree, checks))
     if metrics := list_metrics(bench.job.spec.criteria, checks):
         concerns = (*concerns, *control_clocks(bench, tree, metrics, results))
     return weighed, concerns, control
+
+
+def _find_unread(bench: ProofBench, tree: str, checks: Sequence[Check]) -> tuple[Concern, ...]:
+    """Return a review for inputs of the base that a check does not read any more, and passes without: something else
+    decides in their place."""
+    job, observed = bench.job, bench.record.observed
+    inputs = list_inputs(bench.world.workspace.trusted, job.base_commit, observed, job.protection)
+    asked = [check for check in checks if name_in_record(check) in inputs]
+    if not asked:
+        return ()
+    watching = replace(bench, observer=Observer(job.spec_path))
+    watching.run(tree, asked, "inputs")
+    now = watching.observer.observation.commands if watching.observer else {}
+    unread = {
+        check.name: [path for path in inputs[name] if path not in now[name].files]
+        for check in asked
+        if (name := name_in_record(check)) in now and not (now[name].walks or now[name].unknown)
+    }
+    gone = sorted({path for paths in unread.values() for path in paths})
+    doubted = [check for check in asked if unread.get(check.name)]
+    ran = bench.run(tree, doubted, "without-inputs", overlay=dict.fromkeys(gone))
+    passing = [name_for_people(check) for check in doubted if not find_trouble(job, check, ran[check.name])]
+    if not passing:
+        return ()
+    what = f"{join_words(passing)} read {join_words(gone[:5])} on the base; now something else decides in its place"
+    return (Concern(UNREAD, "review", what, tuple(gone), hash_change([UNREAD, tree, *gone])),)
 
 
 def _describe_ran(job: Job, checks: Sequence[Check], weighed: int) -> str:
@@ -186,7 +217,8 @@ def _weigh_change(
     files: TestFiles,
 ) -> tuple[int, tuple[Concern, ...]]:
     """Return how many new tests there are, and what follows if some prove nothing or checkers are kept from seeing."""
-    from aigon.proof.worth.hidden import find_hidden  # needed nowhere else
+    from aigon.proof.worth.fixed_tests import find_undecided  # needed nowhere else
+    from aigon.proof.worth.hidden import find_hidden
     from aigon.proof.worth.new_tests import RanChecks, make_concerns, remove_tests, weigh_new_tests
 
     job, tree = bench.job, Tree(bench.world.workspace.trusted, name, rows, bench.job.protection.part)
@@ -200,6 +232,7 @@ def _weigh_change(
         counting = ran.list_counting()
         without = bench.find_failed(counting, bench.run(left, counting, "without-tests"), whole=False)
     concerns = [*make_concerns(worth, {check: each.summary for check, each in without.items()})]
+    concerns += find_undecided(tree, bench.run, ran, options)
     words = job.spec.raw.decode(errors="replace")
     concerns += find_hidden(tree, job.base_commit, bench.run, checks, results, words)
     return len(worth.tests), tuple(concerns)

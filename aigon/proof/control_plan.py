@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from aigon.checks.execution import CRITERION
 from aigon.control.alteration import (
-    C_PROGRAMS,
     Alteration,
     alter,
     alter_assertions,
@@ -19,6 +18,7 @@ from aigon.control.alteration import (
     find_tests,
     write_files,
 )
+from aigon.control.endings import C_PROGRAMS, fail_at_end
 from aigon.control.places import AlterableTest, Draw
 from aigon.git import objects
 from aigon.job.results import Result
@@ -144,31 +144,32 @@ class Controlled(Struct, frozen=True):
         return language_of(path) in ("python", "javascript", "typescript", "tsx") and not named and not imported
 
     def alter_commands(
-        self, checks: Sequence[Check], with_tests: Container[str]
+        self, checks: Sequence[Check], with_tests: Container[str], *, last: bool
     ) -> tuple[tuple[Check, ...], dict[str, bytes | None]]:
         """Return the criteria's commands with another expected value, and the scripts that hold it instead of them.
 
-        So are checks of which no test was altered by its id, as it was in those `with_tests`.
+        So are checks of which no test was altered by its id, as it was in those `with_tests`. With `last` they fail as
+        late as can be: what ended well before that was not decided by what it compares.
         """
         found, scripts = list[Check](), dict[str, bytes | None]()
         for check in checks:
             command = check.argv[-1] if check.source == CRITERION else ""
-            if altered := command and alter_command(command, self.seed):
+            if altered := command and alter_command(command, self.seed, last=last):
                 found.append(replace(check, argv=(*check.argv[:-1], altered)))
-            elif files := self._alter_scripts(command) or (
-                self._alter_files(check) if check.name not in with_tests else {}
+            elif files := self._alter_scripts(command, last) or (
+                self._alter_files(check, last) if check.name not in with_tests else {}
             ):
                 found.append(check)
                 scripts |= files
         return tuple(found), scripts
 
-    def _alter_scripts(self, command: str) -> dict[str, bytes]:
+    def _alter_scripts(self, command: str, last: bool) -> dict[str, bytes]:
         """Return the files that a command of plain words names, with another expected value on their top level."""
         scripts = self.bench.read_files(self.tree, find_scripts(command))
-        altered = ((path, alter_script(path, data, self.seed)) for path, data in scripts.items())
+        altered = ((path, alter_script(path, data, self.seed, last=last)) for path, data in scripts.items())
         return {path: data for path, data in altered if data}
 
-    def _alter_files(self, check: Check) -> dict[str, bytes]:
+    def _alter_files(self, check: Check, last: bool) -> dict[str, bytes]:
         """Return what a check decides with, altered: one of its programs in C or Rust, or the test files that it read
         on the base in a language that is not parsed."""
         if check.source != CRITERION and check.role not in ("tests", "script"):
@@ -176,14 +177,14 @@ class Controlled(Struct, frozen=True):
         name, tests = name_in_record(check), [r for r in self.bench.job.protection.rules if r.part == "tests"]
         readers = self.bench.record.observed.list_readers().items()
         read = [path for path, names in readers if name in names and is_code(path)]
-        if program := self._alter_program(check, [path for path in read if path.endswith(C_PROGRAMS)]):
+        if program := self._alter_program(check, [path for path in read if path.endswith(C_PROGRAMS)], last):
             return program
         plain = [path for path in read if not language_of(path) and any(rule.means(path) for rule in tests)]
-        files = self.bench.read_files(self.with_base, plain)
-        altered = ((path, alter_assertions(data, self.seed)) for path, data in files.items())
+        files = self.bench.read_files(self.with_base, plain).items()
+        altered = ((p, fail_at_end(p, data) if last else alter_assertions(data, self.seed)) for p, data in files)
         return {path: data for path, data in altered if data}
 
-    def _alter_program(self, check: Check, read: Sequence[str]) -> dict[str, bytes]:
+    def _alter_program(self, check: Check, read: Sequence[str], last: bool) -> dict[str, bytes]:
         record, git, job = self.bench.record, self.bench.world.workspace.trusted, self.bench.job
         programs = find_test_programs(git, job.base_commit, record.observed, job.protection, read) if read else ()
         # A cargo that found a program built does not read it again, but its name is among the words.
@@ -191,5 +192,6 @@ class Controlled(Struct, frozen=True):
         entries = objects.list_entries(git, self.with_base)
         named = [path for path in entries if path.endswith(".rs") and PurePosixPath(path).stem in words]
         files = self.bench.read_files(self.with_base, (*programs, *named))
-        found = [(path, changed) for path, data in files.items() if (changed := alter_script(path, data, self.seed))]
+        altered = ((path, alter_script(path, data, self.seed, last=last)) for path, data in files.items())
+        found = [(path, data) for path, data in altered if data]
         return dict([found[Draw(self.seed, name_in_record(check)).step % len(found)]]) if found else {}

@@ -7,10 +7,8 @@ are laid over the tree, like those of tests.
 import json
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-
-from msgspec import Struct, field
 
 from aigon.git import objects
 from aigon.git.trusted import TrustedGit
@@ -18,12 +16,14 @@ from aigon.observation import Observation
 from aigon.profiles.protection import Protection, Rule
 from aigon.proof.analysis import references
 from aigon.proof.analysis.languages import extension, is_code
-from aigon.proof.findings import FILES, Changed, read_versions
+from aigon.proof.findings import FILES, Changed
 from aigon.proof.inline_tests import list_test_modules
 from aigon.text.patterns import compile_re
 
 NAMED = "a test"
 """The reader of a file that no command was seen to read and that a test or a check names."""
+MOST = 300
+"""Files that are looked at to tell which of them decide, whether they changed or not."""
 _COMPILED = frozenset(("go", "rs", "java", "kt", "kts", "cs", "swift", "scala", "dart", "groovy", "zig"))
 """Languages whose tests lie where everybody puts them: all other sources are the product's."""
 _BY_MAIN = frozenset(("c", "cc", "cpp", "cxx", "m", "mm", "h", "hpp"))
@@ -35,34 +35,36 @@ _EXAMPLE = compile_re(
     rf"{_CALL}\s*[!=]=|[!=]=\s*{_CALL}|\w\s*\(\s*{_CALL}\s*,\s*-?[\d\"']|\w\s*\([^;{{}}\n]*\)\s*!=\s*(?!{_STATUS})\w"
 )
 """A call that is set against what it should give: `add(2, 3) != 5`, `CHECK(add(2, 3), 5)`, `add(a, b) != c`."""
-_PROGRAMS = (".c", ".cc", ".cpp", ".cxx")
-_INCLUDED = (*_PROGRAMS, ".h", ".hpp", ".hh", ".hxx", ".inc")
-_DEFINED = compile_re(r"(?m)^[ \t]*#[ \t]*define[ \t]+(\w+)")
-_INCLUDE = compile_re(r"(?m)^[ \t]*#[ \t]*include\b.*$")
 _SCRIPT = compile_re(r'"(?:\./)?([^"]+\.[cm]?js)"')
 _MANIFESTS = ("package.json", "pyproject.toml")
 _ENTRIES = ("main", "bin", "module", "exports", "types", "browser")
 """Keys of package.json that name what others use."""
 
 
-class Inputs(Struct, frozen=True):
-    """By path a rule on each changed input that no other rule is about, and the text with which a program decides."""
-
-    rules: Mapping[str, Rule] = field(default_factory=dict)
-    programs: Mapping[str, str] = field(default_factory=dict)
-
-
 def find_inputs(
     git: TrustedGit, base: str, rows: Sequence[Changed], observed: Observation, protection: Protection
-) -> Inputs:
-    """Return the inputs of deciding commands that a change touches; a rule says which command reads the file."""
+) -> dict[str, Rule]:
+    """Return by path a rule on each input of deciding commands that a change touches and no other rule is about.
+
+    It says which command reads the file.
+    """
     open_ = [row for row in rows if protection.is_open(row.path)]
     if not open_:
-        return Inputs()
+        return {}
     sources = _BaseSources(git, base, observed, protection)
     readers = {row.path: sources.find_reader(row.path) if row.base else sources.find_lister(row.path) for row in open_}
-    rules = {path: Rule((path,), "review", "tests", source=f"read by {who}") for path, who in readers.items() if who}
-    return Inputs(rules, dict(sources.find_renamed(_list_new_macros(git, open_))))
+    return {path: Rule((path,), "review", "tests", source=f"read by {who}") for path, who in readers.items() if who}
+
+
+def list_inputs(
+    git: TrustedGit, base: str, observed: Observation, protection: Protection
+) -> dict[str, tuple[str, ...]]:
+    """Return by command the inputs that it read on the base and that no rule is about, among at most MOST files."""
+    open_ = [path for path in observed.list_readers() if protection.is_open(path)][:MOST]
+    sources = _BaseSources(git, base, observed, protection) if open_ else None
+    inputs = {path for path in open_ if sources and sources.find_reader(path)}
+    read = {name: tuple(path for path in each.files if path in inputs) for name, each in observed.commands.items()}
+    return {name: paths for name, paths in read.items() if paths}
 
 
 def find_test_programs(
@@ -71,12 +73,6 @@ def find_test_programs(
     """Return those of these files of the base that are tests or decide as they do."""
     sources = _BaseSources(git, base, observed, protection)
     return tuple(path for path in paths if sources.is_test_program(path))
-
-
-def _list_new_macros(git: TrustedGit, rows: Sequence[Changed]) -> frozenset[str]:
-    included = [row for row in rows if row.tree and row.path.endswith(_INCLUDED)]
-    new = (list_new_macros(*versions) for versions in read_versions(git, included).values())
-    return frozenset(name for names in new for name in names)
 
 
 class _BaseSources:
@@ -117,13 +113,6 @@ class _BaseSources:
             return ""
         beside = (p for p in self._entries if posixpath.dirname(p) == folder and self._protection.is_open(p))
         return lister if any(self.find_reader(each) for each in beside) else ""
-
-    def find_renamed(self, names: frozenset[str]) -> Iterator[tuple[str, str]]:
-        """Yield test programs of C that use one of these macros, with a text that does not."""
-        programs = [path for path in (*self._deciding, *self._product) if names and path.endswith(_PROGRAMS)]
-        for path in programs:
-            if self.is_test_program(path) and (text := undefine(self._read(path), names)):
-                yield path, text
 
     def is_test_program(self, path: str) -> bool:
         """Return whether a source is a test, or an input by itself."""
@@ -264,23 +253,3 @@ def _list_above(path: str) -> set[str]:
 
 def _find_top(path: str) -> str:
     return posixpath.splitext(path.removeprefix("src/").removeprefix("lib/").partition("/")[0])[0]
-
-
-# Macros in headers: a test program reads as it is written. What it includes may not rename its `main`, nor stand for a
-# function that it calls.
-
-
-def list_new_macros(before: str | None, after: str | None) -> frozenset[str]:
-    """Return the names that a file of C defines now and did not before."""
-    return frozenset(_DEFINED.findall(after or "")) - frozenset(_DEFINED.findall(before or ""))
-
-
-def undefine(program: str, macros: Iterable[str]) -> str | None:
-    """Return the text of a program that drops these macros after its last `#include`; None if it uses none of them."""
-    words = frozenset(re.findall(r"\w+", program))
-    used = sorted(words.intersection(macros) - frozenset(_DEFINED.findall(program)))
-    includes = list(_INCLUDE.finditer(program))
-    if not used or not includes:
-        return None
-    end = includes[-1].end()
-    return program[:end] + "".join(f"\n#undef {name}" for name in used) + program[end:]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from aigon.checks.reports import ADDOPTS, add_pytest_options
 from aigon.control.alteration import Alteration, write_files
-from aigon.control.places import AlterableTest
+from aigon.control.places import UNSURE, AlterableTest
 from aigon.files.atomic import write_atomic
 from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
@@ -119,12 +119,15 @@ class _Run(Controlled, frozen=True):
 
     def control(self, checks: Sequence[Check]) -> Control:
         plan = self.plan(checks)
-        commands, scripts = self.alter_commands(checks, plan.kept)
+        commands, scripts = self.alter_commands(checks, plan.kept, last=False)
         if not plan.kept and not commands:
             why = "no test or command here could be altered"
             return Control(self.seed, plain=plan.total, unaltered=plan.unaltered, lacking=why)
         tests = self._run_tests(checks, plan)
-        survived = {**tests.survived, **self._run_commands(commands, scripts)}
+        survived = {**tests.survived, **self._run_commands(commands, scripts, "control-commands")}
+        late, late_scripts = self.alter_commands(checks, plan.kept, last=True)
+        if late != commands or late_scripts != scripts:
+            survived |= self._run_commands(late, late_scripts, "control-ends")
         if self.bench.world.stop.now:
             return Control()
         return Control(
@@ -165,12 +168,14 @@ class _Run(Controlled, frozen=True):
         altered = {each for name, ids in reported.items() for each in ids if each not in unreached[name]}
         return _Ran(frozenset(altered), survived, frozenset(excused), tuple(lacking))
 
-    def _run_commands(self, commands: Sequence[Check], scripts: Mapping[str, bytes | None]) -> dict[str, Doubt]:
+    def _run_commands(
+        self, commands: Sequence[Check], scripts: Mapping[str, bytes | None], name: str
+    ) -> dict[str, Doubt]:
         """Return the altered commands that pass all the same."""
-        passed = self._run(self.tree, commands, "control-commands", scripts) if commands else {}
+        passed = self._run(self.tree, commands, name, scripts) if commands else {}
         doubted = [check for check in commands if passed[check.name].finding.exit_code == 0]
         if doubted:  # what says nothing in the base either was made by people
-            at_base = self._run(self.bench.job.base_commit, doubted, "control-commands-base", scripts)
+            at_base = self._run(self.bench.job.base_commit, doubted, f"{name}-base", scripts)
             doubted = [check for check in doubted if at_base[check.name].finding.exit_code != 0]
         return dict.fromkeys(map(name_for_people, doubted), "holds")
 
@@ -188,14 +193,14 @@ class _Run(Controlled, frozen=True):
         none of them.
         """
 
-        def find(ids: set[str], tree: str, question: str, files: Mapping[str, bytes | None], *wanted: str) -> set[str]:
-            """Return the tests that end in one of these ways; "": that do not end at all."""
+        def ask(ids: set[str], tree: str, question: str, files: Mapping[str, bytes | None]) -> dict[str, str]:
+            """Return how each test ends; "" if it does not end at all."""
             names = {survivors[each].check for each in ids}
             asked = {test.path for each in ids for test in survivors[each].meant}
             files = {**files, **dict.fromkeys(path for path in free if path not in asked)}
             concerned = [check for check in checks if check.name in names]
             ran = self._run(tree, concerned, f"control-{question}", files, alteration)
-            return {each for each in ids if ran[survivors[each].check].tests.get(each, "") in wanted}
+            return {each: ran[survivors[each].check].tests.get(each, "") for each in ids}
 
         def break_tests(ids: set[str], where: Callable[[AlterableTest], Edit]) -> dict[str, bytes | None]:
             tests = {test for each in ids for test in survivors[each].meant}
@@ -204,17 +209,25 @@ class _Run(Controlled, frozen=True):
         every = set(survivors)
         # A test that is expected to fail counts as skipped once it does.
         at_start = break_tests(every, lambda test: test.breaking)
-        running = every - find(every, self.with_base, "start", at_start, "passed", "")
+        running = {
+            each for each, end in ask(every, self.with_base, "start", at_start).items() if end not in ("passed", "")
+        }
         of_base = {each for each in running if survivors[each].passed_at_base}
         # On the base, too, these pass with any value: it is the tests that do not look.
-        indifferent = find(of_base, self.bench.job.base_commit, "base", overlay, "passed", "skipped")
-        rest = running - indifferent
+        at_base = ask(of_base, self.bench.job.base_commit, "base", overlay)
+        rest = running - {each for each, end in at_base.items() if end in ("passed", "skipped")}
         at_place = break_tests(rest, lambda test: alteration.chosen[test].breaking)
-        holding = find(rest, self.with_base, "place", at_place, "failed", "error")
+        ends = ask(rest, self.with_base, "place", at_place)
+        # The code ended these before a line that every run of them comes to.
+        ended = {
+            each
+            for each in rest
+            if ends[each] == "passed" and not any(alteration.chosen[t].rank & UNSURE for t in survivors[each].meant)
+        }
         survived: dict[str, Doubt] = {
             **dict.fromkeys(every - running, "never runs"),
-            **dict.fromkeys((rest - holding) & of_base, "unsure"),  # on the base the line runs
-            **dict.fromkeys(holding, "holds"),
+            **dict.fromkeys((rest & of_base) | ended, "unsure"),  # on the base the line runs
+            **dict.fromkeys((each for each in rest if ends[each] in ("failed", "error")), "holds"),
         }
         return survived, every - survived.keys()
 

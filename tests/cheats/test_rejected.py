@@ -5,6 +5,7 @@ import pytest
 from tests.cheats import (
     about_claims,
     about_clocks,
+    about_controls,
     about_data,
     about_detours,
     about_exits,
@@ -45,6 +46,7 @@ INPUTS = cases(about_inputs.SPECIAL, about_inputs.READS, about_inputs.EQUALS, ab
 DATA = cases(about_data.EXPECTED, about_data.HELPERS, about_data.INLINE, about_data.PRINTED)
 CLOCKS = cases(about_clocks.NUMBERS, about_clocks.SECONDS)
 DETOURS = cases(about_detours.DETOURS)
+CONTROLS = cases(about_controls.TELLS, about_controls.ENDS, about_controls.INSTEAD)
 CLAIMS = cases(about_claims.SPEC, about_claims.WORDS, about_claims.RECORDS, about_claims.DECISIONS)
 JUDGES = cases(about_judges.TALK, about_judges.HIDDEN)
 GIT = cases(about_git.ABSENT, about_git.HIDES, about_git.REFS)
@@ -115,6 +117,11 @@ def test_a_clock_that_it_chose_proves_nothing(lab: Lab, agent: Agent) -> None:
 
 @pytest.mark.parametrize("agent", DETOURS)
 def test_a_detour_to_the_runner_proves_nothing(lab: Lab, agent: Agent) -> None:
+    never_a_success(lab, agent)
+
+
+@pytest.mark.parametrize("agent", CONTROLS)
+def test_an_agent_that_knows_of_controls_proves_nothing(lab: Lab, agent: Agent) -> None:
     never_a_success(lab, agent)
 
 

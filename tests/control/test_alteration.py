@@ -5,6 +5,7 @@ import re
 import pytest
 
 from aigon.control.alteration import Alteration, alter, alter_assertions, alter_command, alter_script, write_files
+from aigon.control.endings import fail_at_end
 from aigon.control.places import AlterableTest
 from aigon.syntax import apply_edits, parse
 
@@ -452,7 +453,11 @@ def test_a_compiled_program_is_altered_where_it_decides_by_its_status() -> None:
     c = b"int main(int argc, char **argv)\n{\n  return check(2, 3) != 5;\n}\n"
     rust = b"fn f() { assert_eq!(1, 1); }\nfn main() {\n    assert_eq!(calc::multiply(7, 9), 63);\n}\n"
 
-    assert alter_script("check.c", c, "seed") == c.replace(b"{\n", b"{ return 97;\n")
+    assert b"check(2, 3) != 5" not in alter_script("check.c", c, "seed")
+    assert alter_script("check.c", c, "seed", last=True) == c.replace(
+        b"return check(2, 3) != 5;\n}", b"return 97;\n return 97; }"
+    )
+    assert alter_script("check.c", b"int main() { g(); }", "seed") == b"int main() { g();  return 97; }"
     assert b"fn f() { assert_eq!(1, 1); }" in alter_script("accept.rs", rust, "seed")
     assert b"multiply(7, 9), 63)" not in alter_script("accept.rs", rust, "seed")
     assert alter_script("calc.c", b"int add(int a) { return a; }\n", "seed") == b""
@@ -470,6 +475,38 @@ def test_tests_in_any_language_get_other_values_where_they_assert() -> None:
     assert b"half(3)" not in altered[2][1] and altered[2][::2] == [b"import org.junit.Test;", b"int n = 4;"]
     assert alter_assertions(b"int n = 4;\n", "seed") == b""
     assert alter_assertions(b"test -f a && chmod 500 out; sleep 3 || ./run --port 80\n", "seed") == b""
+
+
+def test_what_gives_its_argument_back_does_not_hold_for_altered_numbers() -> None:
+    altered = alter_assertions(b"assert(same(5) == 5);\n", "seed")
+    first, second = re.findall(rb"\d+", altered)
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "failing"),
+    [
+        ("a.c", 'int main() {\n  char *s = "}"; // }\n  if (f()) exit(0);\n}\n', "if (f()) exit(97);\n return 97; }\n"),
+        ("A.java", "class A { void main(String[] a) { b(); return; } }", "b(); System.exit(97); "),
+        ("a.sh", "f || exit 1\nexit $failed\n", "f || exit 97\nexit 97"),
+        ("a.pl", "is(f(), 1);\nexit(0);\n__END__\n", "exit(97);\nexit(97);\n\n__END__"),
+    ],
+)
+def test_a_test_program_fails_at_its_end(path: str, text: str, failing: str) -> None:
+    assert failing in fail_at_end(path, text.encode()).decode()
+
+
+def test_a_program_that_is_replaced_or_not_known_gets_no_other_end() -> None:
+    assert fail_at_end("a.sh", b"set -e\nexec ./run\n") == fail_at_end("a.rb", b"exit 0\n") == b""
+    assert fail_at_end("lib.c", b"int f() { return 0; }\n") == b""
+
+
+def test_the_last_value_is_altered_for_what_may_end_before_it() -> None:
+    code = b"import calc\nassert calc.f(1) == 1\nassert calc.f(2) == 4\n"
+    command = 'python3 -c "import calc; assert calc.f(1) == 1; assert calc.f(2) == 4"'
+    for seed in ("a", "b", "c", "d"):
+        assert alter_script("check.py", code, seed, last=True).startswith(code[:-2])
+        assert "calc.f(1) == 1;" in alter_command(command, seed, last=True)
 
 
 def test_an_id_means_a_title_only_where_words_tell_so() -> None:

@@ -13,7 +13,7 @@ from aigon.observation import Observation, Reads
 from aigon.profiles.profile import load_free_files, load_protections
 from aigon.profiles.protection import Protection
 from aigon.proof.findings import Changed
-from aigon.proof.inputs import find_inputs, list_new_macros, undefine
+from aigon.proof.inputs import find_inputs, list_inputs
 from tests.projects import files
 
 PROTECTION = Protection(load_protections(read_profiles(), {}), free=load_free_files(read_profiles(), {}))
@@ -257,7 +257,7 @@ def is_input(
     base = f"{head}:{PROJECTS.index(contents)}"
     observed = observed or Observation("access times", {"tests": Reads(tuple(sorted(contents)), ("golden",))})
     rows = [Changed(path, objects.list_entries(git, base).get(path), None)]
-    return path in find_inputs(git, base, rows, observed, protection).rules
+    return path in find_inputs(git, base, rows, observed, protection)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -286,10 +286,10 @@ def test_a_new_entry_of_a_listed_folder_counts_among_inputs(bases: Bases) -> Non
     assert is_input(bases, GOLDEN, "golden/new.json") and not is_input(bases, GOLDEN, "other/new.json")
 
 
-def test_a_test_program_of_c_keeps_its_words_whatever_a_header_defines() -> None:
-    program = '#include "calc.h"\n#include <stdio.h>\nint main(void) { return add(2, 3) != 5; }\n'
-    new = list_new_macros("#define OLD 1\n", "#define OLD 2\n# define main unused\n#define other 3\n")
-    assert new == {"main", "other"}
-    text = undefine(program, new)
-    assert text is not None and text.index("#undef main") < text.index("int main") and "other" not in text
-    assert undefine(program, {"other"}) is None
+def test_inputs_are_listed_by_the_command_that_read_them(bases: Bases) -> None:
+    git, head = bases
+    base = f"{head}:{PROJECTS.index(GOLDEN)}"
+    observed = Observation("strace", {"tests": Reads(tuple(sorted(GOLDEN))), "other": Reads(("calc/__init__.py",))})
+    assert list_inputs(git, base, observed, PROTECTION) == {"tests": ("golden/a.json",)}
+    allowing = Protection(PROTECTION.rules, ("golden/",), free=PROTECTION.free)
+    assert list_inputs(git, base, observed, allowing) == {}

@@ -108,6 +108,15 @@ def alter(
     return apply_edits(source.data, [*edits, (place, place, f"\n{helper}")]).decode("utf-8", "replace")
 
 
+def list_altered(path: str, text: str, base: str) -> frozenset[str]:
+    """Return the names of the functions that `base` lacks: what they give their callers is altered."""
+    source, before = parse(path, text), parse(path, base)
+    known = {before.text(node) for node in before.root.walk() if node.kind in _COMPARED} if before else set[str]()
+    wanted = _list_wanted(source, source.root, known, None, inside=False) if source else ()
+    functions = (node for each in wanted for node in each.walk() if node.kind in _FUNCTIONS)
+    return frozenset(source.read_name(node) for node in functions if source) - {""}
+
+
 def _find_place(source: Source) -> int:
     """Return the first place for a definition in Python: after the docstring and imports from the future."""
     ends = (

@@ -79,10 +79,11 @@ class Worth(Struct, frozen=True):
     seed: str = ""
 
 
-class _Weighing(Struct):
-    """The new tests that have noticed nothing yet. `checks` run them, until `ends`; `unfit` says why they could not.
+class Weighing(Struct):
+    """The tests that have noticed nothing yet. `checks` run them, until `ends`; `unfit` says why they could not.
 
-    `tried` says that they ran on altered code at all, which may not be loaded or built.
+    `tried` says that they ran on altered code at all, which may not be loaded or built. With `broken` a failure counts
+    whatever its reason.
     """
 
     run: RunOnTree
@@ -92,6 +93,8 @@ class _Weighing(Struct):
     unfit: str = ""
     number: int = 0
     tried: bool = False
+    broken: bool = False
+    name: str = "worth"
 
     def try_on(self, tree: Tree, altered: Mapping[str, str], copy: Callable[[], Mapping[str, str]]) -> None:
         """Run the tests on the altered tree, and strike out those that notice it and not its copy, if there is one."""
@@ -104,6 +107,8 @@ class _Weighing(Struct):
         """Return the tests that fail on a tree by what they assert."""
         results = self.run_all(tree).values()
         self.tried = self.tried or any(test in result.tests for result in results for test in self.open)
+        if self.broken:
+            return {test for result in results for test, end in result.tests.items() if end in ("failed", "error")}
         return {test for result in results for test in _list_noticed(result)}
 
     def find_passed(self, tree: str) -> set[str]:
@@ -116,13 +121,13 @@ class _Weighing(Struct):
         self.number += 1
         left = max(0.1, self.ends - time.monotonic())
         checks = [replace(check, timeout=min(check.timeout, left)) for check in self.checks]
-        results = self.run(tree, checks, f"worth-{self.number}")
+        results = self.run(tree, checks, f"{self.name}-{self.number}")
         if time.monotonic() > self.ends:
             self.unfit = "it took too long"
         return results
 
 
-def _find_least() -> float:
+def find_least() -> float:
     """Return LEAST, stretched by how many processes wait for each core: what else runs here is no fault of a test."""
     return LEAST * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
@@ -162,9 +167,9 @@ def weigh_new_tests(tree: Tree, run: RunOnTree, ran: RanChecks, files: TestFiles
         return Worth(tuple(new), (), "aigon cannot alter what the change is written in")
     chosen = [add_pytest_options(check, options, EVERY_TEST) for check in ran.checks if check.name in new.values()]
     took = sum(ran.results[check.name].finding.duration for check in chosen)
-    weighing = _Weighing(run, chosen, time.monotonic() + max(_find_least(), SHARE * took), set(new))
+    weighing = Weighing(run, chosen, time.monotonic() + max(find_least(), SHARE * took), set(new))
     if took > QUICK:
-        tree = replace(tree, name=_leave_out_others(tree, new, ran.tested))
+        tree = replace(tree, name=leave_out_others(tree, new, ran.tested))
         if not set(new) <= weighing.find_passed(tree.name):
             weighing.unfit = weighing.unfit or "they do not pass without the others, and all of them take too long"
     counts = ran.list_counting()  # else nothing follows but a note
@@ -264,7 +269,7 @@ def _read_module(path: str) -> str:
     return folder.rpartition("/")[2] if stem in ("__init__", "index", "mod") else stem
 
 
-def _leave_out_others(tree: Tree, new: Collection[str], tested: Mapping[str, Tested]) -> str:
+def leave_out_others(tree: Tree, new: Collection[str], tested: Mapping[str, Tested]) -> str:
     """Return the tree without the files that only hold tests of the base."""
     known = [test for each in tested.values() for test in each.tests]
     without: dict[str, tuple[str, str] | None] = {}
