@@ -25,9 +25,13 @@ from aigon.proof import criteria
 from aigon.proof.base_tests import TestFiles, find_kept_tests, find_lost_tests, find_same_functions, leave_out_files
 from aigon.proof.frozen import Frozen
 from aigon.proof.rooms import Products, Rooms, open_room, rooms_for
+from aigon.text.quoting import fold
 
 _SUBJECT_ROLES = ("lint", "types", "build")
 """Roles of checks that read the project as their subject."""
+
+SHOWN = 140
+"""Characters of what went wrong first, as a question shows it; the log has all of it."""
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -92,6 +96,7 @@ def describe_lost(check: Check, problems: tuple[Problem, ...], result: Result) -
     reported = [problem for problem in result.finding.problems if problem.severity == "error"]
     first = (reported or problems)[0]
     said = describe_problem(replace(first, file="") if first.test else first)  # it may be a file of a library
+    said = fold(said, SHOWN)  # what a person can do follows it, and belongs to the same lines
     more = f", and {len(problems) - 1} more" if len(problems) > 1 else ""
     return Trouble(f"{name_for_people(check)}: {said}{more}", problems)
 

@@ -1,6 +1,7 @@
 """The base's tests each have to be passed; a command that runs pytest by its own words has to leave a report."""
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.checks.evidence import read_pytest_request
 from aigon.job.results import Result
@@ -144,5 +145,7 @@ def test_what_kept_the_tests_of_the_base_from_running_comes_first() -> None:
     failed = Result(Finding("tests", "tests", "Tests", "fail", "1 error", problems=(broken,)))
     said = describe_lost(check, lost, failed).summary
     assert said == "Tests: b: ImportError: cannot import name 'total', and 1 more"
+    long = replace(failed, finding=replace(failed.finding, problems=(replace(broken, message="E " * 500),)))
+    assert len(describe_lost(check, lost, long).summary) < 170
     passed = Result(Finding("tests", "tests", "Tests", "pass", "3/3 passed"))
     assert describe_lost(check, lost[:1], passed).summary == "Tests: a::one: it was in the base and is gone"
