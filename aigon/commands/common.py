@@ -158,7 +158,7 @@ def confirm(question: str) -> bool:
 def require_consent(options: "Options") -> None:
     """Raise AigonError (exit 4) if the spec as it is now is accepted and that is not a person's word."""
     if options.accept_spec:
-        from aigon.run.authority import require_person
+        from aigon.run.invocations import require_person
 
         require_person("--accept-spec", options.yes)
 

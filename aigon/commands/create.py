@@ -60,7 +60,7 @@ def draft_and_write(
 ) -> str:
     """Show what `draft` returns as a difference, and write it if the person says yes. Return its feature, "" if not."""
     from aigon.compile.drafting import write_draft
-    from aigon.run.authority import require_person
+    from aigon.run.invocations import require_person
 
     require_person(verb, yes)  # before anything is paid
     with here() as checkout:
@@ -202,7 +202,7 @@ def _import(
 def _require_way(agent: str, *, is_possible: bool, yes: bool) -> None:
     """Raise what would stop `--go` later on, before anything is written or paid."""
     from aigon.job.options import Options
-    from aigon.run.authority import require_person
+    from aigon.run.invocations import require_person
     from aigon.run.seating import choose_default_agent
 
     if not is_possible:

@@ -60,7 +60,7 @@ def _accept_tests(feature: str, what: tuple[str, ...], *, as_json: bool, yes: bo
     """Show the tests that wait for a person, and accept them."""
     from aigon.commands import prove
     from aigon.prove.acceptance import require_proposal
-    from aigon.run.authority import require_outside_a_run, require_terminal
+    from aigon.run.invocations import require_outside_a_run, require_terminal
 
     numbers = what[0].partition(":")[2]
     if len(what) > 1 or not re.fullmatch(r"(?:\d+(?:,\d+)*)?", numbers):
@@ -87,8 +87,8 @@ def decide(
 ) -> int:
     """Show the evidence, ask, and record the decision; the exit code."""
     from aigon.run.approvals import update_pages
-    from aigon.run.authority import require_outside_a_run, require_terminal
     from aigon.run.decisions import find_case
+    from aigon.run.invocations import require_outside_a_run, require_terminal
 
     require_outside_a_run(verb)
     done = {"approve": "approved", "reject": "rejected", "waive": "waived", "reset": "reset"}[verb]
@@ -152,7 +152,7 @@ def list_approvals(decide: bool, apply: bool, as_json: bool, yes: bool) -> int:
     Exit codes: 0 listed or decided, 2 a page decides nothing, 4 you did not agree.
     """
     from aigon.run.approvals import build_case_document, describe_case, write_pages
-    from aigon.run.authority import require_outside_a_run, require_terminal
+    from aigon.run.invocations import require_outside_a_run, require_terminal
 
     if decide and (apply or as_json or yes):
         raise usage("--decide asks you about each case", where="--decide", hint="Give it alone")

@@ -120,7 +120,7 @@ def prove(checkout: "Checkout", options: Options, *, witness: bool, yes: bool, a
     from aigon.commands.implement import observers
     from aigon.job.seat import open_main_checkout
     from aigon.prove.prove import prove_feature
-    from aigon.run.authority import require_outside_a_run
+    from aigon.run.invocations import require_outside_a_run
 
     require_outside_a_run("feature-prove")
     how = committing(commit=True, verify=True, as_json=as_json)

@@ -94,7 +94,7 @@ def open_queue(name: str, *, record: bool = True) -> "Iterator[tuple[Checkout, C
     from aigon.journal.records import new_run_id
     from aigon.process.running import keep_note
     from aigon.process.stop import Stop
-    from aigon.run.authority import require_outside_a_run
+    from aigon.run.invocations import require_outside_a_run
 
     require_outside_a_run(name)
     with ExitStack() as held:
@@ -245,7 +245,7 @@ def stop_loops(feature: str, agents: tuple[str, ...], now: bool, as_json: bool) 
     """
     from aigon.api import open_project
     from aigon.process.running import QUEUES
-    from aigon.run.authority import require_outside_a_run
+    from aigon.run.invocations import require_outside_a_run
 
     require_outside_a_run("stop")
     with here() as checkout:

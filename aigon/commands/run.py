@@ -46,7 +46,7 @@ def leave_note(kind: "RequestKind", as_json: bool, *, tasks: tuple[str, ...] = (
 
     Raises AigonError (exit 4) inside a loop where no turn of an agent shows, such as in a check.
     """
-    from aigon.run.authority import find_run_above
+    from aigon.run.invocations import find_run_above
 
     why = find_run_above()
     if not why:

@@ -31,7 +31,7 @@ def serve_page(port: int, host: str, read_only: bool, opened: bool, as_json: boo
     """
     from aigon.api import open_project
     from aigon.installation import require_extra
-    from aigon.run.authority import find_run_above
+    from aigon.run.invocations import find_run_above
 
     require_extra("ui", "starlette", "uvicorn", "sse_starlette", purpose="The page")
     from aigon.ui.guard import Access

@@ -68,7 +68,7 @@ def init(
     from aigon.agents.obstacles import find_obstacles
     from aigon.job.seat import hold_checkout
     from aigon.model.turns import Agent
-    from aigon.run.initialise import UNCOMMITTED_HINT, commit_setup, find_uncommitted_setup, initialise
+    from aigon.run.setup import UNCOMMITTED_HINT, commit_setup, find_uncommitted_setup, initialise
     from aigon.views.setup import build_init_document, render_init
 
     with here() as checkout:
@@ -144,7 +144,7 @@ def diagnose_here(feature: str | None, repair: bool, remote: bool, as_json: bool
 
 def _repair(feature: str | None, as_json: bool) -> int:
     from aigon.git.person import forget_inherited_repository
-    from aigon.run.repair.repair import repair_repository
+    from aigon.run.repair import repair_repository
     from aigon.views.setup import build_repair_document, render_repair
 
     forget_inherited_repository()
@@ -175,8 +175,8 @@ def show_demo(folder: str | None, agent: str | None, as_json: bool) -> int:
     """
     from aigon.agents.adapters import find_type
     from aigon.git.person import Checkout, forget_inherited_repository
-    from aigon.run.demo import RECORDED, create_demo, describe_demo, suggest_next
     from aigon.run.implement import implement
+    from aigon.run.setup import RECORDED, create_demo, describe_demo, suggest_next
 
     forget_inherited_repository()
     if agent:

@@ -79,7 +79,7 @@ def _propose(
 ) -> int:
     from aigon.compile.compilation import encode_compilation, render_compilation
     from aigon.compile.compile import compile_spec, write_annotations
-    from aigon.run.authority import require_person
+    from aigon.run.invocations import require_person
 
     asks = not (as_json or yes) and sys.stdin.isatty() and sys.stderr.isatty()
     if yes:
@@ -110,7 +110,7 @@ def _propose(
 
 def _accept(feature: str, numbers: tuple[int, ...], accept: bool, yes: bool, as_json: bool) -> int:
     from aigon.compile.compile import accept_foreign, encode_proposals, find_foreign, render_proposals
-    from aigon.run.authority import require_person
+    from aigon.run.invocations import require_person
 
     if not accept:
         raise click.UsageError("Numbers of proposals go with --accept")

@@ -198,7 +198,7 @@ def cancel(feature: str, how: "Committing", as_json: bool) -> int:
     """
     from aigon.done.cancellation import cancel_feature
     from aigon.job.seat import hold_checkout
-    from aigon.run.authority import require_outside_a_run
+    from aigon.run.invocations import require_outside_a_run
 
     require_outside_a_run("cancel")
     with open_main() as main, hold_checkout(main):
@@ -220,7 +220,7 @@ def reopen(feature: str, how: "Committing", as_json: bool) -> int:
     """
     from aigon.done.cancellation import reopen_feature
     from aigon.job.seat import hold_checkout
-    from aigon.run.authority import require_outside_a_run
+    from aigon.run.invocations import require_outside_a_run
 
     require_outside_a_run("reopen")
     with open_main() as main, hold_checkout(main):

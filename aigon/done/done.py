@@ -36,7 +36,7 @@ from aigon.journal.sinks import Observer
 from aigon.journal.state_document import command_elsewhere, describe_search
 from aigon.model.agents import describe_missing_failing_criterion
 from aigon.process.running import loop_lock
-from aigon.run.authority import require_person
+from aigon.run.invocations import require_person
 from aigon.spec import files
 
 MERGED_BEFORE = "merged before, by a run that was interrupted afterwards"

@@ -26,7 +26,7 @@ from aigon.files.system_errors import explain_os_error
 from aigon.mcp.resources import CountingBus, add_resources, announce_changes
 from aigon.mcp.served import ServedProjects
 from aigon.mcp.tools import TaskTools
-from aigon.run.authority import find_run_above
+from aigon.run.invocations import find_run_above
 from aigon.spec.features import LARGEST
 
 if TYPE_CHECKING:

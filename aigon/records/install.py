@@ -21,8 +21,8 @@ from aigon.journal.records import Records, list_candidates, locate_records, new_
 from aigon.process.running import loop_lock
 from aigon.proof import frozen
 from aigon.records.portable import FROZEN, JOURNAL, PortableRecord, gather_record
-from aigon.run.repair.journal import repair_state_file, repair_views
-from aigon.run.repair.repair import locate_state_file
+from aigon.run.record_repair import repair_state_file, repair_views
+from aigon.run.repair import locate_state_file
 from aigon.run.replay import verify_run
 from aigon.worktrees.cleanup import remove_safely
 from aigon.worktrees.worktree import choose_free_slot

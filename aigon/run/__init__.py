@@ -2,7 +2,8 @@
 
 `implement` runs a feature. Before it, `seating` finds the checkout, `prepare` and `actors` what is run and by whom,
 `choices` what a resumed run continues, `session` opens it with `opening` (a new run) or `resume` (an old one),
-`run_world` makes its world, and `repository` what its agents commit to. `dry_run` and `validate` show without an
-agent. `feature_stages` creates and sets up features, `decisions` records a person's word, which `authority` tells from
-that of a loop, `invocations` stops runs and ends leftovers, `repair` fixes records, `doctor` looks at the machine.
+`run_world` makes its world and what its agents commit to. `dry_run` and `validate` show without an agent. `setup` sets
+up a repository, `feature_stages` creates and sets up features, `decisions` records a person's word, which `invocations`
+tells from that of a loop; it also stops runs and ends leftovers. `repair` and `record_repair` fix records, `doctor`
+looks at the machine.
 """

@@ -20,7 +20,7 @@ from aigon.journal.state_document import command_elsewhere, describe_search
 from aigon.model.agents import format_run_command
 from aigon.model.criteria import Criterion, Spec
 from aigon.model.requests import resolve_task
-from aigon.run.authority import require_outside_a_run
+from aigon.run.invocations import require_outside_a_run
 from aigon.run.seating import resolve_candidate
 from aigon.spec.features import ROOT
 from aigon.text.quoting import clean, fold

@@ -31,7 +31,7 @@ from aigon.model.turns import Agent
 from aigon.process import capacity, running
 from aigon.process.output import capture_output
 from aigon.run.actors import find_judge
-from aigon.run.repair.repair import list_damage
+from aigon.run.repair import list_damage
 
 QUEUE_COMMANDS = {"watch": "watch", "queue": "run start"}
 OLDEST_GIT = "2.36"

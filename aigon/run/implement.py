@@ -50,7 +50,7 @@ from aigon.proof.proposed_allow import describe_proposals
 from aigon.proof.vacuity import criterion_key, describe_passing, list_warnings, own_proof
 from aigon.run.dry_run import render_price_tag, warn_of_old_prices
 from aigon.run.opening import Confirm
-from aigon.run.repository import has_lent_repository
+from aigon.run.run_world import has_lent_repository
 from aigon.run.seating import take_seat
 from aigon.run.session import Session, open_session
 from aigon.run.sinks import SinkContext, open_sinks

@@ -1,21 +1,29 @@
-"""The aigons that work on a feature: ask them to stop, and end what killed ones left running.
+"""The aigons that work here: ask them to stop, end what killed ones left running, tell whether one of them asks.
 
-A loop's guardian ends its processes within a moment; leftovers exist only if the guardian was killed as well.
+A loop's guardian ends its processes within a moment; leftovers exist only if the guardian was killed as well. Nothing
+that a loop started may approve, merge or stop anything: aigon asks its own notes of running loops and the system's
+table of processes, never the words of a command line.
 """
 
+import os
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
 
-from aigon.errors import environment
-from aigon.files.home import find_home
+from aigon.errors import AigonError, Exit, environment
+from aigon.files.home import find_home, list_homes
+from aigon.files.locks import read_start
 from aigon.git.person import Checkout
 from aigon.journal import records
 from aigon.model.agents import find_candidate
-from aigon.process import running
-from aigon.process.running import QUEUES, Invocation, StopRequest
+from aigon.process import orphans, running
+from aigon.process.orphans import list_lineage, read_variable
+from aigon.process.running import QUEUES, Invocation, StartedProcess, StopRequest
 from aigon.spec import files
+from aigon.text.quoting import fold
 
 _MAX_COMMAND = 60
 """Characters of a command line that are shown."""
@@ -42,18 +50,19 @@ def list_left_processes(home: Path, feature: str | None = None, label: str = "")
     If nothing runs and nothing was killed, only one folder is listed.
     """
     return tuple(
-        LeftProcess(one.pid, _preview_command(one.pid), about.feature, about.label, about.run_id, about.since, note)
+        LeftProcess(
+            one.pid,
+            fold(orphans.read_command_line(one.pid), _MAX_COMMAND),
+            about.feature,
+            about.label,
+            about.run_id,
+            about.since,
+            note,
+        )
         for note, about in _list_dead(home)
         if feature is None or (feature, label) == (about.feature, about.label)
         for one in _find_survivors(about)
     )
-
-
-def _preview_command(pid: int) -> str:
-    from aigon.process.orphans import read_command_line
-    from aigon.text.quoting import fold
-
-    return fold(read_command_line(pid), _MAX_COMMAND)
 
 
 def end_processes(processes: Sequence[LeftProcess]) -> int:
@@ -61,8 +70,6 @@ def end_processes(processes: Sequence[LeftProcess]) -> int:
 
     First SIGTERM, then SIGKILL. Notes of which nothing is left are removed.
     """
-    from aigon.process import orphans
-
     ended = 0
     for note in sorted({one.note for one in processes}):
         if about := running.read_note(note):
@@ -70,11 +77,6 @@ def end_processes(processes: Sequence[LeftProcess]) -> int:
             if not _find_survivors(about):
                 running.remove_note(note)
     return ended
-
-
-def end_left_by_feature(home: Path, feature: str, label: str) -> int:
-    """End what a killed aigon left for this feature and agent: it would go on during the next one."""
-    return end_processes(list_left_processes(home, feature, label))
 
 
 def remove_stale_notes(home: Path) -> None:
@@ -116,11 +118,7 @@ def _list_dead(home: Path) -> list[tuple[Path, Invocation]]:
 
 
 def _find_survivors(about: Invocation) -> Sequence[running.StartedProcess]:
-    if running.is_from_earlier_boot(about):
-        return ()
-    from aigon.process.orphans import find_survivors
-
-    return find_survivors(about)
+    return () if running.is_from_earlier_boot(about) else orphans.find_survivors(about)
 
 
 def ask_to_stop(main: Checkout, wanted: str, agents: Sequence[str], how: StopRequest) -> tuple[Invocation, ...]:
@@ -165,3 +163,80 @@ def _resolve_name(main: Checkout, home: Path | None, wanted: str, running_featur
     if slug := next((each.feature for each in records.list_candidates(home) if each.slug == wanted), None):
         return slug
     return files.locate_feature(main.root, wanted).name_for_people
+
+
+MARKS = ("AIGON_RUN", "AIGON_INVOCATION")
+"""Variables that everything has which a loop starts, until it takes them out."""
+
+
+def require_person(verb: str, yes: bool) -> None:
+    """Raise AigonError (exit 4) inside a loop, and without a terminal unless `yes` was given outside of one."""
+    require_outside_a_run(verb)
+    require_terminal(verb, yes)
+
+
+def require_outside_a_run(verb: str) -> None:
+    """Raise AigonError (exit 4) inside a loop, whatever the options say."""
+    if why := find_run_above():
+        what = f"{verb} is for a person, and this is inside a run of the loop"
+        raise AigonError(what, where=why, hint="Run it in your own shell", code=Exit.NEEDS_HUMAN)
+
+
+def require_terminal(verb: str, yes: bool | None) -> None:
+    """Raise AigonError (exit 4) if no person can be asked and `yes` was not given; None: the verb has no `--yes`."""
+    if not yes and not (sys.stdin.isatty() and sys.stderr.isatty()):
+        what = f"{verb} needs a person's answer, and there is no terminal to ask in"
+        raise AigonError(
+            what, hint="Run it in a terminal" + ("" if yes is None else ", or add --yes"), code=Exit.NEEDS_HUMAN
+        )
+
+
+def find_run_above(pid: int | None = None) -> str:
+    """Return what shows that a loop started this process, or the one called `pid`; "" if nothing does.
+
+    Its own environment and that of its ancestors, as far as the system shows it; then the notes: a loop above it, the
+    leader of a session that a loop started, or such a session itself, which stays when its leader is gone; then locks
+    that its ancestors hold. What loses its parents falls to the loop, which adopts orphans (Linux).
+    """
+    if pid is None and (mark := next((name for name in MARKS if os.environ.get(name)), "")):
+        return f"{mark} is set"
+    lineage = list_lineage(pid)
+    for process in lineage[pid is None :]:
+        if mark := next((name for name in MARKS if read_variable(process.pid, name)), ""):
+            return f"process {process.pid}, which started this one, has {mark}"
+    sessions = {_find_session(process.pid) for process in lineage}
+    notes = (about for home in list_homes() for _, about in running.read_notes(home))
+    for about in filter(running.is_on_this_machine, notes):
+        # An arena or a queue (without a run) starts nothing but loops, some by a person's leave.
+        if about.run_id and about.loop in lineage:
+            return f"the loop on feature {about.feature} (process {about.loop.pid}) started this"
+        if any(leader in lineage or _leads(leader, sessions) for leader in about.sessions):
+            return f"the loop on feature {about.feature} started this session"
+    # Without a sandbox an agent can delete notes and locks, but no lock that another process has open.
+    if holder := next((process.pid for process in lineage[pid is None :] if _holds_loop_lock(process.pid)), 0):
+        return f"process {holder}, which started this one, holds the lock of a loop"
+    return ""
+
+
+def _holds_loop_lock(pid: int) -> bool:
+    """Return whether a process has the lock of a loop open, as far as the system shows it (Linux)."""
+    opened = Path(f"/proc/{pid}/fd")
+    with suppress(OSError):
+        for name in os.listdir(opened):  # noqa: PTH208 - names alone
+            with suppress(OSError):
+                if running.LOOP_LOCK.search(os.readlink(opened / name)):  # noqa: PTH115 - a text
+                    return True
+    return False
+
+
+def _leads(leader: StartedProcess, sessions: set[int]) -> bool:
+    """Return whether `leader` leads one of these sessions: its number is free again only once the session is empty."""
+    start = read_start(leader.pid)
+    return leader.pid in sessions and start in ("", leader.start)
+
+
+def _find_session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return 0

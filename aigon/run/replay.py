@@ -33,7 +33,7 @@ from aigon.model.outcomes import Met, get_exit_code, get_status
 from aigon.proof.bench import list_deciding, make_bench
 from aigon.proof.prove import frozen_of
 from aigon.run.prepare import prepare
-from aigon.run.repair.repair import locate_state_file
+from aigon.run.repair import locate_state_file
 from aigon.run.validate import open_present_world
 from aigon.spec.document import parse_spec
 from aigon.spec.features import ROOT

@@ -27,7 +27,7 @@ from aigon.proof.frozen import load
 from aigon.run.choices import continue_choices
 from aigon.run.opening import OpenedRun, Opening, list_earlier_attempts
 from aigon.run.prepare import prepare_ready
-from aigon.run.repository import require_branch, require_whole
+from aigon.run.run_world import require_branch, require_whole
 from aigon.spec import files as specs
 from aigon.spec.document import tick_boxes
 from aigon.spec.features import Feature

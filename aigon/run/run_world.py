@@ -1,21 +1,35 @@
-"""The world of a run: its folders and environments, the watch over git and records, and what an arena shares."""
+"""The world of a run: folders, environments, the watch over git, the repository for its agents, what an arena shares.
+
+Also, what is left of the branch and of that repository when a run is killed.
+"""
 
 import os
 import shlex
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 
 from msgspec.structs import replace
 
+from aigon.config.grants import Grants
 from aigon.config.models import Config
+from aigon.errors import AigonError, environment
+from aigon.files.home import state_home
 from aigon.files.system_errors import find_volumes
 from aigon.git import secret_files
+from aigon.git.branch_ref import remove_empty_objects
+from aigon.git.person import Checkout
 from aigon.git.refs import Rivals
+from aigon.git.run_repository import RunRepository, find_lent_branch
+from aigon.git.workspace import Workspace
 from aigon.isolation.check_sandbox import ANYTHING, CheckSandbox, make_check_sandbox
+from aigon.isolation.machine_paths import add_git_grants, expand_existing, is_repository_lent, load_sandbox_data
 from aigon.isolation.mechanisms import PRIVATE
-from aigon.isolation.run_sandbox import RunSandbox, make_run_sandbox
+from aigon.isolation.run_sandbox import HOMES, RunSandbox, make_run_sandbox
+from aigon.isolation.sandbox import Sandbox, choose_mechanism
 from aigon.job import branch
 from aigon.job.job import Job
 from aigon.job.ledger import BASELINES, open_ledger
@@ -23,17 +37,18 @@ from aigon.job.results import BaselineResults
 from aigon.job.world import OwnFiles, TurnNotes, World
 from aigon.journal.durations import load_durations
 from aigon.journal.records import CANDIDATE, list_candidates, new_run_id
+from aigon.journal.state import State
 from aigon.loop.roll_back import RollbackPolicy
 from aigon.loop.turn import remove_links
 from aigon.model.agents import Candidate, format_branch_name
 from aigon.process import capacity
 from aigon.process.capacity import CheckSlots
 from aigon.process.meter import Meter
+from aigon.process.start import Program
 from aigon.process.stop import Stop
 from aigon.proof.frozen import Frozen, ProtectedFiles, copy_of
-from aigon.proof.restore import MainsOwn, watch
+from aigon.proof.restore import MainsOwn, Watch, watch
 from aigon.run.opening import OpenedRun, Opening
-from aigon.run.repository import make_run_repository
 from aigon.secrets import redaction
 from aigon.secrets.leaks import list_exclude_lines
 
@@ -164,3 +179,119 @@ def find_rivals(home: Path, candidate: Candidate | None) -> Rivals:
     others = (each for each in list_candidates(home) if each != candidate)
     named = {each.branch for each in others if each.branch == format_branch_name(each.feature, each.label, each.slug)}
     return Rivals(frozenset(named) - {candidate.branch if candidate else ""}, candidate.feature if candidate else "")
+
+
+_UNSTAGE = " && git reset -q"
+"""The index names what was lost as well: from there it would get into the next commit without a look at the file."""
+_AGAIN = "then run again with --resume, which assesses the work tree again"
+
+
+def make_run_repository(workspace: Workspace, sandbox: RunSandbox, rivals: Rivals) -> RunRepository | None:
+    """Return the repository for agents in this sandbox; None if they have to commit to the person's."""
+    root = workspace.root
+    if not is_repository_lent(root, sandbox.mechanism):
+        return None
+    swaps = sandbox.mechanism == "landlock"
+    return RunRepository(
+        workspace, lambda argv: sandbox.confine(argv, root), rivals.branches, _find_covered(root), swaps
+    )
+
+
+def has_lent_repository(world: World) -> bool:
+    watch = world.find(Watch)
+    return bool(watch and watch.run)
+
+
+def _find_covered(root: Path) -> Path | None:
+    return None if (root / ".git").is_file() else root / ".git"
+
+
+def recover_turn(opening: Opening) -> tuple[str, ...]:
+    """Take over what was committed in a turn that was killed; return a sentence for what is worth saying.
+
+    Nothing of that turn may be running any more. The agent's store is read in a sandbox that can write nothing.
+    """
+    checkout = opening.checkout
+    branch = find_lent_branch(checkout.git_dir)
+    if branch is None:
+        return ()
+    workspace = opening.open_workspace(branch)
+    sandbox, root = _make_reading_sandbox(checkout), checkout.root
+
+    def confine(argv: Sequence[str]) -> Program:  # nothing reads it without a sandbox: it is kept aside
+        return sandbox.command(argv, root) if sandbox else Program(("false",))
+
+    left = RunRepository(workspace, confine, over=_find_covered(root), swaps=True)
+    before = workspace.tip()
+    said = left.take_back(lambda name, commit: workspace.keep(f"{branch}/{name}", commit))
+    if (tip := workspace.tip()) and tip != before:  # the agent staged in its own index what it committed
+        workspace.trusted.run("read-tree", "--reset", tip)
+        workspace.trusted.attempt("update-index", "-q", "--refresh")
+        workspace.hand_over_index()
+    left.close()
+    return said
+
+
+def _make_reading_sandbox(checkout: Checkout) -> Sandbox | None:
+    mechanism = choose_mechanism()
+    if not is_repository_lent(checkout.root, mechanism):
+        return None
+    hidden = (*HOMES, *expand_existing(load_sandbox_data().never, os.environ), str(state_home()))
+    grants = Grants(hidden=tuple(path for path in hidden if Path(path).exists()), read=(str(checkout.root),))
+    granted = add_git_grants(grants, checkout.root, checkout.git_dir, checkout.common_dir, mechanism)
+    return Sandbox(mechanism, replace(granted, write=()), checkout.git_dir / "aigon" / "recovery")
+
+
+def require_branch(checkout: Checkout, state: State) -> None:
+    """Raise AigonError (exit 7), before anything is changed, for a branch that was rewritten or deleted meanwhile."""
+    assert state.started is not None
+    branch, last = state.started.branch, state.checkpoint
+    tip = checkout.commit_of(f"refs/heads/{branch}")
+    if tip is None:
+        hint = f"git branch {branch} {last}   # brings it back; then run again with --resume"
+        deleted = environment(f"The branch {branch} was deleted", where=branch, hint=hint)
+        raise describe_damaged_ref(checkout, branch, last) or deleted
+    if checkout.commit_of(last) is None:
+        hint = "Start a new run from here with --loop; the old journal is kept"
+        raise environment("The last iteration commit of this run no longer exists", where=last[:12], hint=hint)
+    if tip != last and not checkout.is_ancestor(last, tip):
+        hint = (
+            f"git reset --keep {last[:12]}   # back to the last iteration commit; or --loop starts a new run from here"
+        )
+        raise environment(f"The branch {branch} was rewritten since the run stopped", where=tip[:12], hint=hint)
+
+
+def describe_damaged_ref(checkout: Checkout, branch: str, last: str) -> AigonError | None:
+    """Return the error for a branch whose ref exists and names nothing that git can read; None without a ref."""
+    file = checkout.common_dir / "refs" / "heads" / branch
+    if not file.exists():
+        return None
+    return environment(
+        f"The branch {branch} is damaged: it names no commit that git can read",
+        where=str(file),
+        hint=f"rm {quote(str(file))} && git update-ref refs/heads/{branch} {last}{_UNSTAGE}   # {_AGAIN}",
+    )
+
+
+def require_whole(checkout: Checkout, state: State) -> None:
+    """Raise AigonError (exit 7) if the run's branch names commits whose content is lost.
+
+    Empty object files, which some file systems leave, are removed first: git takes them for objects that it has, and
+    would not write them again.
+    """
+    assert state.started is not None
+    remove_empty_objects(checkout.common_dir / "objects")
+    name, base = f"refs/heads/{state.started.branch}", state.started.base_commit
+
+    def is_whole(tip: str) -> bool:
+        return checkout.ask("rev-list", "--objects", "--quiet", tip, f"^{base}", "--") is not None
+
+    tip = checkout.commit_of(name)
+    if tip is None or is_whole(tip):
+        return
+    good = next((each for each in (state.checkpoint, base) if is_whole(each)), base)
+    raise environment(
+        f"The branch {state.started.branch} names commits that the disk has lost parts of",
+        where=tip[:12],
+        hint=f"git update-ref {name} {good}{_UNSTAGE}   # back to the last that is whole; {_AGAIN}",
+    )

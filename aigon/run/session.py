@@ -49,11 +49,9 @@ from aigon.run import invocations, resume
 from aigon.run.choices import record_choices
 from aigon.run.opening import Confirm, OpenedRun, Opening, begin_run, freeze_job
 from aigon.run.prepare import Prepared, build_job, prepare_ready
-from aigon.run.repair.journal import are_views_intact, repair_views
-from aigon.run.repair.records import require_sound_records, set_damaged_state_aside
-from aigon.run.repository import recover_turn, require_branch
-from aigon.run.run_world import make_run_world
-from aigon.run.sinks.memory import list_titles
+from aigon.run.record_repair import are_views_intact, repair_views, require_sound_records, set_damaged_state_aside
+from aigon.run.run_world import make_run_world, recover_turn, require_branch
+from aigon.run.sinks.files import list_titles
 from aigon.spec import files as specs
 from aigon.text.quoting import fold
 
@@ -159,7 +157,8 @@ def _locate_sound_records(opening: Opening, name: str) -> Records:
 
 def _end_leftovers(opening: Opening, name: str, old: State) -> None:
     """End what a killed aigon left running, whose agent would go on editing during the next turn; keep its commits."""
-    ended = invocations.end_left_by_feature(opening.home, name, opening.seat.label)
+    left = invocations.list_left_processes(opening.home, name, opening.seat.label)
+    ended = invocations.end_processes(left)
     if old.started and old.outcome is None:
         ended += orphans.end_leftovers_of_run(old.started.run_id)
     for sentence in recover_turn(opening):

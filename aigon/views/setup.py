@@ -19,7 +19,7 @@ from aigon.profiles.resolution import describe_absent
 from aigon.text.quoting import clean, fold, wrap_lines
 
 if TYPE_CHECKING:
-    from aigon.run.initialise import InitialisedProject
+    from aigon.run.setup import InitialisedProject
 
 WIDTH = 80
 _INDENT = "      "

@@ -122,13 +122,13 @@ POWER = (
         "test_a_branch_that_names_lost_objects_is_refused_with_a_command_that_helps[a blob gone]",
     ),
     Mechanism(
-        "power cut", "objects without a byte go", "aigon/run/repository.py",
+        "power cut", "objects without a byte go", "aigon/run/run_world.py",
         '    remove_empty_objects(checkout.common_dir / "objects")\n', "",
         f"{ROWS}/test_power_cut.py::"
         "test_a_branch_that_names_lost_objects_is_refused_with_a_command_that_helps[a blob empty]",
     ),
     Mechanism(
-        "power cut", "a branch that cannot be read is not called new", "aigon/run/repository.py",
+        "power cut", "a branch that cannot be read is not called new", "aigon/run/run_world.py",
         "raise describe_damaged_ref(checkout, branch, last) or deleted", "raise deleted",
         f"{ROWS}/test_power_cut.py::"
         "test_a_branch_that_names_lost_objects_is_refused_with_a_command_that_helps[ref empty]",
@@ -242,17 +242,17 @@ MEANWHILE = (
 )  # fmt: skip
 RECORDS = (
     Mechanism(
-        "damaged state file", "it is kept as .corrupt", "aigon/run/repair/records.py",
+        "damaged state file", "it is kept as .corrupt", "aigon/run/record_repair.py",
         "kept = keep_damaged(path)", "kept = path",
         f'{REPAIR}::test_a_resume_keeps_a_damaged_state_file_and_writes_all_iterations_anew'
         '[{"schema_version": 1, "feature]',
     ),
     Mechanism(
-        "damaged journal", "it is kept as .corrupt", "aigon/run/repair/journal.py",
+        "damaged journal", "it is kept as .corrupt", "aigon/run/record_repair.py",
         "    kept = keep_damaged(path)\n", "    kept = path\n", DAMAGED,
     ),
     Mechanism(
-        "damaged journal", "the journal says that a part of it is lost", "aigon/run/repair/journal.py",
+        "damaged journal", "the journal says that a part of it is lost", "aigon/run/record_repair.py",
         "for event in (*_list_published(state, checkout), mark))", "for event in _list_published(state, checkout))",
         DAMAGED,
     ),
@@ -270,7 +270,7 @@ RECORDS = (
         f"{REPAIR}::test_a_repaired_run_is_proven_only_by_a_look_of_its_own",
     ),
     Mechanism(
-        "newer version", "its state file is refused", "aigon/run/repair/records.py",
+        "newer version", "its state file is refused", "aigon/run/record_repair.py",
         'if inspect_state_file(state_file) == "newer":', "if False:",
         f"{REPAIR}::test_a_state_file_of_a_newer_version_is_refused_before_anything_is_written[False-arguments1]",
     ),
@@ -361,7 +361,7 @@ ROOM = (
     ),
     Mechanism(
         "aigon and its guardian are killed", "a resume ends what they left", "aigon/run/session.py",
-        "ended = invocations.end_left_by_feature(opening.home, name, opening.seat.label)", "ended = 0",
+        "ended = invocations.end_processes(left)", "ended = 0",
         "tests/loop/test_leftovers.py::test_a_resume_ends_what_was_left_of_its_feature_and_says_so",
     ),
     Mechanism(

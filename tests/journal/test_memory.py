@@ -18,7 +18,7 @@ from aigon.model.changes import FileChange
 from aigon.model.checks import Finding
 from aigon.model.criteria import Verdict
 from aigon.model.turns import Turn
-from aigon.run.sinks.memory import render_build_log
+from aigon.run.sinks.files import render_build_log
 from aigon.text.amounts import estimate_tokens
 from tests.journal.tried import GREEN, begun, iteration, looked, red, run, turned, warned
 from tests.proof.hostile import CHANGE, EXAMPLES, FINDING, TEXT, TURN, VERDICT

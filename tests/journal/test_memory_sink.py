@@ -8,7 +8,7 @@ from aigon.journal.attempts import fold_attempts
 from aigon.journal.events import Event
 from aigon.journal.memory import render_scratchpad
 from aigon.loop.drive import Recorder
-from aigon.run.sinks.memory import BUILD_LOG, SCRATCHPAD, MemorySink
+from aigon.run.sinks.files import BUILD_LOG, SCRATCHPAD, MemorySink
 from tests.journal.tried import run
 from tests.views.story import story
 

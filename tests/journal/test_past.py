@@ -15,8 +15,8 @@ from aigon.journal.replay import replay_past
 from aigon.journal.state import replay
 from aigon.journal.state_file import LISTED, StateFileSink
 from aigon.journal.steps import StepSink
-from aigon.run.repair.journal import are_views_intact, repair_views
-from aigon.run.sinks.memory import BUILD_LOG, SCRATCHPAD, MemorySink, list_titles
+from aigon.run.record_repair import are_views_intact, repair_views
+from aigon.run.sinks.files import BUILD_LOG, SCRATCHPAD, MemorySink, list_titles
 from tests.journal.tried import run
 from tests.views.story import story
 

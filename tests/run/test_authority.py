@@ -16,7 +16,7 @@ from aigon.process.orphans import SUBREAPER, adopt_orphans
 from aigon.process.running import StartedProcess, keep_note, loop_lock, write_note
 from tests.lab import scrubbed
 
-ASK = "from aigon.run.authority import find_run_above; print(find_run_above(), flush=True)"
+ASK = "from aigon.run.invocations import find_run_above; print(find_run_above(), flush=True)"
 DETACHED = f"""
 import os, sys, time
 if not os.fork():

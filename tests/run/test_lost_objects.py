@@ -5,7 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from aigon.run.repository import describe_damaged_ref
+from aigon.run.run_world import describe_damaged_ref
 
 
 def test_a_command_that_is_offered_names_a_path_with_spaces_as_one_word(tmp_path: Path) -> None:

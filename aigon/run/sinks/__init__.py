@@ -1,9 +1,10 @@
-"""Sinks: what watches the events of a run and writes something for people. One module each, and those of plug-ins.
+"""Sinks: what watches the events of a run and writes something for people.
 
-A sink module has `open_sink(run: SinkContext)`. What it returns is called with every event, in order, and closed at the
-end. It runs in parallel with the loop: it cannot delay or end a run, and an error in it is logged.
+Those that ship share a file; a plug-in is a module with `open_sink(run: SinkContext)`. What that returns is called with
+every event, in order, and closed at the end. It runs in parallel with the loop: it cannot delay or end a run, and an
+error in it is logged.
 
-    memory    what earlier attempts tried, for the next run
+    memory    what earlier attempts tried
     steps     the steps of each turn
     tasks     the criteria as tasks
 """
@@ -17,7 +18,7 @@ from aigon.files.resources import Registry
 from aigon.journal.replay import RunPast
 from aigon.journal.sinks import Observer
 
-SINKS = Registry("aigon.sinks", __name__, "sink")
+SINKS = Registry("aigon.sinks", __name__, "sink", {"files": "memory steps tasks"})
 
 
 class SinkContext(Struct, frozen=True):
@@ -36,4 +37,5 @@ class SinkContext(Struct, frozen=True):
 
 def open_sinks(run: SinkContext) -> Sequence[Observer]:
     """Return every sink. Raises AigonError (exit 2) for a plug-in that cannot be loaded, before any agent starts."""
-    return [SINKS.load(name).open_sink(run) for name in SINKS.names()]
+    loaded = ((name, SINKS.load(name)) for name in SINKS.names())
+    return [(getattr(module, f"open_{name}", None) or module.open_sink)(run) for name, module in loaded]

@@ -14,7 +14,7 @@ from aigon.git import forge
 from aigon.git.person import Checkout
 from aigon.job.spec_locations import locate_spec
 from aigon.journal.account import FeatureAccount, WorkAccount
-from aigon.run.authority import require_outside_a_run
+from aigon.run.invocations import require_outside_a_run
 from aigon.spec.document import parse_spec
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold

@@ -1,6 +1,7 @@
-"""Write what earlier attempts tried: SCRATCHPAD.md and BUILD_LOG.md in the run folder. Nothing reads them back.
+"""Write files for people, which nothing reads back: what attempts tried, the steps of turns, the tasks of a feature.
 
-Unlike SCRATCHPAD.md, BUILD_LOG.md may quote why a turn failed in the words of its program, as code. No agent gets it.
+SCRATCHPAD.md and BUILD_LOG.md are in the run folder. Only BUILD_LOG.md may quote why a turn failed in the words of its
+program, as code; no agent gets it. `.aigon/tasks-42.json` and `prd.toon` are for people and other tools.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,14 +9,19 @@ from itertools import islice
 from pathlib import Path
 
 from aigon.files.atomic import write_view
+from aigon.installation import require_extra
 from aigon.journal.attempt import Attempt, CheckSummary, count_passed_checks
 from aigon.journal.attempts import Attempts
+from aigon.journal.codec import dump_indented
 from aigon.journal.events import Event, IterationFinished, RunFinished, RunStarted
 from aigon.journal.memory import describe_ending, render_once, render_scratchpad, render_title
 from aigon.journal.spending import Spend, describe_spend, format_cost
+from aigon.journal.steps import StepSink
+from aigon.journal.tasks import build_tasks_document, build_tasks_table
 from aigon.model.criteria import VERDICT_WORDS
 from aigon.model.outcomes import describe_outcome
 from aigon.run.sinks import SinkContext
+from aigon.spec.prd import render_prd
 from aigon.text.amounts import format_duration, format_timestamp
 from aigon.text.quoting import code_span
 
@@ -201,6 +207,43 @@ def list_titles() -> dict[str, str]:
     return {name: text.partition("\n")[0] for name, text in MemorySink(Path()).render(None).items()}
 
 
-def open_sink(run: SinkContext) -> MemorySink:
+def open_memory(run: SinkContext) -> MemorySink:
     """Return the sink, with the attempts of a run that is resumed."""
     return MemorySink(run.folder, run.past.state.tried, run.past.state.started)
+
+
+def open_steps(run: SinkContext) -> StepSink:
+    """Return the sink, which numbers on from the last turn."""
+    return StepSink(run.folder, run.past.turns.last)
+
+
+class TasksSink:
+    """Writes the files whole when a task has changed, and at the end of the run: an edit of them does not stay."""
+
+    def __init__(self, run: SinkContext) -> None:
+        label = f"-{run.label}" if run.label else ""
+        self._path = run.folder.parent.parent / f"tasks-{run.feature}{label}.json"
+        self._table = run.folder / "prd.toon" if run.toon else None
+        self._state, self._due = run.past.state, False
+
+    def __call__(self, event: Event) -> None:
+        before, self._state = self._state.tasks, self._state.apply(event)
+        self._due = self._due or self._state.tasks != before or isinstance(event, RunFinished)
+
+    def settle(self) -> None:
+        """Write what is not written yet. Raises OSError if a file cannot be written."""
+        if not self._due:
+            return
+        self._due, tasks = False, self._state.tasks
+        write_view(self._path, [dump_indented(build_tasks_document(tasks)), b"\n"])
+        if self._table:
+            write_view(self._table, render_prd(build_tasks_table(tasks)))
+
+    close = settle
+
+
+def open_tasks(run: SinkContext) -> TasksSink:
+    """Return the sink, with the tasks of a run that is resumed. Raises AigonError (exit 7) if an extra is missing."""
+    if run.toon:
+        require_extra("toon", "toon_format", purpose="views.toon")
+    return TasksSink(run)
