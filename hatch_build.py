@@ -15,8 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from aigon import __version__
 from aigon.cli import ABOUT, SECTIONS, VERBS
-from aigon.commands.help import FEWEST_FOR_GROUPS, GROUPS, Option
-from aigon.commands.root import root
+from aigon.commands.root import FEWEST_FOR_GROUPS, GROUPS, Option, root
 
 
 class ManualPages(BuildHookInterface[Any]):

@@ -29,7 +29,7 @@ SECTIONS = {
         "feature-setup": ("stages", "Create a feature's branch, or worktrees for agents."),
         "feature-implement": ("implement", "Have an agent build a feature until it is proven."),
         "arena": ("arena", "Have several agents build a feature side by side."),
-        "fleet": ("fleet", "Build many features on many machines."),
+        "fleet": ("arena", "Build many features on many machines."),
         "watch": ("queue", "Build the task files of a folder as they are committed."),
         "run": ("run", "Work through tasks: start, done, skip, convert, ..."),
         "stop": ("queue", "Stop a running loop after its current iteration."),
@@ -62,10 +62,10 @@ SECTIONS = {
     },
     "Set up": {
         "config": ("config", "Show every setting and where it comes from."),
-        "completion": ("completion", "Set up Tab completion in bash, zsh or fish."),
+        "completion": ("config", "Set up Tab completion in bash, zsh or fish."),
         "install-commands": ("setup", "Give agents commands such as /feature-implement."),
         "mcp": ("serve", "Let agents and editors create and start features."),
-        "judge-eval": ("judge_eval", "Measure a judge's accuracy on labelled changes."),
+        "judge-eval": ("config", "Measure a judge's accuracy on labelled changes."),
     },
 }
 """What a person does, and for each verb its module in `aigon.commands` and its line in the help."""
@@ -128,7 +128,7 @@ def _terminal_width() -> int:
 def main() -> None:
     """The entry point of the `aigon` script."""
     if COMPLETE_VARIABLE in os.environ:
-        from aigon.commands.completion import complete
+        from aigon.commands.config import complete
 
         complete()
         return

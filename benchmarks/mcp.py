@@ -82,8 +82,7 @@ def compare_starts(root: Path, rounds: int) -> int:
 
 def compare_lengths(root: Path, rounds: int) -> int:
     """1 if `get_task` on 1,000 iterations takes too long beside the same call on 10."""
-    from aigon.mcp.served import ServedProjects
-    from aigon.mcp.server import build_server
+    from aigon.mcp.server import ServedProjects, build_server
 
     server = build_server(ServedProjects((root,)), lambda _context: "")
     times: dict[int, list[float]] = {10: [], 1000: []}

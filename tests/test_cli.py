@@ -10,8 +10,7 @@ import pytest
 
 from aigon import __version__
 from aigon.cli import VERBS
-from aigon.commands.help import LazyGroup
-from aigon.commands.root import root, run
+from aigon.commands.root import LazyGroup, root, run
 from aigon.errors import Exit
 from tests.lab import Lab, scrubbed
 

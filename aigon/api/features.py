@@ -65,10 +65,10 @@ def update_feature(
 
 def move_feature(root: Path, feature: str, *, is_paused: bool) -> None:
     """See `Project.pause` and `Project.reopen`."""
-    from aigon.done import cancellation
+    from aigon.done import retirement
 
     with _hold(root) as checkout:
-        (cancellation.pause_feature if is_paused else cancellation.reopen_feature)(checkout, feature, _SILENT)
+        (retirement.pause_feature if is_paused else retirement.reopen_feature)(checkout, feature, _SILENT)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from aigon.commands.completers import complete_judges, complete_profiles
-from aigon.commands.help import F, option, setting
+from aigon.commands.root import F, option, setting
 from aigon.text import amounts
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from aigon.commands.completers import (
     complete_models,
     complete_open_features,
 )
-from aigon.commands.help import Command, option, rare_option, rare_setting, setting
+from aigon.commands.root import Command, option, rare_option, rare_setting, setting
 from aigon.errors import AigonError, explain_error
 from aigon.job.options import Options
 

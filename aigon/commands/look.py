@@ -9,7 +9,7 @@ import click
 
 from aigon.commands.common import answer, here, json_option, judge_option, offer_around, open_in_browser, profile_option
 from aigon.commands.completers import complete_agents, complete_features, complete_open_features
-from aigon.commands.help import setting
+from aigon.commands.root import setting
 from aigon.errors import AigonError, as_document, explain_error, usage
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _show_failures(feature: str | None, as_json: bool) -> int:
     from aigon.files.home import find_home
     from aigon.journal import records
     from aigon.spec import files
-    from aigon.views.failures import build_failures_document, read_failures, render_failures
+    from aigon.views.tasks import build_failures_document, read_failures, render_failures
 
     if not feature:
         raise usage("--failures is about one feature", hint="Name it: aigon feature-status ID --failures")
@@ -137,7 +137,7 @@ def show_stats(by: str | None, since: datetime | None, form: str, as_json: bool)
     from shutil import get_terminal_size
 
     from aigon.api import open_project
-    from aigon.views.stats import build_stats_document, render_stats_page, render_stats_table
+    from aigon.views.figures import build_stats_document, render_stats_page, render_stats_table
 
     with here() as checkout:
         stats = open_project(checkout.root).stats(by, since.date() if since else None)  # type: ignore[arg-type]
@@ -171,7 +171,7 @@ def show_report(feature: str, form: str, output: Path | None, opened: bool, comm
     from aigon.views.report.gather import write_report
 
     if comment:
-        from aigon.views.report.markdown import post_report
+        from aigon.views.report.pages import post_report
 
         with here() as checkout:
             address = post_report(checkout, feature)

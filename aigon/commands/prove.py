@@ -19,7 +19,7 @@ from aigon.commands.common import (
     yes_option,
 )
 from aigon.commands.completers import complete_agents, complete_open_features
-from aigon.commands.help import Command, option, setting
+from aigon.commands.root import Command, option, setting
 from aigon.errors import AigonError
 from aigon.job.options import Options
 
@@ -154,12 +154,12 @@ def decide(
     from aigon.journal.acceptance import NOBODY
     from aigon.prove.acceptance import accept_tests, choose_tests
     from aigon.text.amounts import list_criteria
-    from aigon.views.proving import encode_acceptance, render_page
+    from aigon.views.report.words import encode_acceptance, render_acceptance
 
     tests, name = choose_tests(acceptance, numbers), acceptance.feature
     which = list_criteria([test.number for test in tests])
     if not as_json:
-        print(render_page(acceptance))
+        print(render_acceptance(acceptance))
     if not yes:
         yes = is_person = confirm(f"Let these tests decide {which}?")
     if not yes:

@@ -159,7 +159,7 @@ def start(max_iterations: int, max_cost: float | None, agent: str | None, as_jso
     Exit codes: 0 all are proven, else the first of 130, 143, 7, 2, 1, 6, 5, 4, 3 that applies.
     """
     from aigon.job.options import get_limit
-    from aigon.queue.start import QueueRunner, StartOptions
+    from aigon.queue.backlog import QueueRunner, StartOptions
 
     with open_queue("queue") as (main, config, stop):
         limit = max_cost or get_limit(config, Options(feature=""), "max_cost")

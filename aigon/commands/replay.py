@@ -12,7 +12,7 @@ from msgspec import to_builtins
 
 from aigon.commands.common import answer, here
 from aigon.commands.completers import complete_agents, complete_features
-from aigon.commands.help import Command, option
+from aigon.commands.root import Command, option
 from aigon.errors import Exit, usage
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from msgspec import to_builtins
 
 from aigon.commands.common import answer, commits, here, json_option, yes_option
 from aigon.commands.decide import agent_option, decide
-from aigon.commands.help import LazyGroup
+from aigon.commands.root import LazyGroup
 from aigon.errors import AigonError, Exit, usage
 from aigon.text.amounts import format_count
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from aigon.commands.common import answer, here, json_option, open_in_browser
-from aigon.commands.help import option
+from aigon.commands.root import option
 from aigon.errors import usage
 
 

@@ -14,12 +14,12 @@ from aigon.commands.completers import (
     complete_inbox,
     complete_open_features,
 )
-from aigon.commands.help import Command, option
+from aigon.commands.root import Command, option
 from aigon.errors import usage
 
 if TYPE_CHECKING:
-    from aigon.done.cancellation import StageChange
-    from aigon.done.request import DoneRequest, DoneResult, Retirement
+    from aigon.done.done import DoneRequest, DoneResult
+    from aigon.done.retirement import Retirement, StageChange
     from aigon.git.person import Checkout
     from aigon.job.bookkeeping import Committing
 
@@ -125,8 +125,7 @@ def finish(feature: str, as_json: bool, **given: Any) -> int:
     worktrees that hold nothing else. If the target branch has moved on, aigon runs everything again on the merge
     result.
     """
-    from aigon.done.done import finish_feature
-    from aigon.done.request import DoneRequest
+    from aigon.done.done import DoneRequest, finish_feature
     from aigon.views.terminal.lines import LineSink
 
     request = DoneRequest(feature, **given)
@@ -196,7 +195,7 @@ def cancel(feature: str, how: "Committing", as_json: bool) -> int:
 
     Exit codes: 0 cancelled, 2 there is no such feature or it is over, 7 a loop works on it.
     """
-    from aigon.done.cancellation import cancel_feature
+    from aigon.done.retirement import cancel_feature
     from aigon.job.seat import hold_checkout
     from aigon.run.invocations import require_outside_a_run
 
@@ -218,7 +217,7 @@ def reopen(feature: str, how: "Committing", as_json: bool) -> int:
 
     Exit codes: 0 reopened, 2 there is no such feature or it is open, 7 a loop works on it.
     """
-    from aigon.done.cancellation import reopen_feature
+    from aigon.done.retirement import reopen_feature
     from aigon.job.seat import hold_checkout
     from aigon.run.invocations import require_outside_a_run
 

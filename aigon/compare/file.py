@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from aigon.compare.rules.evaluation import Evaluation
-from aigon.compare.rules.gates import judge_gates
+from aigon.compare.rules.order import judge_gates
 from aigon.compare.table import (
     build_gate_rows,
     build_measure_rows,

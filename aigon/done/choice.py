@@ -4,13 +4,13 @@ import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.agents.configured import build_loop_command, resolve_agents
 from aigon.compare.file import recall_proposal
-from aigon.done.request import DoneRequest
 from aigon.errors import AigonError, Exit, usage
 from aigon.files.home import ensure_home
 from aigon.git import objects
@@ -26,6 +26,9 @@ from aigon.run.seating import has_run_solo_last
 from aigon.spec import features, files
 from aigon.spec.features import ROOT, Feature, parse_feature_path
 from aigon.text.quoting import fold
+
+if TYPE_CHECKING:
+    from aigon.done.done import DoneRequest
 
 
 class ChosenWork(Struct, frozen=True):
@@ -86,7 +89,7 @@ class Landing(Struct, frozen=True):
         return self.main.is_ancestor(self.onto, self.tip)
 
 
-def choose_work(main: Checkout, request: DoneRequest, here: Candidate | None) -> ChosenWork:
+def choose_work(main: Checkout, request: "DoneRequest", here: Candidate | None) -> ChosenWork:
     """Return what is to be merged; `here` is the candidate whose worktree the person is in.
 
     Raises AigonError: 2 for an agent without a worktree, 3 if none of several is proven, 4 if several are.
@@ -117,7 +120,7 @@ def open_work(home: Path, candidate: Candidate) -> ChosenWork:
     return ChosenWork(candidate.feature, candidate.branch, home, candidate_records(home, candidate), candidate)
 
 
-def _refuse_merged(main: Checkout, chosen: ChosenWork, request: DoneRequest) -> None:
+def _refuse_merged(main: Checkout, chosen: ChosenWork, request: "DoneRequest") -> None:
     """Refuse a feature that is merged: all its candidates began in one place, and their branches may be gone."""
     assert chosen.candidate is not None
     origin = chosen.records.origin()

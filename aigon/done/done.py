@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,7 +25,7 @@ from aigon.done.choice import (
 from aigon.done.merge import RenderReport, build_squash_message, merge_tip, open_pull_request
 from aigon.done.proof import clear_scratch, find_shortcomings
 from aigon.done.rebase import adopt_files, fast_forward, parse_adoptions, rebase_tip
-from aigon.done.request import DoneRequest, DoneResult, retire_candidate, retire_winner
+from aigon.done.retirement import Retirement, retire_candidate, retire_winner
 from aigon.errors import AigonError, Exit, usage
 from aigon.files.home import ensure_home
 from aigon.files.locks import hold_lock
@@ -38,8 +39,47 @@ from aigon.model.agents import describe_missing_failing_criterion
 from aigon.process.running import loop_lock
 from aigon.run.invocations import require_person
 from aigon.spec import files
+from aigon.spec.features import Feature
 
 MERGED_BEFORE = "merged before, by a run that was interrupted afterwards"
+
+
+MergeMethod = Literal["merge", "squash", "rebase"]
+
+
+class DoneRequest(Struct, frozen=True):
+    """`wanted` and `agent` are as typed, `adopt` holds `AGENT:PATH`. `into` is the branch to merge into, "" for where
+    the feature began. Without `verify` the person's hooks that may refuse are skipped.
+    """
+
+    wanted: str
+    agent: str = ""
+    into: str = ""
+    how: MergeMethod = "merge"
+    adopt: tuple[str, ...] = ()
+    pr: bool = False
+    keep_worktrees: bool = False
+    force: bool = False
+    verify: bool = True
+
+
+class DoneResult(Struct, frozen=True):
+    """A feature that is merged, or waits for it on the forge (`url`).
+
+    `proof` says what the merge rests on; `adopted` holds `LABEL:PATH`.
+    """
+
+    feature: Feature
+    target: str
+    commit: str
+    branch: str
+    label: str = ""
+    how: MergeMethod = "merge"
+    proof: str = ""
+    adopted: tuple[str, ...] = ()
+    winner: Retirement | None = None
+    losers: tuple[Retirement, ...] = ()
+    url: str = ""
 
 
 class Errand(Struct, frozen=True):

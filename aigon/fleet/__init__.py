@@ -3,8 +3,7 @@
 lease    who may publish the work of a cell: a chain of commits on the remote
 order    pure: what a worker is told of a cell, and what it answers
 cell     the work on one cell, on a worker
-plan     cells of the features and agents that a person names, made ready on the remote
-note     what is written down of the fleet that runs here
+plan     cells of the features and agents that a person names, made ready on the remote; the note of the last fleet
 cluster  Dask: the scheduler, workers and their labels
 fleet    run all cells under one limit
 """

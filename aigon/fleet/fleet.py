@@ -13,9 +13,8 @@ from aigon import __version__
 from aigon.arena.lane import combine_exit_codes
 from aigon.errors import Exit, environment
 from aigon.fleet.cluster import SLOTS, TOPIC, list_workers, name_stop, run_task
-from aigon.fleet.note import FleetNote, update_note, write_note
 from aigon.fleet.order import CellOrder, CellSummary, format_label
-from aigon.fleet.plan import FleetPlan
+from aigon.fleet.plan import FleetNote, FleetPlan, update_note, write_note
 from aigon.process.stop import Stop
 
 if TYPE_CHECKING:

@@ -1,20 +1,24 @@
-"""The cells of the features and agents that a person names, made ready on the remote."""
+"""The cells of the features and agents that a person names, made ready on the remote, and the note about a fleet."""
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from aigon import __version__
 from aigon.agents.configured import find_agent, resolve_agents
 from aigon.config.loading import load_configuration, open_work_tree
-from aigon.errors import AigonError, Exit, usage
+from aigon.errors import AigonError, Exit, environment, usage
+from aigon.files.atomic import write_atomic
 from aigon.files.home import ensure_home
+from aigon.files.locks import read_start
 from aigon.fleet.lease import LeaseNote, name_owner, read_notes
-from aigon.fleet.order import CellOrder
+from aigon.fleet.order import CellOrder, CellSummary
 from aigon.git.person import Checkout
 from aigon.git.remote import PushError, RefChange, Remote, probe_remote
 from aigon.job.options import Options, get_limit
@@ -190,3 +194,58 @@ def read_leases(remote: Remote, prefix: str, names: Sequence[str] | Mapping[str,
     listed = {ref: commit for ref, commit in remote.list_refs(pattern).items() if not wanted or ref in wanted}
     remote.fetch(list(listed))
     return {ref.rpartition("/")[2]: note for ref, note in read_notes(remote, listed).items()}
+
+
+NOTE = "fleet.json"
+"""In the home of a repository."""
+
+
+class FleetNote(Struct, frozen=True):
+    """The last fleet: its name, the address of its scheduler, the process that runs it, and its cells by name."""
+
+    id: str = ""
+    address: str = ""
+    pid: int = 0
+    start: str = ""
+    cells: Mapping[str, CellSummary] = {}
+
+    @property
+    def is_running(self) -> bool:
+        """True if the process is still there."""
+        return bool(self.start) and read_start(self.pid) == self.start
+
+
+def write_note(home: Path, id: str, address: str, cells: Mapping[str, CellSummary]) -> None:
+    pid = os.getpid()
+    write_atomic(home / NOTE, json.encode(FleetNote(id, address, pid, read_start(pid), cells)) + b"\n")
+
+
+def update_note(home: Path, id: str, address: str, cells: Mapping[str, CellSummary]) -> None:
+    """Write down where the cells of a fleet are, unless another one was started in the repository since."""
+    if read_note(home).id == id:
+        write_note(home, id, address, cells)
+
+
+def read_note(home: Path) -> FleetNote:
+    """Return what is known of the last fleet; an empty note if there was none."""
+    try:
+        return _read_note(home / NOTE, (home / NOTE).stat().st_mtime_ns)
+    except OSError:
+        return FleetNote()
+
+
+@lru_cache(maxsize=4)
+def _read_note(file: Path, _modified: int) -> FleetNote:
+    try:
+        return json.decode(file.read_bytes(), type=FleetNote)
+    except ValueError:
+        return FleetNote()
+
+
+def require_running(home: Path) -> FleetNote:
+    """Return how to reach the fleet that runs. Raises AigonError (exit 7) if none does."""
+    note = read_note(home)
+    if not (note.address and note.is_running):
+        raise environment("No fleet runs that was started in this repository", where=str(home / NOTE),
+                          hint="aigon fleet run 42 43 --agents claude --max-cost 20")  # fmt: skip
+    return note

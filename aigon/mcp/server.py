@@ -5,7 +5,7 @@ import os
 import secrets
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from difflib import get_close_matches
 from pathlib import Path
@@ -17,20 +17,81 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp_types import CallToolResult, InputRequiredResult, Tool, ToolAnnotations
+from msgspec import Struct
 from pydantic import ValidationError
 
 from aigon import __version__
+from aigon.api import Project, open_project
 from aigon.errors import AigonError, Exit, environment, explain_error, usage
 from aigon.files.resources import find_resource
 from aigon.files.system_errors import explain_os_error
 from aigon.mcp.resources import CountingBus, add_resources, announce_changes
-from aigon.mcp.served import ServedProjects
 from aigon.mcp.tools import TaskTools
 from aigon.run.invocations import find_run_above
 from aigon.spec.features import LARGEST
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+SEPARATOR = ":"
+"""Between project and task in the ID of a task, where several projects are served."""
+
+
+class ServedProjects(Struct, frozen=True):
+    """Repositories by the folders that they were named by. They are opened anew for each call: they may be gone."""
+
+    folders: tuple[Path, ...]
+
+    def open_all(self) -> Iterator[Project]:
+        """Yield every project that is still there."""
+        for folder in self.folders:
+            try:
+                yield open_project(folder)
+            except AigonError:
+                continue
+
+    def find_project(self, wanted: str) -> Project:
+        """Return the project with this ID or path. Raises AigonError: exit 2 if it is unknown, 7 if it is gone."""
+        for folder in self.folders:
+            if Path(wanted) == folder:
+                return open_project(folder)
+        known = []
+        for project in self.open_all():
+            if wanted in (project.id, str(project.root)):
+                return project
+            known.append(f"{project.id} ({project.root})")
+        if not self.folders:
+            raise environment("This server serves no repository", hint="Start it in one, or name it: aigon mcp FOLDER")
+        listed = f"Known: {', '.join(known)}" if known else "None of the repositories of this server is there any more"
+        raise usage(f"There is no project {wanted!r:.120}", where="project_id", hint=listed)
+
+    def find_task(self, task_id: str) -> tuple[Project, str]:
+        """Return the project of a task, and the name of its feature there.
+
+        Raises AigonError (exit 2) if none of the projects has it, or several do.
+        """
+        before, found, name = task_id.rpartition(SEPARATOR)
+        if found:
+            return self.find_project(before), name
+        if len(self.folders) == 1:
+            return open_project(self.folders[0]), task_id
+        having = []
+        for project in self.open_all():
+            try:
+                project.spec(task_id)
+                having.append(project)
+            except AigonError:
+                continue
+        if len(having) == 1:
+            return having[0], task_id
+        what = "No project has" if not having else f"{len(having)} projects have"
+        raise usage(f"{what} a task {task_id!r:.120}", where="task_id", hint="list_tasks names the tasks of a project")
+
+    def name_task(self, project: Project, feature: str) -> str:
+        """Return the ID of a task: with that of its project, if there are several."""
+        return feature if len(self.folders) == 1 else f"{project.id}{SEPARATOR}{feature}"
+
 
 READS = ("list_projects", "list_tasks", "get_task", "task_log", "wait_task")
 WRITES = ("create_task", "update_task", "start_task", "stop_task")

@@ -24,7 +24,7 @@ from aigon.mcp.results import (
     describe_task,
     find_newest_run,
 )
-from aigon.mcp.served import ServedProjects
+from aigon.mcp.server import ServedProjects
 
 if TYPE_CHECKING:
     from aigon.api import FeatureInfo, Project, RunInfo, SpecInfo

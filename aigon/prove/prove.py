@@ -26,8 +26,7 @@ from aigon.model.criteria import Spec, SpecSettings
 from aigon.model.outcomes import Interrupted, NeedsHuman, Refused, Stopped, Unavailable
 from aigon.process.running import keep_note, loop_lock
 from aigon.proof.baseline import find_baseline
-from aigon.prove.deciders import LIST, list_open_criteria, locate_folder
-from aigon.prove.ground import (
+from aigon.prove.acceptance import (
     BASE,
     SETTINGS,
     Ground,
@@ -37,6 +36,7 @@ from aigon.prove.ground import (
     prepare_seat,
     sum_cost,
 )
+from aigon.prove.deciders import LIST, list_open_criteria, locate_folder
 from aigon.prove.weighing import Weighing
 from aigon.prove.witness import Witness, load_witness, read_witness, save_witness
 from aigon.run.actors import choose_agent, require_agent

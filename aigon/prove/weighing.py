@@ -24,8 +24,7 @@ from aigon.model.criteria import Criterion, Verdict
 from aigon.proof.bench import ProofBench, make_bench
 from aigon.proof.criteria import judge_by_own_command, list_commands, name_command
 from aigon.proof.prove import frozen_of
-from aigon.prove.deciders import LIST, Deciders, read_deciders
-from aigon.prove.reds import Red, classify_red, list_words
+from aigon.prove.deciders import LIST, Deciders, Red, classify_red, list_words, read_deciders
 from aigon.prove.witness import Witness, list_mutants
 from aigon.text.amounts import format_count
 from aigon.text.quoting import fingerprint, fold

@@ -14,7 +14,7 @@ from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.job.bookkeeping import open_own_git
 from aigon.profiles.protection import Protection
-from aigon.prove.ground import BASE
+from aigon.prove.acceptance import BASE
 from aigon.syntax import Edit, Node, Source, apply_edits, parse
 from aigon.text.patterns import compile_re
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from aigon.api.runs import is_running
 from aigon.api.watch import tail_run
 from aigon.errors import AigonError, explain_error
-from aigon.fleet.note import read_note
 from aigon.fleet.order import CellSummary
+from aigon.fleet.plan import read_note
 from aigon.journal.account import count_changed_lines
 from aigon.journal.events import (
     CheckFinished,
@@ -33,8 +33,8 @@ from aigon.model.turns import CostStatus, Step
 from aigon.records.portable import format_name
 from aigon.text.quoting import clip, fold
 from aigon.views.terminal.events import IterationCount, criterion_number
+from aigon.views.terminal.lines import TurnProgress
 from aigon.views.terminal.scene import Scene
-from aigon.views.terminal.turn_steps import TurnProgress
 
 ROWS = 200
 """Iterations that are kept: the newest."""

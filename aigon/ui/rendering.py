@@ -17,7 +17,7 @@ from aigon.model.outcomes import describe_outcome
 from aigon.spec.annotation import DECISION_RULES
 from aigon.spec.features import ROOT
 from aigon.text.amounts import format_count, format_dollars, format_duration
-from aigon.views import stats
+from aigon.views import figures
 from aigon.views.board_cards import TITLES
 from aigon.views.report import words
 from aigon.views.report.words import make_environment
@@ -37,7 +37,7 @@ def load_templates() -> Environment:
     environment.globals |= {
         "TITLES": TITLES,
         "words": words,
-        "stats_words": stats,
+        "stats_words": figures,
         "GROUPINGS": GROUPINGS,
         "STATUSES": words.CHIPS,
         "DECISION_RULES": DECISION_RULES,

@@ -32,9 +32,15 @@ from aigon.process.stop import Stop
 from aigon.secrets import redaction
 from aigon.spec.features import ROOT
 from aigon.text.quoting import clean
-from aigon.worktrees.ignored import list_ignored_work
+from aigon.worktrees.ignored import (
+    copy_files,
+    hash_content,
+    link_files,
+    list_ignored_work,
+    record_copies,
+    refresh_configuration,
+)
 from aigon.worktrees.places import claim_folder, find_worktree, is_in_use, plan_worktree_path
-from aigon.worktrees.project_files import copy_files, hash_content, link_files, record_copies, refresh_configuration
 
 MAX_PROJECT_NAME_CHARS = 63
 """The limit of Docker Compose for project names, which become a part of host names."""

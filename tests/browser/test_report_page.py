@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from aigon.journal.account import FeatureAccount
-from aigon.views.report.page import render_page
+from aigon.views.report.pages import render_page
 from tests.views.report.accounts import empty, hostile, long, one, three
 
 ATTACK = "<script>document.title='taken'</script>\"'><img src=https://example.invalid/x onerror=document.title='taken'>"

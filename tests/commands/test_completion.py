@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aigon.cli import COMPLETE_VARIABLE, PROGRAM, VERBS
-from aigon.commands.completion import SHELLS
+from aigon.commands.config import SHELLS
 from aigon.commands.root import root
 from tests.lab import scrubbed
 

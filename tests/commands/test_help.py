@@ -6,8 +6,7 @@ import click
 import pytest
 
 from aigon.cli import SECTIONS, VERBS, help_text
-from aigon.commands.help import GROUPS, Option
-from aigon.commands.root import root, run
+from aigon.commands.root import GROUPS, Option, root, run
 
 COMMANDS = {verb: root.get_command(click.Context(root), verb) for verb in VERBS}
 

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from aigon.journal.statistics import Statistics, gather_statistics
-from aigon.views.stats import render_stats_page, render_stats_table
+from aigon.views.figures import render_stats_page, render_stats_table
 from tests.journal.test_statistics import began, home, proven, write
 from tests.lab import DONE_WHEN, Lab
 

@@ -27,7 +27,7 @@ QUEUE_STEPS: dict[str, dict[str, str]] = {
         "handed": "aigon.queue.watch:hand_over",
         "ended": "aigon.queue.watch:Watcher._conclude",
     },
-    "start": {"taken": "aigon.queue.start:append_entry", **_BOTH, "ended": "aigon.queue.start:QueueRunner._finish"},
+    "start": {"taken": "aigon.queue.backlog:append_entry", **_BOTH, "ended": "aigon.queue.backlog:QueueRunner._finish"},
 }
 """The steps of each mode, by name: the module and the function in it."""
 

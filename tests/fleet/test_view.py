@@ -8,13 +8,13 @@ from rich.text import Text
 
 from aigon.files.home import ensure_home
 from aigon.fleet.fleet import FleetEnd
-from aigon.fleet.note import read_note, update_note, write_note
 from aigon.fleet.order import CellSummary
+from aigon.fleet.plan import read_note, update_note, write_note
 from aigon.journal.records import Origin, locate_records
 from aigon.journal.spending import Spend
 from aigon.model.agents import Candidate
 from aigon.views.terminal.fleet import FleetLines, FleetLive
-from aigon.views.terminal.page import Page
+from aigon.views.terminal.frame import Page
 from tests.lab import Lab
 from tests.ui.desk import Desk, take_environment
 

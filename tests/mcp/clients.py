@@ -10,8 +10,7 @@ import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
-from aigon.mcp.served import ServedProjects
-from aigon.mcp.server import build_server
+from aigon.mcp.server import ServedProjects, build_server
 from tests.lab import Lab, finish
 
 TOKEN = "a-token-of-no-worth-at-all"

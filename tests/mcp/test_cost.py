@@ -4,7 +4,7 @@ import cProfile
 import json
 import pstats
 
-from aigon.mcp.served import ServedProjects
+from aigon.mcp.server import ServedProjects
 from aigon.mcp.tools import TaskTools
 from tests.lab import Lab
 

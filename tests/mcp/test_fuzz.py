@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp import Client
 
-from aigon.mcp.served import ServedProjects
-from aigon.mcp.server import READS, WRITES, build_server
+from aigon.mcp.server import READS, WRITES, ServedProjects, build_server
 from tests.lab import Lab
 
 JUNK = st.recursive(

@@ -5,7 +5,7 @@ import pytest
 from aigon.job.results import Result
 from aigon.model.checks import CheckStatus, Finding, Problem, TestCounts
 from aigon.model.criteria import Verdict, VerdictStatus
-from aigon.prove.reds import RedKind, classify_red, is_named, list_words
+from aigon.prove.deciders import RedKind, classify_red, is_named, list_words
 
 WORDS = list_words("Users can reset their password: `calc.multiply(a, b)`, `./greet NAME`, resetToken")
 

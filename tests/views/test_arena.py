@@ -20,11 +20,9 @@ from aigon.model.agents import Candidate
 from aigon.model.outcomes import Stopped
 from aigon.model.turns import Step
 from aigon.views.terminal.arena import ArenaNdjson, render_arena_summary
-from aigon.views.terminal.frame import draw_arena, draw_arena_end
-from aigon.views.terminal.lines import ArenaLines
-from aigon.views.terminal.page import Page
+from aigon.views.terminal.frame import Page, draw_arena, draw_arena_end
+from aigon.views.terminal.lines import ArenaLines, TurnProgress
 from aigon.views.terminal.scene import ArenaScene, build_arena_scene
-from aigon.views.terminal.turn_steps import TurnProgress
 from tests.journal.test_codec import EVENTS
 from tests.views.arena_story import END, ENDS, LANES, PLAN, WAIT, calls, ended, lane, sent
 from tests.views.story import finding, run_started, story

@@ -8,7 +8,7 @@ from aigon.files.checksums import JournalFile
 from aigon.journal.codec import dumps
 from aigon.journal.events import Event
 from aigon.spec.features import Feature
-from aigon.views.failures import Failures, build_failures_document, read_failures, render_failures
+from aigon.views.tasks import Failures, build_failures_document, read_failures, render_failures
 from tests.journal.tried import GREEN, begun, iteration, looked, red, turned
 from tests.views.story import run_started
 

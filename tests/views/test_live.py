@@ -31,11 +31,10 @@ from aigon.model.checks import Check
 from aigon.model.outcomes import Stopped
 from aigon.model.turns import Spent, Step, Turn
 from aigon.views.terminal.events import IterationCount
-from aigon.views.terminal.frame import draw_arena, draw_run, draw_run_end, format_clock
+from aigon.views.terminal.frame import Page, draw_arena, draw_run, draw_run_end, format_clock
+from aigon.views.terminal.lines import TurnProgress
 from aigon.views.terminal.live import STOPPING, LiveSink
-from aigon.views.terminal.page import Page
 from aigon.views.terminal.scene import NOTICES, ArenaScene, CheckProgress, Scene, list_waiting_checks
-from aigon.views.terminal.turn_steps import TurnProgress
 from tests.views.story import TITLE, criteria, finding, run_started, story
 from tests.views.terminal import COLOUR, Played, Screen, play
 

@@ -7,8 +7,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.compare.rules.facts import CandidateFacts, CrossCheck, Preference
-from aigon.compare.rules.gates import combine_gates, judge_gates
-from aigon.compare.rules.order import MEASURES, Dominance, Order, find_dominance, rank_candidates
+from aigon.compare.rules.order import (
+    MEASURES,
+    Dominance,
+    Order,
+    combine_gates,
+    find_dominance,
+    judge_gates,
+    rank_candidates,
+)
 from aigon.text.amounts import format_timestamp
 
 TITLES: Mapping[str, str] = {

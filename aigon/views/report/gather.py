@@ -63,11 +63,11 @@ def write_report(checkout: Checkout, wanted: str, form: str, output: Path | None
     own = find_repository(checkout.root).root / FOLDER / f"feature-{account.feature.name_for_people}.html"
     file = output.absolute() if output else own if form == "html" else None
     if form == "html":
-        from aigon.views.report.page import render_page
+        from aigon.views.report.pages import render_page
 
         text = render_page(account)
     else:
-        from aigon.views.report.markdown import render_markdown
+        from aigon.views.report.pages import render_markdown
 
         text = render_markdown(account)
     if file:

@@ -22,7 +22,7 @@ from aigon.views.terminal.lines import stamp_line
 if TYPE_CHECKING:
     from rich.console import Group
 
-    from aigon.views.terminal.page import Page
+    from aigon.views.terminal.frame import Page
 
 AGAIN_HINT = "Ctrl+C: each cell finishes its iteration. The same command again goes on."
 HEAD = ("cell", "outcome", "criteria", "iterations", "cost", "time", "worker")

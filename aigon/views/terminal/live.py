@@ -19,10 +19,9 @@ from aigon.files.system_errors import discard_output, write_line
 from aigon.journal.events import Event, Notice
 from aigon.model.turns import Step
 from aigon.views.terminal.arena import write_arena_summary
-from aigon.views.terminal.frame import draw_arena, draw_arena_end, draw_run, draw_run_end
-from aigon.views.terminal.page import Page
+from aigon.views.terminal.frame import Page, draw_arena, draw_arena_end, draw_run, draw_run_end
+from aigon.views.terminal.lines import TurnSteps
 from aigon.views.terminal.scene import ArenaScene, Scene, build_arena_scene
-from aigon.views.terminal.turn_steps import TurnSteps
 
 PER_SECOND = 4
 """Refreshes: often enough for a clock that counts seconds, seldom enough to be calm."""

@@ -36,7 +36,7 @@ from aigon.views.terminal.events import (
     describe_turn,
     describe_wait,
 )
-from aigon.views.terminal.turn_steps import TurnProgress
+from aigon.views.terminal.lines import TurnProgress
 
 NOTICES = 3
 """Notices that stay in sight."""

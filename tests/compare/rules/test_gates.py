@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from aigon.compare.rules.facts import CandidateFacts
-from aigon.compare.rules.gates import Gate, combine_gates, judge_gates
+from aigon.compare.rules.order import Gate, combine_gates, judge_gates
 from aigon.job.demand import IN_PLACE
 from aigon.model.changes import Concern
 from aigon.model.checks import Finding

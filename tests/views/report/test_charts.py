@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from aigon.journal.events import TurnEnded
 from aigon.views.report import charts
 from aigon.views.report.charts import Axis, build_figures
-from aigon.views.report.page import render_page
+from aigon.views.report.pages import render_page
 from tests.views.report.accounts import account, iterations, one, three, work
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from aigon.views.report.markdown import escape_line, render_markdown
+from aigon.views.report.pages import escape_line, render_markdown
 from tests.views.report.accounts import hostile, one, three
 
 ONE = """\

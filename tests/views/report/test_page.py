@@ -11,8 +11,7 @@ from aigon.journal.account import CriterionItem
 from aigon.journal.events import CheckFinished, RolledBack
 from aigon.model.checks import Finding
 from aigon.model.outcomes import Met
-from aigon.views.report.markdown import render_markdown
-from aigon.views.report.page import LARGEST, render_page
+from aigon.views.report.pages import LARGEST, render_markdown, render_page
 from tests.journal.tried import GREEN, at, begun, looked, turned
 from tests.views.report.accounts import account, commit, empty, hostile, iterations, long, one, three, work
 

@@ -1,14 +1,19 @@
-"""Cancel a feature that will not be built, and reopen one that is cancelled or done. Nothing is lost by either."""
+"""Put features and candidates away: cancel, pause and reopen a feature, retire the candidates of a merged one.
 
+Nothing is lost by any of it.
+"""
+
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 
 from msgspec import Struct
 
 from aigon.errors import AigonError, environment, usage
 from aigon.files.atomic import make_lasting
 from aigon.files.home import ensure_home
-from aigon.files.locks import hold_lock
+from aigon.files.locks import hold_lock, is_locked
 from aigon.git.person import Checkout
 from aigon.job.bookkeeping import Committing, commit_as_asked
 from aigon.job.branch import SAVED_ASIDE, list_saved_work
@@ -170,3 +175,74 @@ def _save_records_aside(main: Checkout, feature: Feature, works: Sequence[Candid
             make_lasting(aside)
             folder.rename(aside / folder.name)
         (main.root / feature.state_file(label)).unlink(missing_ok=True)
+
+
+class Retirement(Struct, frozen=True):
+    """The fate of a candidate's worktree and branch. `ref` keeps its last commit; `why` says why something stays.
+
+    `removed` is also true if they had been removed before; `gone` names what this merge removed.
+    """
+
+    label: str
+    branch: str
+    ref: str = ""
+    worktree: str = ""
+    removed: bool = False
+    why: str = ""
+    gone: tuple[str, ...] = ()
+
+
+ARENA = "refs/aigon/arena/"
+"""Below it, by feature and label, the last commits of candidates that were not merged."""
+
+
+def retire_candidate(main: Checkout, home: Path, candidate: Candidate, *, keep: bool) -> Retirement:
+    """Put away one that was not merged: ref first, then worktree, then branch. A running loop is never disturbed."""
+    tip = main.commit_of(f"refs/heads/{candidate.branch}")
+    if is_locked(loop_lock(home, candidate.feature, candidate.label)):
+        return Retirement(candidate.label, candidate.branch, worktree=candidate.path, why="its loop still runs")
+    ref = _keep_commit(main, candidate, tip)
+    gone, why = _remove_worktree(main, candidate, keep)
+    if why:
+        return Retirement(candidate.label, candidate.branch, ref, candidate.path, why=why)
+    if tip and main.ask("update-ref", "-d", f"refs/heads/{candidate.branch}", tip) is not None:
+        gone = (*gone, "branch")
+    elif tip:
+        why = "its branch has moved"
+    return Retirement(candidate.label, candidate.branch, ref, candidate.path, removed=True, why=why, gone=gone)
+
+
+def retire_winner(main: Checkout, candidate: Candidate, *, keep: bool) -> Retirement:
+    """Put away the worktree of the one that was merged: its branch stays, as in solo mode."""
+    gone, why = _remove_worktree(main, candidate, keep)
+    return Retirement(candidate.label, candidate.branch, worktree=candidate.path, removed=not why, why=why, gone=gone)
+
+
+def _keep_commit(main: Checkout, candidate: Candidate, tip: str | None) -> str:
+    """Keep a commit of a candidate under a ref, numbered if another commit has the name, and return the ref.
+
+    If the branch is gone, return the ref of an earlier call, or "".
+    """
+    name, number = f"{ARENA}{candidate.feature}/{candidate.label}", 1
+    ref = name
+    if tip is None:
+        return ref if main.commit_of(ref) else ""
+    while (there := main.commit_of(ref)) not in (None, tip):
+        number += 1
+        ref = f"{name}-{number}"
+    if there is None:
+        main.git("update-ref", ref, tip, "")
+    return ref
+
+
+def _remove_worktree(main: Checkout, candidate: Candidate, keep: bool) -> tuple[tuple[str, ...], str]:
+    """Remove its worktree. Return what was removed, and why it stays; "" once it is gone."""
+    if keep:
+        return (), "--keep-worktrees"
+    if Path.cwd().is_relative_to(candidate.path):
+        return (), "you are in it"
+    from aigon.worktrees.cleanup import remove_safely
+
+    was_there = os.path.lexists(candidate.path)
+    why = remove_safely(main, candidate, park=False)
+    return ("worktree",) if was_there and not why else (), why
