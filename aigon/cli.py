@@ -21,7 +21,7 @@ SECTIONS = {
         "spec-draft": ("create", "Have a model draft what a spec lacks."),
         "spec-check": ("spec", "Find problems in a spec, without a model."),
         "spec-show": ("spec", "List a spec's criteria and how each is decided."),
-        "spec-compile": ("spec_compile", "Propose a command that decides each criterion."),
+        "spec-compile": ("spec", "Propose a command that decides each criterion."),
         "feature-prove": ("prove", "Have an agent write tests before the work."),
         "feature-prioritise": ("stages", "Give a feature its ID and move it to the backlog."),
     },

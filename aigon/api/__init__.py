@@ -5,10 +5,9 @@ from any thread. Whatever runs an agent, checks or hooks starts a process of its
 exit code that the command of the same name ends with.
 
 - `project.py`: `open_project` and `Project`, one repository
-- `features.py`: specs read, written and moved between stages
 - `runs.py`: runs on record, and their events as they happen
 - `watch.py`: the same with what agents do, as the lines of a log, and once more from the record
-- `programs.py`: the processes that a project starts
+- `changes.py`: specs read, written and moved between stages, and the processes that a project starts
 """
 
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,7 @@ from aigon.api.project import FeatureInfo, Project, open_project
 from aigon.errors import AigonError
 
 if TYPE_CHECKING:
-    from aigon.api.features import SpecInfo
-    from aigon.api.programs import StartedRun, ValidationResult
+    from aigon.api.changes import SpecInfo, StartedRun, ValidationResult
     from aigon.api.runs import RunInfo
     from aigon.api.watch import LogPage
 
@@ -26,8 +24,8 @@ __all__ = [
     "AigonError", "FeatureInfo", "LogPage", "Project", "RunInfo", "SpecInfo", "StartedRun", "ValidationResult",
     "open_project",
 ]  # fmt: skip
-_MODULES = {"LogPage": "watch", "RunInfo": "runs", "SpecInfo": "features", "StartedRun": "programs",
-            "ValidationResult": "programs"}  # fmt: skip
+_MODULES = {"LogPage": "watch", "RunInfo": "runs", "SpecInfo": "changes", "StartedRun": "changes",
+            "ValidationResult": "changes"}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

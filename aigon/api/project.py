@@ -12,8 +12,7 @@ from aigon.files.home import ensure_home, find_home
 from aigon.git.repository import find_repository
 
 if TYPE_CHECKING:  # each call imports what it needs: a board has to be quick
-    from aigon.api.features import SpecInfo
-    from aigon.api.programs import StartedRun, ValidationResult
+    from aigon.api.changes import SpecInfo, StartedRun, ValidationResult
     from aigon.api.runs import RunInfo
     from aigon.api.watch import LogPage, PastState, RecordClock
     from aigon.job.spec_locations import SpecLocation
@@ -68,9 +67,9 @@ class Project(Struct, frozen=True):
 
     def spec(self, feature: str) -> "SpecInfo":
         """Return what the spec of `feature` says. Raises AigonError (exit 2) for one that cannot be read."""
-        from aigon.api import features
+        from aigon.api import changes
 
-        return features.read_spec(self.root, self.common_dir, feature)
+        return changes.read_spec(self.root, self.common_dir, feature)
 
     def create_feature(self, title: str, description: str = "", settings: "SettingValues | None" = None) -> "SpecInfo":
         """Write a spec into the inbox and commit it, with `settings` for its frontmatter.
@@ -78,9 +77,9 @@ class Project(Struct, frozen=True):
         The description is a text from outside: its annotations are proposals until a person accepts them. Raises
         AigonError: exit 2 for a bad title or setting and if the feature exists, exit 7 if it cannot be committed.
         """
-        from aigon.api import features
+        from aigon.api import changes
 
-        return self.spec(features.create_feature(self.root, title, description, settings or {}))
+        return self.spec(changes.create_feature(self.root, title, description, settings or {}))
 
     def update_feature(
         self,
@@ -95,9 +94,9 @@ class Project(Struct, frozen=True):
         Annotations in a new description are proposals, but for those that are in force already. Raises AigonError as
         `create_feature` does, exit 2 for a feature that was begun, and exit 7 for a spec with uncommitted changes.
         """
-        from aigon.api import features
+        from aigon.api import changes
 
-        features.update_feature(self.root, feature, title, description, settings or {})
+        changes.update_feature(self.root, feature, title, description, settings or {})
         return self.spec(feature)
 
     def pause(self, feature: str) -> "FeatureInfo":
@@ -109,9 +108,9 @@ class Project(Struct, frozen=True):
         return self._move(feature, is_paused=False)
 
     def _move(self, feature: str, *, is_paused: bool) -> "FeatureInfo":
-        from aigon.api import features
+        from aigon.api import changes
 
-        features.move_feature(self.root, feature, is_paused=is_paused)
+        changes.move_feature(self.root, feature, is_paused=is_paused)
         return self.spec(feature).feature
 
     def board(self, *, everything: bool = False) -> "tuple[Column, ...]":
@@ -169,7 +168,7 @@ class Project(Struct, frozen=True):
         `options` are those of the command, as in `skip_validation=True`. `timeout` is in seconds. Raises AigonError
         as the command does, and with exit 7 if `timeout` passes.
         """
-        from aigon.api.programs import ValidationResult
+        from aigon.api.changes import ValidationResult
 
         document = self.run_verb("feature-validate", feature, timeout=timeout, **options)
         return ValidationResult(str(document["outcome"]), int(document["exit_code"]), document)
@@ -179,7 +178,7 @@ class Project(Struct, frozen=True):
 
         Raises AigonError for what would keep the run from starting.
         """
-        from aigon.api.programs import choose_mode
+        from aigon.api.changes import choose_mode
 
         return self.run_verb("feature-implement", feature, dry_run=True, **choose_mode(options))
 
@@ -189,9 +188,9 @@ class Project(Struct, frozen=True):
         As in `run_verb("approve", "42", "3", why="I saw it", yes=True)`. `timeout` is in seconds. Raises AigonError as
         the command does, and with exit 7 if `timeout` passes.
         """
-        from aigon.api import programs
+        from aigon.api import changes
 
-        return programs.run_verb(self.root, verb, arguments, options, timeout)
+        return changes.run_verb(self.root, verb, arguments, options, timeout)
 
     def start(self, feature: str, *, wait: float = 60.0, **options: Any) -> "StartedRun":
         """Start `aigon feature-implement --loop` in a process of its own, and return once the run is on record.
@@ -201,9 +200,9 @@ class Project(Struct, frozen=True):
         on when this process ends; `stop` ends it. Raises AigonError as the command does if it refuses to start, and
         with exit 7 if nothing is heard of it for `wait` seconds.
         """
-        from aigon.api import programs
+        from aigon.api import changes
 
-        return programs.start(self.root, self.common_dir, feature, options, wait)
+        return changes.start(self.root, self.common_dir, feature, options, wait)
 
     def runs(self, feature: str | None = None) -> "tuple[RunInfo, ...]":
         """Return every run on record, or those of `feature`, oldest first."""

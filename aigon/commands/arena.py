@@ -218,7 +218,7 @@ def run_cells(
     from aigon.fleet.plan import check_request, take_up
     from aigon.process.stop import Stop
     from aigon.run.implement import say
-    from aigon.views.terminal.fleet import FleetLines, FleetLive
+    from aigon.views.terminal.arena import FleetLines, FleetLive
 
     if scheduler and local:
         raise usage("A fleet has one scheduler", where="--scheduler, --local", hint="Leave one of them out")
@@ -267,7 +267,7 @@ def show_cells(as_json: bool) -> int:
 
     from aigon.fleet.plan import REMOTE, read_leases
     from aigon.records.exchange import open_remote, read_prefix
-    from aigon.views.terminal.fleet import render_cells
+    from aigon.views.terminal.arena import render_cells
 
     with open_main() as main:
         notes = read_leases(open_remote(main, REMOTE), read_prefix(main), ())

@@ -141,18 +141,9 @@ def commits(command: F) -> F:
     return cast("F", call)
 
 
-def ask(question: str) -> bool | None:
-    """Ask a person, who says yes by pressing Enter; None without a terminal."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return None
-    return click.confirm(question, default=True, err=True)
-
-
-def confirm(question: str) -> bool:
-    """Ask a person; without a terminal the answer is no."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return False
-    return click.confirm(question, err=True)
+def confirm(question: str, *, default: bool = False) -> bool:
+    """Ask a person, who takes the default by pressing Enter; without a terminal the answer is no."""
+    return sys.stdin.isatty() and sys.stderr.isatty() and click.confirm(question, default=default, err=True)
 
 
 def require_consent(options: "Options") -> None:

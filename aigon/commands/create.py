@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from aigon.compile.drafting import Say, SpecDraft
     from aigon.git.person import Checkout
     from aigon.job.bookkeeping import Committing
-    from aigon.run.importing import ImportedFeature, ImportResult
+    from aigon.run.importing import ImportResult
 
 
 with_option = click.option("--with", "agent", metavar="AGENT", default="", shell_complete=complete_agents,
@@ -215,8 +215,7 @@ def _require_way(agent: str, *, is_possible: bool, yes: bool) -> None:
 def _go_on(feature: str, agent: str, yes: bool) -> int:
     """Show what will be proven, and run the commands that come next if the person says yes."""
     from aigon.commands.implement import implement_feature
-    from aigon.commands.spec import show_spec
-    from aigon.commands.spec_compile import command as spec_compile
+    from aigon.commands.spec import propose_commands, show_spec
     from aigon.job.spec_locations import locate_spec
     from aigon.prove.deciders import list_open_criteria
     from aigon.spec.foreign import list_proposals
@@ -225,7 +224,7 @@ def _go_on(feature: str, agent: str, yes: bool) -> int:
     with here() as checkout:
         place = locate_spec(checkout.root, checkout.common_dir, feature)
     if list_proposals(place.read()) and not yes:  # with --yes nobody has read them
-        spec_compile.main([feature, "--accept"], "aigon spec-compile", standalone_mode=False)
+        propose_commands.main([feature, "--accept"], "aigon spec-compile", standalone_mode=False)
     print()
     show_spec(feature)
     if numbers := [criterion.number for criterion in list_open_criteria(place.parse())]:
@@ -248,7 +247,8 @@ def _render_import(result: "ImportResult") -> str:
         criteria = format_count(len(made.found.spec.criteria), "criterion")
         lines.append(f"Wrote {made.feature.path}: {criteria} of {made.found.format} ({fold(made.found.source, 100)})")
         if made.found.spec.left:
-            lines.append(f"  Not carried over, but kept below Source: {_list_left(made)}")
+            left = ", ".join(f"{fold(name, 60)} ({count})" for name, count in made.found.spec.left.items())
+            lines.append(f"  Not carried over, but kept below Source: {left}")
         if made.proposals:
             accept = f"aigon spec-compile {made.feature.slug} --accept"
             lines.append(f"  It brought {format_count(made.proposals, 'annotation')} and ran none: {accept}")
@@ -256,12 +256,6 @@ def _render_import(result: "ImportResult") -> str:
     if more := len(result.skipped[_MOST_SKIPPED:]):
         lines.append(f"Skipped {more} more")
     return "\n".join([*lines, f"Next: aigon spec-check {result.features[0].feature.slug}"])
-
-
-def _list_left(made: "ImportedFeature") -> str:
-    from aigon.text.quoting import fold
-
-    return ", ".join(f"{fold(name, 60)} ({count})" for name, count in made.found.spec.left.items())
 
 
 def _encode_import(result: "ImportResult") -> dict[str, object]:

@@ -47,7 +47,6 @@ def print_log(feature: str, follow: bool, agent: str | None, raw: bool, as_json:
     Exit codes: 0, 2 there is no such feature or run.
     """
     from aigon.api import open_project
-    from aigon.errors import Exit, usage
     from aigon.files.system_errors import write_line
     from aigon.journal.events import RunStarted
     from aigon.views.terminal.lines import LogText
@@ -154,7 +153,8 @@ def replay(
             case {"number": number}:
                 past = project.past_state(run, number)
                 tree = checkout.ask("diff", "--stat", past.base, past.commit) if past.commit else None
-                answer(_build_past(past, tree), "\n".join(_render_past(past, tree)), as_json)
+                document = {"iteration": number, "commit": past.commit, "state": past.document, "prompt": past.prompt}
+                answer({**document, "tree": tree}, "\n".join(_render_past(past, tree)), as_json)
                 return 0
         return _play(project, run, speed, views["cast"], as_json)
 
@@ -217,11 +217,6 @@ def _show_live(
         sink.close()
 
 
-def _build_past(past: "PastState", tree: str | None) -> dict[str, object]:
-    return {"iteration": past.number, "commit": past.commit, "state": past.document, "prompt": past.prompt,
-            "tree": tree}  # fmt: skip
-
-
 def _render_past(past: "PastState", tree: str | None) -> "Iterable[str]":
     from aigon.model.criteria import VERDICT_WORDS
     from aigon.text.quoting import clean, fold
@@ -260,8 +255,6 @@ def _verify(
 
 
 def _try_again(checkout: "Checkout", feature: str, run: "RunInfo", as_json: bool) -> int:
-    from msgspec import to_builtins
-
     from aigon.run.replay import recheck_run
 
     is_flaky = False

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from aigon import __version__
 from aigon.cli import ALIASES, VERBS, help_text
 from aigon.errors import AigonError, Exit, as_document, explain_error, usage
 from aigon.installation import leave_environment
@@ -180,17 +181,9 @@ def _suggest_verb(word: str) -> str:
 
 
 @click.group(cls=Verbs, verbs=VERBS, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=lambda c, _p, v: _version(c, v))
+@click.version_option(__version__, message="aigon %(version)s")
 def root() -> None:
     """The verbs of aigon."""
-
-
-def _version(ctx: click.Context, wanted: bool) -> None:
-    if wanted:
-        from aigon import __version__
-
-        click.echo(f"aigon {__version__}")
-        ctx.exit()
 
 
 def run(arguments: list[str]) -> int:

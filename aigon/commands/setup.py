@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aigon.commands.common import answer, ask, committing, confirm, here, json_option, profile_option, verify_option
+from aigon.commands.common import answer, committing, confirm, here, json_option, profile_option, verify_option
 from aigon.commands.completers import complete_agents, complete_features
 from aigon.errors import Exit, usage
 from aigon.job.options import Options
 
 if TYPE_CHECKING:
-    from aigon.journal.sinks import Observer
-    from aigon.run.session import Session
+    from aigon.run.implement import Observers
 
 
 class OwnAgent(click.ParamType[tuple[str, list[str]]]):
@@ -77,7 +76,7 @@ def init(
             print(render_init(done))
         left = find_uncommitted_setup(checkout)
         if left.paths and commit is None and not as_json:
-            commit = ask(f"Commit {', '.join(left.paths)} to {left.branch}?") if not left.why_not else None
+            commit = not left.why_not and confirm(f"Commit {', '.join(left.paths)} to {left.branch}?", default=True)
         made = ""
         if left.paths and commit:
             with hold_checkout(checkout):
@@ -174,9 +173,11 @@ def show_demo(folder: str | None, agent: str | None, as_json: bool) -> int:
     Git, pytest, ruff, the commits and the assessments are real; only the agent is a recording, unless you name one.
     """
     from aigon.agents.adapters import find_type
+    from aigon.commands.implement import observers
     from aigon.git.person import Checkout, forget_inherited_repository
     from aigon.run.implement import implement
     from aigon.run.setup import RECORDED, create_demo, describe_demo, suggest_next
+    from aigon.views.terminal.lines import LineSink
 
     forget_inherited_repository()
     if agent:
@@ -186,21 +187,12 @@ def show_demo(folder: str | None, agent: str | None, as_json: bool) -> int:
     options = Options("1", loop=True, agents=(agent or RECORDED,))
     with Checkout.open(root) as checkout:
         live = sys.stdout.isatty() and not as_json
-        ended = implement(
-            checkout, options, observers=lambda s: _watch_demo(s, as_json), confirm=confirm, announce=not live
-        )
+        watching: Observers = (lambda _session: [LineSink(sys.stderr)]) if as_json else observers
+        ended = implement(checkout, options, observers=watching, confirm=confirm, announce=not live)
         document = {"dir": str(root), "outcome": ended.status, "exit_code": ended.exit_code, "commit": ended.commit,
                     "summary": ended.summary}  # fmt: skip
         answer(document, f"\n{ended.summary}\n{suggest_next(checkout, agent)}", as_json)
     return ended.exit_code
-
-
-def _watch_demo(session: "Session", as_json: bool) -> "list[Observer]":
-    """As in `feature-implement`; with `--json` the one document is for the end, and people read along elsewhere."""
-    from aigon.commands.implement import observers
-    from aigon.views.terminal.lines import LineSink
-
-    return [LineSink(sys.stderr)] if as_json else observers(session)
 
 
 @click.command("install-commands")

@@ -126,19 +126,17 @@ def finish(feature: str, as_json: bool, **given: Any) -> int:
     result.
     """
     from aigon.done.done import DoneRequest, finish_feature
+    from aigon.views.report.gather import write_report
     from aigon.views.terminal.lines import LineSink
+
+    def render_report(main: "Checkout", name: str) -> str:
+        return write_report(main, name, "md", None).text
 
     request = DoneRequest(feature, **given)
     with here() as checkout:
-        done = finish_feature(checkout, request, [LineSink(sys.stderr)], report=_render_report)
+        done = finish_feature(checkout, request, [LineSink(sys.stderr)], report=render_report)
     answer(_encode_done(done), _render_done(done, request), as_json)
     return 0
-
-
-def _render_report(checkout: "Checkout", feature: str) -> str:
-    from aigon.views.report.gather import write_report
-
-    return write_report(checkout, feature, "md", None).text
 
 
 def _encode_done(done: "DoneResult") -> dict[str, object]:

@@ -29,8 +29,7 @@ from aigon.process import children
 from aigon.process.output import capture_output
 from aigon.process.running import loop_lock
 from aigon.process.stop import POLL_SECONDS
-from aigon.records.exchange import RecordRef, locate_ref, open_remote, plan_push, take_record
-from aigon.records.install import RUNS
+from aigon.records.exchange import RUNS, RecordRef, locate_ref, open_remote, plan_push, take_record
 from aigon.records.portable import gather_record
 
 RETRY = 5.0
@@ -38,21 +37,17 @@ RETRY = 5.0
 Tell = Callable[[CellSummary], object]
 
 
-class CellObserver:
-    """An observer of a cell: `tell` is told where it is, `is_stopped` says whether a person asked for its end."""
+def work_on_cell(order: CellOrder, owner: str, tell: Tell, is_stopped: Callable[[], bool]) -> CellSummary:
+    """Work on a cell until its run has ended, and return what it came to. What goes wrong is an answer, too.
 
-    def __init__(self, tell: Tell, is_stopped: Callable[[], bool]) -> None:
-        self.tell, self.is_stopped = tell, is_stopped
-
-
-def work_on_cell(order: CellOrder, owner: str, observer: CellObserver) -> CellSummary:
-    """Work on a cell until its run has ended, and return what it came to. What goes wrong is an answer, too."""
+    `tell` is told where it is, `is_stopped` says whether a person asked for its end.
+    """
     began = time.monotonic()
     try:
         if order.aigon != __version__:
             what = f"This worker has aigon {__version__}, and the fleet {order.aigon}"
             raise environment(what, where=owner, hint=f"Install aigon {order.aigon} there")
-        summary = _Cell(provide_clone(order), order, owner, observer).run()
+        summary = _Cell(provide_clone(order), order, owner, tell, is_stopped).run()
     except LostLeaseError as error:
         summary = CellSummary("lost", int(Exit.STOPPED), str(error))
     except PushError as error:
@@ -115,8 +110,10 @@ def _bring_base(clone: Path, order: CellOrder) -> None:
 class _Cell:
     """A cell while this worker works on it. `known` is what the remote has of it, by ref."""
 
-    def __init__(self, main: Checkout, order: CellOrder, owner: str, observer: CellObserver) -> None:
-        self._main, self._order, self._owner, self._observer = main, order, owner, observer
+    def __init__(
+        self, main: Checkout, order: CellOrder, owner: str, tell: Tell, is_stopped: Callable[[], bool]
+    ) -> None:
+        self._main, self._order, self._owner, self._tell, self._is_stopped = main, order, owner, tell, is_stopped
         self._home = ensure_home(main.common_dir)
         self._remote: Remote = open_remote(main, order.name)
         self._remote.patience = order.lease
@@ -171,7 +168,7 @@ class _Cell:
         before = entrant.lane
         has_ended = entrant.take(ready, self._hear)
         if entrant.lane != before:
-            self._observer.tell(replace(_summarise(entrant, "running"), worker=self._owner))
+            self._tell(replace(_summarise(entrant, "running"), worker=self._owner))
         return has_ended
 
     def _hear(self, _document: Mapping[str, Any], event: Event | None) -> None:
@@ -185,7 +182,7 @@ class _Cell:
         """Push an iteration, or renew the lease; ask the loop to end if a person wants that."""
         if self._lease.is_over:
             raise LostLeaseError(f"The lease of {self._order.name} could not be renewed in time")
-        if self._observer.is_stopped():
+        if self._is_stopped():
             entrant.ask(signal.SIGINT)
         if (self._is_due or self._lease.is_due) and time.monotonic() >= self._retry_at:
             try:

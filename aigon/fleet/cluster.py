@@ -6,7 +6,6 @@ import signal
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from msgspec import convert, to_builtins
 from aigon import __version__
 from aigon.errors import environment
 from aigon.files.home import state_home
-from aigon.fleet.cell import CellObserver, work_on_cell
+from aigon.fleet.cell import work_on_cell
 from aigon.fleet.lease import name_owner
 from aigon.fleet.order import CellOrder, CellSummary, format_label
 from aigon.installation import require_extra
@@ -146,13 +145,12 @@ def run_task(order: dict[str, Any]) -> dict[str, Any]:
 
     cell, worker = convert(order, CellOrder), get_worker()
     stop = Event(name_stop(cell.fleet), client=get_client())
-    observer = CellObserver(partial(_tell, worker, cell), _Asked(stop).is_stopped)
-    answer = to_builtins(work_on_cell(cell, f"{worker.name}-{name_owner()}", observer))
-    return {**answer, "address": worker.address}
 
+    def tell(summary: CellSummary) -> None:
+        worker.log_event(TOPIC, {"fleet": cell.fleet, "cell": cell.name, **to_builtins(summary)})
 
-def _tell(worker: Any, cell: CellOrder, summary: CellSummary) -> None:
-    worker.log_event(TOPIC, {"fleet": cell.fleet, "cell": cell.name, **to_builtins(summary)})
+    answer = work_on_cell(cell, f"{worker.name}-{name_owner()}", tell, _Asked(stop).is_stopped)
+    return {**to_builtins(answer), "address": worker.address}
 
 
 class _Asked:

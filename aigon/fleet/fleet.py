@@ -13,7 +13,7 @@ from aigon import __version__
 from aigon.arena.lane import combine_exit_codes
 from aigon.errors import Exit, environment
 from aigon.fleet.cluster import SLOTS, TOPIC, list_workers, name_stop, run_task
-from aigon.fleet.order import CellOrder, CellSummary, format_label
+from aigon.fleet.order import AGAIN, CellOrder, CellSummary, format_label
 from aigon.fleet.plan import FleetNote, FleetPlan, update_note, write_note
 from aigon.process.stop import Stop
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 JOIN = 30.0
 """Seconds in which at least one worker has to be there."""
-AGAIN = ("held", "lost", "away", "unfit")
-"""What a cell may come to that is tried again."""
 TRIES = 3
 """Machines that a cell is given to before it counts as refused."""
 PAUSE, LOOK = 5.0, 0.5

@@ -4,6 +4,9 @@ from msgspec import Struct
 
 from aigon.journal.spending import Spend
 
+AGAIN = ("held", "lost", "away", "unfit")
+"""What a cell may come to that is tried again."""
+
 
 class CellOrder(Struct, frozen=True):
     """One cell: a feature and an agent. `url` is the remote without credentials, `base` a commit with the feature.

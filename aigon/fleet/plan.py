@@ -26,8 +26,7 @@ from aigon.job.seat import list_known_candidates
 from aigon.journal.records import candidate_records
 from aigon.model.agents import Candidate
 from aigon.model.outcomes import MachineFact
-from aigon.records.exchange import locate_ref, open_remote, plan_push, read_prefix, read_remote_record
-from aigon.records.install import RUNS
+from aigon.records.exchange import RUNS, locate_ref, open_remote, plan_push, read_prefix, read_remote_record
 from aigon.records.portable import format_name, gather_record
 from aigon.spec.features import Feature
 from aigon.spec.files import locate_feature

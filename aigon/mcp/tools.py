@@ -24,10 +24,10 @@ from aigon.mcp.results import (
     describe_task,
     find_newest_run,
 )
-from aigon.mcp.server import ServedProjects
 
 if TYPE_CHECKING:
     from aigon.api import FeatureInfo, Project, RunInfo, SpecInfo
+    from aigon.mcp.server import ServedProjects
     from aigon.views.status import RunStatus
 
 _RESUMED = ("broken_off", "interrupted", "terminated")
@@ -91,7 +91,7 @@ def find_resumed(project: "Project", name: str, newest: "RunStatus | None") -> "
 class TaskTools:
     """The tools for the projects of a server."""
 
-    def __init__(self, served: ServedProjects) -> None:
+    def __init__(self, served: "ServedProjects") -> None:
         self.served = served
 
     def list_projects(self) -> results.Projects:

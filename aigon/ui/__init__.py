@@ -2,6 +2,6 @@
 
 - `server.py`: the address, the token, the process, and the pages; `forms.py`: what their forms do
 - `guard.py`: who may ask for what
-- `fragments.py`: the parts of pages that change; `board.py`: the cards of the board
+- `fragments.py`: the parts of pages that change, and the cards of the board
 - `feed.py`: what changes on a page while it is open; `lane.py`: one run, folded from its journal
 """

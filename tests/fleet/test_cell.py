@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from aigon import __version__
 from aigon.errors import AigonError
-from aigon.fleet.cell import CellObserver, provide_clone, work_on_cell
+from aigon.fleet.cell import provide_clone, work_on_cell
 from aigon.fleet.fleet import judge_workers
 from aigon.fleet.order import CellOrder, CellSummary, format_label
 from aigon.fleet.plan import check_remote, check_request, take_up
@@ -53,7 +53,7 @@ class Fleet:
         return replace(order, money=5)
 
     def work(self, order: CellOrder, owner: str = "one") -> CellSummary:
-        return work_on_cell(order, owner, CellObserver(lambda _: None, lambda: False))
+        return work_on_cell(order, owner, lambda _: None, lambda: False)
 
     @property
     def lease(self) -> str:
@@ -235,7 +235,7 @@ def test_a_remote_that_is_away_for_a_while_gets_all_of_it_later(fleet: Fleet) ->
         return False
 
     order = fleet.plan(f"{WORK}; {LEAVE}")
-    summary = work_on_cell(order, "one", CellObserver(lambda _: None, bring_back))
+    summary = work_on_cell(order, "one", lambda _: None, bring_back)
     assert (summary.status, summary.said[:20]) == ("met", "Every criterion is p")
     assert any(looks)
     assert find_faults(fleet.remote, fleet.lease) == []
@@ -282,10 +282,10 @@ exec {git} "$@"
 WORKER = """
 import sys
 from msgspec import json
-from aigon.fleet.cell import CellObserver, work_on_cell
+from aigon.fleet.cell import work_on_cell
 from aigon.fleet.order import CellOrder
 order = json.decode(sys.argv[1], type=CellOrder)
-print(work_on_cell(order, "one", CellObserver(lambda _: None, lambda: False)).status)
+print(work_on_cell(order, "one", lambda _: None, lambda: False).status)
 """
 
 

@@ -13,7 +13,7 @@ from aigon.fleet.plan import read_note, update_note, write_note
 from aigon.journal.records import Origin, locate_records
 from aigon.journal.spending import Spend
 from aigon.model.agents import Candidate
-from aigon.views.terminal.fleet import FleetLines, FleetLive
+from aigon.views.terminal.arena import FleetLines, FleetLive
 from aigon.views.terminal.frame import Page
 from tests.lab import Lab
 from tests.ui.desk import Desk, take_environment

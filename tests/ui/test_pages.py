@@ -133,7 +133,7 @@ def test_what_waits_is_decided_on_its_own_page(desk: Desk, monkeypatch: pytest.M
         asked.append(words)
         return {}
 
-    monkeypatch.setattr("aigon.api.programs.run_verb", run_verb)
+    monkeypatch.setattr("aigon.api.changes.run_verb", run_verb)
     commit = re.search(r'name="commit" value="(\w*)"', page)
     assert commit
     desk.post("approve", feature="42", what="2", why="seen", commit=commit[1], back="/approvals")
@@ -170,7 +170,7 @@ def test_what_others_wrote_stays_text(desk: Desk) -> None:
 
 
 def test_a_form_leads_back_only_to_pages_of_this_server(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("aigon.api.programs.run_verb", lambda *_: {})
+    monkeypatch.setattr("aigon.api.changes.run_verb", lambda *_: {})
     others = ("//evil.example/", "https://evil.example/", "/\\evil.example", "javascript:alert(1)")
     for back in (*others, "/feature/42?agent=a b"):
         form = {"feature": "export", "back": back}

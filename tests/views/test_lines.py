@@ -29,8 +29,8 @@ from aigon.model.checks import Problem
 from aigon.model.criteria import Verdict
 from aigon.model.outcomes import NeedsHuman
 from aigon.model.turns import Turn
-from aigon.views.terminal.events import IterationCount, describe_event
-from aigon.views.terminal.lines import LONGEST, PACE, LineSink, Loudness, stamp_line
+from aigon.views.terminal.events import LONGEST, IterationCount, describe_event, stamp_line
+from aigon.views.terminal.lines import PACE, LineSink, Loudness
 from tests.journal.test_codec import EVENTS
 from tests.views.story import at, finding, run_started, story
 

@@ -1,21 +1,35 @@
-"""An arena for programs, one JSON document per line, and the summary that stays when it has ended."""
+"""An arena or a fleet for programs, one JSON document per line, and the summary that stays when it has ended.
 
-from collections.abc import Iterator, Mapping, Sequence
+For people a fleet is a lane per cell, or a line per step of a cell.
+"""
+
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
 from aigon.errors import AigonError, as_document
 from aigon.files.system_errors import write_line
+from aigon.fleet.order import AGAIN, CellSummary
 from aigon.journal.codec import SCHEMA_VERSION, dump_compact
 from aigon.journal.events import Event
 from aigon.journal.spending import Spend, format_spend
 from aigon.model.agents import format_run_command
 from aigon.model.outcomes import describe_status
-from aigon.text.amounts import format_duration
+from aigon.text.amounts import format_count, format_dollars, format_duration
 from aigon.text.quoting import align_columns, fold
+from aigon.views.terminal.events import IterationCount, stamp_line
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from aigon.fleet.fleet import FleetEnd
+    from aigon.views.terminal.frame import Page
+
 
 HEAD = ("agent", "outcome", "criteria", "iterations", "cost", "time", "branch")
 _ABOUT = {"schema_version": SCHEMA_VERSION, "event": "run_finished", "arena": True}
@@ -121,3 +135,119 @@ def build_end_cells(met: int, total: int, iterations: int, spend: Spend, seconds
     """Return what a run came to, for the columns from `criteria` to `time`."""
     criteria, time = f"{met} of {total}" if total else "-", format_duration(seconds) if seconds else "-"
     return (criteria, str(iterations), format_spend(spend) or "-", time)
+
+
+AGAIN_HINT = "Ctrl+C: each cell finishes its iteration. The same command again goes on."
+FLEET_HEAD = ("cell", "outcome", "criteria", "iterations", "cost", "time", "worker")
+
+
+class FleetLines:
+    """Writes to `stream`: lines for people, or with `as_json` a document each, and then the table to `words`."""
+
+    def __init__(self, stream: TextIO, words: TextIO, *, as_json: bool) -> None:
+        self._stream, self._words, self._as_json = stream, words if as_json else stream, as_json
+        self._last = dict[str, str]()
+
+    def hear(self, name: str, summary: CellSummary) -> None:
+        """Write where a cell is, if that is not what was written last."""
+        if self._as_json:
+            document = {"schema_version": SCHEMA_VERSION, "event": "cell", "cell": name, **to_builtins(summary)}
+            write_line(self._stream, dump_compact(document))
+            return
+        text = f"{describe_status(summary.status)}, {summary.met} of {summary.total} criteria passed"
+        text += f", iteration {summary.iterations}" if summary.iterations else ""
+        text += f": {fold(summary.said)}" if summary.said and summary.status != "met" else ""
+        if self._last.get(name) != text:
+            self._last[name] = text
+            write_line(self._stream, stamp_line(text, f"{fold(name)}  "))
+
+    def begin(self, cells: Collection[str]) -> None:
+        """Write nothing: each cell says when it begins."""
+
+    def close(self) -> None:
+        """Leave the streams open: they are the caller's."""
+
+    def finish(self, ended: "FleetEnd") -> None:
+        """Write the table, and as JSON the end."""
+        if self._as_json:
+            document = {"schema_version": SCHEMA_VERSION, "event": "fleet_finished", **to_builtins(ended)}
+            write_line(self._stream, dump_compact(document))
+        _write_table(self._words, ended)
+
+
+class FleetLive:
+    """Draws a lane per cell on a terminal, and writes the table below when all have ended."""
+
+    def __init__(self, stream: TextIO) -> None:
+        from aigon.views.terminal.live import Screen
+        from aigon.views.terminal.scene import ArenaScene
+
+        self._scene = ArenaScene("Fleet", began=time.monotonic(), hint=AGAIN_HINT)
+        self._stream, self._screen = stream, Screen(stream, self._draw)
+
+    def begin(self, cells: Collection[str]) -> None:
+        """Take the terminal, once nothing is asked or said any more."""
+        from aigon.views.terminal.scene import Scene
+
+        plan = f"0 of {format_count(len(cells), 'cell')} proven"
+        self._scene = replace(self._scene, plan=plan, lanes={name: Scene(name) for name in cells})
+        self._screen.take()
+
+    def hear(self, name: str, summary: CellSummary) -> None:
+        """Show where a cell is; what concerns no cell is a notice."""
+        lane, now = self._scene.lanes.get(name), time.monotonic()
+        if lane is None or summary.status in AGAIN:
+            self._scene = self._scene.add_notice(name, f"{describe_status(summary.status)}: {fold(summary.said)}")
+        if lane is None:
+            return
+        lane = replace(
+            lane, place=IterationCount(summary.iterations), total=summary.total, earlier_met=summary.met,
+            spend=summary.spend, since=lane.since or now,
+        )  # fmt: skip
+        if summary.status in AGAIN:
+            lane = replace(lane, since=None)
+        elif summary.status == "running":
+            phase = f"at work on {fold(summary.worker)}"
+            lane = replace(lane, phase=phase, phase_began=lane.phase_began if lane.phase == phase else now)
+        else:
+            words = summary.said or describe_status(summary.status)
+            lane = replace(lane, closed=LaneEnd(name, "", "", summary.status, summary.exit_code, words,
+                                                seconds=summary.seconds))  # fmt: skip
+        lanes = {**self._scene.lanes, name: lane}
+        proven = sum(each.closed is not None and each.closed.status == "met" for each in lanes.values())
+        self._scene = replace(self._scene, lanes=lanes, plan=f"{proven} of {format_count(len(lanes), 'cell')} proven")
+
+    def finish(self, ended: "FleetEnd") -> None:
+        """Give the terminal back and write the table."""
+        self.close()
+        _write_table(self._stream, ended)
+
+    def close(self) -> None:
+        self._screen.close()
+
+    def _draw(self, page: "Page", last: bool) -> "Group":
+        from aigon.views.terminal.frame import draw_arena, draw_arena_end
+
+        return (draw_arena_end if last else draw_arena)(self._scene, page, time.monotonic())
+
+
+def _write_table(stream: TextIO, ended: "FleetEnd") -> None:
+    rows = {name: (each, each.worker) for name, each in ended.cells.items()}
+    tally = f"{ended.proven} of {len(ended.cells)} proven, {format_dollars(ended.usd)} known to be spent"
+    features = dict.fromkeys(name.rpartition("--")[0] for name in ended.cells)
+    fetch = "".join(f"\nNext: aigon records fetch {feature}" for feature in list(features)[:1])
+    for line in ("", *render_cells(rows), "", f"{tally}{fetch}"):
+        write_line(stream, line)
+
+
+def render_cells(cells: Mapping[str, tuple[CellSummary | None, str]]) -> Iterator[str]:
+    """Yield a line per cell; None is one that another machine works on."""
+    if cells:
+        yield from align_columns([FLEET_HEAD, *(_build_cell_row(name, *cell) for name, cell in cells.items())])
+
+
+def _build_cell_row(name: str, summary: CellSummary | None, owner: str) -> tuple[str, ...]:
+    if summary is None:
+        return (fold(name), "working", "-", "-", "-", "-", fold(owner))
+    cells = build_end_cells(summary.met, summary.total, summary.iterations, summary.spend, summary.seconds)
+    return (fold(name), describe_status(summary.status), *cells, fold(owner))

@@ -251,3 +251,17 @@ def describe_hook(ran: HookRan) -> str:
     words = [line for line in ran.output.splitlines() if line.strip()]
     why = f": {words[-1].strip()}" if ran.status != "ok" and words else ""
     return f"hook {ran.point} ({ran.name}) {_HOOK_ENDS[ran.status]}{after}{veto}{why}"
+
+
+LONGEST = 200
+"""Characters in a line, the time included."""
+
+
+def stamp_line(text: str, column: str = "", at: datetime | None = None) -> str:
+    """Return the time of day, `column` as it is, and `text` on one line of at most `LONGEST` characters.
+
+    Without `at` the time is that of writing: events carry the moment they are about, which may lie before an earlier
+    line's.
+    """
+    head = f"{at or datetime.now():%H:%M:%S} {column}"
+    return head + fold(text, max(LONGEST - len(head), 1))

@@ -29,7 +29,7 @@ from aigon.journal.events import (
 from aigon.model.turns import Spent, Step
 from aigon.text.quoting import fold
 from aigon.views.terminal.arena import write_arena_summary
-from aigon.views.terminal.events import IterationCount, describe_event, is_shown, is_warning
+from aigon.views.terminal.events import IterationCount, describe_event, is_shown, is_warning, stamp_line
 
 MOST = 8
 """Steps that are kept."""
@@ -96,8 +96,6 @@ class TurnSteps:
         return steps
 
 
-LONGEST = 200
-"""Characters in a line, the time included."""
 _NOTABLE = (RunStarted, IterationStarted, TurnEnded, IterationFinished, Waiting, SavedAside, RunFinished)
 
 
@@ -228,16 +226,6 @@ class ArenaLines(_EventLines):
 def _is_notable(event: Event) -> bool:
     """Return whether a view of several agents at once shows it."""
     return is_warning(event) if isinstance(event, Notice | HookRan) else isinstance(event, _NOTABLE)
-
-
-def stamp_line(text: str, column: str = "", at: datetime | None = None) -> str:
-    """Return the time of day, `column` as it is, and `text` on one line of at most `LONGEST` characters.
-
-    Without `at` the time is that of writing: events carry the moment they are about, which may lie before an earlier
-    line's.
-    """
-    head = f"{at or datetime.now():%H:%M:%S} {column}"
-    return head + fold(text, max(LONGEST - len(head), 1))
 
 
 class LogText:
