@@ -4,6 +4,7 @@ import gc
 import os
 import sys
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -211,10 +212,10 @@ def implement_feature(
         with here() as checkout:
             answer(*plan_run(checkout, options), as_json=as_json)
         return 0
-    if not (options.resume or options.arena):
-        from aigon.commands import prove
+    if not (options.resume or options.arena) and (prove_first or _needs_proof_first()):
+        from aigon.commands.prove import prove_before_work
 
-        if code := prove.prove_before_work(options, is_asked=prove_first, as_json=as_json):
+        if code := prove_before_work(options, as_json=as_json):
             return code
 
     def beside(agents: tuple[str, ...]) -> int:
@@ -225,6 +226,15 @@ def implement_feature(
         )
 
     return _run(options, beside, loudness, as_json)
+
+
+def _needs_proof_first() -> bool:
+    """Return whether the project asks for tests before the work."""
+    from aigon.config.loading import load_configuration, open_work_tree
+    from aigon.git.repository import find_repository_root
+
+    root = find_repository_root(Path.cwd())
+    return root is not None and load_configuration(open_work_tree(root)).ralph.prove_first
 
 
 def own_part() -> dict[str, Any]:

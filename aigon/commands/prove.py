@@ -2,7 +2,6 @@
 
 import sys
 from contextlib import nullcontext, redirect_stdout
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -81,18 +80,12 @@ def prove_feature(feature: str, witness: bool, yes: bool, as_json: bool, **given
         raise
 
 
-def prove_before_work(options: Options, *, is_asked: bool, as_json: bool) -> int:
-    """Have tests written if the command line or the project asks for them and there are none yet; 0 to go on.
+def prove_before_work(options: Options, *, as_json: bool) -> int:
+    """Have tests written if there are none yet; 0 to go on.
 
     Tests that already wait for a person are shown again, and no agent is paid for others.
     """
     from aigon.config.loading import load_configuration, open_work_tree
-    from aigon.git.repository import find_repository_root
-
-    root = find_repository_root(Path.cwd())
-    config = load_configuration(open_work_tree(root)) if root else None
-    if config is None or not (is_asked or config.ralph.prove_first):
-        return 0
     from aigon.job.seat import open_main_checkout
     from aigon.prove.prove import find_waiting_tests, needs_tests
     from aigon.run.seating import require_startable
@@ -103,7 +96,7 @@ def prove_before_work(options: Options, *, is_asked: bool, as_json: bool) -> int
         require_startable(main, options, standing)  # before anybody is paid
         asked = Options(
             options.feature,
-            agents=() if config.default_agent else options.agents[:1],
+            agents=() if load_configuration(open_work_tree(checkout.root)).default_agent else options.agents[:1],
             max_iterations=options.max_iterations,
             max_cost=options.max_cost,
             max_time=options.max_time,

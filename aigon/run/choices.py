@@ -1,5 +1,6 @@
 """The choices of a run: recorded when it starts, and continued by the run that resumes it."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from aigon.job.job import Job
 from aigon.job.options import LIMITS, Options, get_limit, spell_option
 from aigon.job.settings import SPEC_SOURCES
 from aigon.journal.events import Choices, RecordedStep, RunStarted
+from aigon.model.criteria import Spec
 from aigon.run.prepare import Prepared
+from aigon.spec.document import tick_boxes
 
 NAMED_OPTIONS = ("profile", "validation_script", "skip_validation", "accept_passing", "promises", "on_partial")
 """In force only if they were named for the run."""
@@ -103,3 +106,8 @@ def _list_in_force(config: Config, options: Options) -> dict[str, Any]:
         **{name: getattr(options, name) or None for name in NAMED_OPTIONS},
         "sandbox": options.sandbox or config.sandbox.mode,
     }
+
+
+def hash_spec(spec: Spec) -> str:
+    """Return a name for a spec's text, whatever is ticked: aigon's own ticks do not change it."""
+    return hashlib.sha256(tick_boxes(spec, {c.number: False for c in spec.criteria})).hexdigest()

@@ -1,12 +1,9 @@
 """`--dry-run`: the plan, its price, how each criterion is decided, the whole first prompt. Changes nothing."""
 
 from collections.abc import Sequence
-from datetime import date
 
 from aigon.checks.execution import render_command
 from aigon.config.loading import open_work_tree
-from aigon.config.price_tables import add_known_prices
-from aigon.config.prices import describe_stale_prices, find_price
 from aigon.files.home import find_home
 from aigon.git.person import Checkout
 from aigon.isolation import sandbox
@@ -18,7 +15,6 @@ from aigon.job.options import Options
 from aigon.job.seat import open_main_checkout
 from aigon.job.spec_locations import require_open_feature
 from aigon.journal.records import locate_records
-from aigon.journal.spending import estimate_cost_range
 from aigon.journal.state import replay
 from aigon.loop.prompt import describe_decision, fill_template
 from aigon.profiles.resolution import describe_absent
@@ -27,46 +23,12 @@ from aigon.proof.proposed_allow import describe_proposals
 from aigon.proof.vacuity import list_warnings
 from aigon.run.choices import continue_choices
 from aigon.run.feature_stages import render_worktree_command, require_feature
+from aigon.run.implement import estimate_cost, render_price_tag
 from aigon.run.prepare import Prepared, build_job, prepare_ready
 from aigon.run.seating import prefer_worktree
 from aigon.spec import files
 from aigon.spec.features import Feature, parse_feature_path
-from aigon.text.amounts import estimate_tokens, format_cost_range, format_count
-
-
-def estimate_cost(job: Job, tokens: int) -> tuple[float, float] | None:
-    """Return the least and the most in US dollars for a first prompt of `tokens`; None if a model has no price.
-
-    The dearest model that the escalation steps can reach in this many turns sets the upper end.
-    """
-    models = _list_models(job)
-    table = add_known_prices(job.prices, *models)
-    quotes = [find_price(table, model) for model in models]
-    ranges = [estimate_cost_range(tokens, job.limits.iterations, quote.price) for quote in quotes if quote]
-    known = [each for each in ranges if each]
-    if not known or len(known) < len(models):
-        return None
-    return min(low for low, _ in known), max(high for _, high in known)
-
-
-def render_price_tag(job: Job, tokens: int) -> str:
-    """Return `roughly $0.40 to $6`, or that the cost is unknown."""
-    if cost := estimate_cost(job, tokens):
-        return f"roughly {format_cost_range(*cost)}"
-    models = ", ".join(filter(None, _list_models(job)))
-    return "unknown" + (f" (no price for {models})" if models else "")
-
-
-def warn_of_old_prices(job: Job, today: date) -> str:
-    """Return a warning if the prices of the models are old; else ""."""
-    models = _list_models(job)
-    return describe_stale_prices(add_known_prices(job.prices, *models), today, models)
-
-
-def _list_models(job: Job) -> list[str]:
-    """Return the models of the escalation steps that this invocation can reach, each once."""
-    reached = job.steps if job.limits.iterations > 1 else job.steps[:1]
-    return list(dict.fromkeys(step.agent.model for step in reached))
+from aigon.text.amounts import estimate_tokens, format_count
 
 
 def plan_run(checkout: Checkout, options: Options) -> tuple[dict[str, object], str]:

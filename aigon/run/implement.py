@@ -12,6 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.checks.project_checks import NAME_A_CHECK
+from aigon.config.price_tables import add_known_prices
+from aigon.config.prices import describe_stale_prices, find_price
 from aigon.errors import AigonError
 from aigon.git.person import Checkout
 from aigon.hooks.hooked_loop import add_hooks
@@ -34,6 +36,7 @@ from aigon.journal.sinks import (
     parse_fail_points,
 )
 from aigon.journal.snapshot import SnapshotSink
+from aigon.journal.spending import estimate_cost_range
 from aigon.journal.state_file import StateFileSink
 from aigon.loop.drive import Durable, Recorder, drive_loop
 from aigon.loop.loop import Assess, Loop, assess_and_prove, run_loop
@@ -48,13 +51,12 @@ from aigon.process.stop import Stop
 from aigon.process.watchdog import run_watchdog
 from aigon.proof.proposed_allow import describe_proposals
 from aigon.proof.vacuity import criterion_key, describe_passing, list_warnings, own_proof
-from aigon.run.dry_run import render_price_tag, warn_of_old_prices
 from aigon.run.opening import Confirm
 from aigon.run.run_world import has_lent_repository
 from aigon.run.seating import take_seat
 from aigon.run.session import Session, open_session
 from aigon.run.sinks import SinkContext, open_sinks
-from aigon.text.amounts import estimate_tokens, format_count
+from aigon.text.amounts import estimate_tokens, format_cost_range, format_count
 
 Observers = Callable[[Session], Sequence[Observer]]
 
@@ -249,3 +251,38 @@ def _say_how_to_stop(again: str) -> None:
     )
     with contextlib.suppress(OSError):
         os.write(2, text.encode(errors="replace"))
+
+
+def estimate_cost(job: Job, tokens: int) -> tuple[float, float] | None:
+    """Return the least and the most in US dollars for a first prompt of `tokens`; None if a model has no price.
+
+    The dearest model that the escalation steps can reach in this many turns sets the upper end.
+    """
+    models = _list_models(job)
+    table = add_known_prices(job.prices, *models)
+    quotes = [find_price(table, model) for model in models]
+    ranges = [estimate_cost_range(tokens, job.limits.iterations, quote.price) for quote in quotes if quote]
+    known = [each for each in ranges if each]
+    if not known or len(known) < len(models):
+        return None
+    return min(low for low, _ in known), max(high for _, high in known)
+
+
+def render_price_tag(job: Job, tokens: int) -> str:
+    """Return `roughly $0.40 to $6`, or that the cost is unknown."""
+    if cost := estimate_cost(job, tokens):
+        return f"roughly {format_cost_range(*cost)}"
+    models = ", ".join(filter(None, _list_models(job)))
+    return "unknown" + (f" (no price for {models})" if models else "")
+
+
+def warn_of_old_prices(job: Job, today: date) -> str:
+    """Return a warning if the prices of the models are old; else ""."""
+    models = _list_models(job)
+    return describe_stale_prices(add_known_prices(job.prices, *models), today, models)
+
+
+def _list_models(job: Job) -> list[str]:
+    """Return the models of the escalation steps that this invocation can reach, each once."""
+    reached = job.steps if job.limits.iterations > 1 else job.steps[:1]
+    return list(dict.fromkeys(step.agent.model for step in reached))

@@ -4,7 +4,6 @@ The journal says what was intended, the ref whether it happened. What was publis
 saved aside, people's commits are kept.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
@@ -24,12 +23,11 @@ from aigon.journal.state import State
 from aigon.loop.roll_back import finish_going_back, restore_work_tree, undo_to
 from aigon.model.criteria import Spec
 from aigon.proof.frozen import load
-from aigon.run.choices import continue_choices
+from aigon.run.choices import continue_choices, hash_spec
 from aigon.run.opening import OpenedRun, Opening, list_earlier_attempts
 from aigon.run.prepare import prepare_ready
 from aigon.run.run_world import require_branch, require_whole
 from aigon.spec import files as specs
-from aigon.spec.document import tick_boxes
 from aigon.spec.features import Feature
 
 
@@ -185,11 +183,6 @@ def read_spec(workspace: Workspace, path: str, state: State, tip: str) -> Spec:
     files = open_work_tree(workspace.root)
     raw = workspace.file_at(tip, path, workspace.root) if killed else None
     return specs.parse_runnable_spec(raw if raw is not None else files(path) or b"", path)
-
-
-def hash_spec(spec: Spec) -> str:
-    """Return a name for a spec's text, whatever is ticked: aigon's own ticks do not change it."""
-    return hashlib.sha256(tick_boxes(spec, {c.number: False for c in spec.criteria})).hexdigest()
 
 
 def _accept_spec(before: bytes, spec: Spec, path: str, opening: Opening) -> None:

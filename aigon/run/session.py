@@ -46,7 +46,7 @@ from aigon.process import orphans
 from aigon.process.running import loop_lock
 from aigon.process.stop import Stop
 from aigon.run import invocations, resume
-from aigon.run.choices import record_choices
+from aigon.run.choices import hash_spec, record_choices
 from aigon.run.opening import Confirm, OpenedRun, Opening, begin_run, freeze_job
 from aigon.run.prepare import Prepared, build_job, prepare_ready
 from aigon.run.record_repair import are_views_intact, repair_views, require_sound_records, set_damaged_state_aside
@@ -254,7 +254,7 @@ def _make_started(job: Job, world: World, opened: OpenedRun, earlier: int) -> Ru
         base_commit=job.base_commit,
         head=opened.head,
         spec_path=job.spec_path,
-        spec_sha=resume.hash_spec(prepared.spec),
+        spec_sha=hash_spec(prepared.spec),
         criteria_total=len(prepared.spec.criteria),
         max_iterations=job.limits.iterations,
         resumed=opened.resumed,

@@ -252,7 +252,7 @@ RECORDS = (
         "    kept = keep_damaged(path)\n", "    kept = path\n", DAMAGED,
     ),
     Mechanism(
-        "damaged journal", "the journal says that a part of it is lost", "aigon/run/record_repair.py",
+        "damaged journal", "the journal says that a part of it is lost", "aigon/run/repair.py",
         "for event in (*_list_published(state, checkout), mark))", "for event in _list_published(state, checkout))",
         DAMAGED,
     ),
