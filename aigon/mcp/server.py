@@ -231,17 +231,12 @@ def serve_http(folders: Sequence[Path], host: str, port: int) -> None:
     with _listen(host, port) as listening:
         address = f"{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
         server = build_server(ServedProjects(tuple(folders)), find_loop_of_client)
-        app = RequireToken(build_http_app(server, host), token)
+        app = RequireToken(server.streamable_http_app(host=host, max_request_body_size=LARGEST_REQUEST), token)
         print(f"aigon: serving MCP on http://{address}/mcp", file=sys.stderr)
         if TOKEN not in os.environ:
             print(f"aigon: clients send the header: Authorization: Bearer {token}", file=sys.stderr)
         config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=_GRACE, server_header=False)
         anyio.run(lambda: uvicorn.Server(config).serve(sockets=[listening]))
-
-
-def build_http_app(server: TaskServer, host: str) -> "ASGIApp":
-    """Return the application, which refuses a Host or an Origin of elsewhere (rebound names)."""
-    return server.streamable_http_app(host=host, max_request_body_size=LARGEST_REQUEST)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -72,7 +72,9 @@ class DueTasks:
         self.is_waiting = False
         wanted = [task for task in self._list_tasks() if self._may_be_due(task, self.queue.get(task.path), running)]
         fresh = [task for task in wanted if not self._find_examined(task)]
-        contents, theirs = self._read_all(fresh), self._find_agents_tasks(fresh)
+        contents = self._read_all(fresh)
+        new = [task for task in fresh if self._is_new(task) and not self._config.watch.untracked]
+        theirs = find_agents_files(self._main, self._home, new, self._folders) if new else ()
         for task in wanted:
             due = self._find_examined(task)
             if due is None:
@@ -135,11 +137,6 @@ class DueTasks:
         blobs = objects.read_blobs(self._git, [task.sha for task in readable]) if readable else {}
         return {task.path: blobs[task.sha] for task in readable}
 
-    def _find_agents_tasks(self, tasks: Sequence[TaskFile]) -> set[str]:
-        """Return the paths of those whose content is new and came with the work of an agent."""
-        new = [task for task in tasks if self._is_new(task) and not self._config.watch.untracked]
-        return find_agents_files(self._main, self._home, new, self._folders) if new else set()
-
     def _is_new(self, task: TaskFile) -> bool:
         entry = self.queue.get(task.path)
         return entry is None or entry.sha != task.sha
@@ -186,7 +183,3 @@ class DueTasks:
         """Write down the newest step of a task."""
         append_entry(self._home, entry)
         self.queue[entry.path] = entry
-
-    def reread(self) -> None:
-        """Take in what others wrote down."""
-        self.queue = read_queue(self._home)

@@ -19,7 +19,7 @@ from aigon.job.seat import find_checkout_lock
 from aigon.job.spec_locations import SpecLocation, find_checked_out_feature, list_missing, list_spec_locations
 from aigon.job.world import World
 from aigon.journal.events import Event, RunFinished, RunStarted
-from aigon.journal.queue import QueueEntry
+from aigon.journal.queue import QueueEntry, read_queue
 from aigon.journal.records import candidate_records, find_candidates
 from aigon.model.outcomes import Stopped
 from aigon.process.capacity import count_slots, measure_free_memory
@@ -173,7 +173,7 @@ class Watcher:
         except (AigonError, OSError) as error:
             self._due.settle(task, f"it cannot be started: {error}")
             return
-        self._due.reread()
+        self._due.queue = read_queue(self._home)  # which has what was taken up
         verb = "goes on" if resume else "starts"
         self._tell("started", f"{task.path} {verb} as feature {candidate.feature} with {candidate.label}",
                    task=task.path, feature=candidate.feature, label=candidate.label)  # fmt: skip

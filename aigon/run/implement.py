@@ -190,7 +190,8 @@ def _list_notices(session: Session) -> Iterator[Notice]:
     yield from (Notice(now, text) for text in prepared.notes)
     yield from (Notice(now, text, "warning") for text in prepared.warnings)
     tokens = estimate_tokens(render_prompt(job, world, session.state, session.state.last_number + 1))
-    if text := warn_of_old_prices(job, date.today()):
+    models = _list_models(job)
+    if text := describe_stale_prices(add_known_prices(job.prices, *models), date.today(), models):
         yield Notice(now, text, "warning")
     cap = f"capped at ${job.limits.max_cost:.2f}" if job.limits.max_cost else "cap it with --max-cost"
     if not job.limits.iterations:
@@ -274,12 +275,6 @@ def render_price_tag(job: Job, tokens: int) -> str:
         return f"roughly {format_cost_range(*cost)}"
     models = ", ".join(filter(None, _list_models(job)))
     return "unknown" + (f" (no price for {models})" if models else "")
-
-
-def warn_of_old_prices(job: Job, today: date) -> str:
-    """Return a warning if the prices of the models are old; else ""."""
-    models = _list_models(job)
-    return describe_stale_prices(add_known_prices(job.prices, *models), today, models)
 
 
 def _list_models(job: Job) -> list[str]:

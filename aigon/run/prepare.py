@@ -111,7 +111,9 @@ def prepare(
     kind = find_kind(config, spec, feature.path)
     options = apply_settings(options, spec.settings, kind)
     _require_loop(config, options)
-    env = {**_forbid_bytecode(checkout), **rebase_search_paths(os.environ, main, root)}
+    env = rebase_search_paths(os.environ, main, root)
+    if checkout.ask("check-ignore", "-q", "--", "__pycache__/file") is None:  # it would count as the agent's work
+        env = {"PYTHONDONTWRITEBYTECODE": "1", **env}
     tools = {"PATH": build_tool_path(root, env.get("PATH", ""))}
     notes = tuple(describe_settings(options, kind, spec))
     checks = resolve_checks(root, config, spec, options, env)
@@ -187,12 +189,6 @@ def list_waiting(checkout: Checkout, feature: Feature, spec: Spec) -> list[str]:
         state = "is not merged yet" if stage == "done" else f"is in the stage {stage}"
         waiting.append(f"this feature depends on feature {name}, which {state}")
     return waiting
-
-
-def _forbid_bytecode(checkout: Checkout) -> dict[str, str]:
-    """Keep Python from writing bytecode if git does not ignore it: it would count as the agent's work."""
-    ignored = checkout.ask("check-ignore", "-q", "--", "__pycache__/file") is not None
-    return {} if ignored else {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def _bind_criteria(spec: Spec, checks: ProjectChecks, acceptance: Acceptance | None) -> Spec:

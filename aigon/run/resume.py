@@ -51,7 +51,9 @@ def resume_run(opening: Opening, records: Records, past: RunPast) -> OpenedRun:
         text = f"commits since the last iteration commit are kept; continuing from {tip[:12]}"
         events.append(Notice(World.now(), text))
     feature, spec, edited = _take_up_spec(opening, workspace, state, tip)
-    keep = state.half_turn and _keeps_half_turn(opening, state.iteration)
+    wanted = opening.options.half_turn
+    question = f"Iteration {state.iteration} was interrupted. Keep its unfinished work in the work tree?"
+    keep = state.half_turn and (wanted == "keep" or (wanted == "ask" and opening.confirm(question)))
     if state.half_turn:
         events += undo_half_turn(workspace, feature, state, tip, World.now(), keep=keep)
         workspace.write(feature.path, spec.raw)
@@ -199,13 +201,6 @@ def _accept_spec(before: bytes, spec: Spec, path: str, opening: Opening) -> None
             hint=f"Run again with --accept-spec to take it as it is now:\n{diff}",
             code=Exit.NEEDS_HUMAN,
         )
-
-
-def _keeps_half_turn(opening: Opening, number: int) -> bool:
-    """Return whether the files of a turn that was interrupted stay in the work tree."""
-    wanted = opening.options.half_turn
-    question = f"Iteration {number} was interrupted. Keep its unfinished work in the work tree?"
-    return wanted == "keep" or (wanted == "ask" and opening.confirm(question))
 
 
 def undo_half_turn(
