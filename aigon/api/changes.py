@@ -117,18 +117,18 @@ def run_verb(
     root: Path, verb: str, arguments: Sequence[str], options: Mapping[str, Any], timeout: float | None
 ) -> Mapping[str, Any]:
     """Run a command, wait for it, and return the last document that it prints. Raises AigonError as it does."""
-    process = start_piped(_command(verb, arguments, options), cwd=root, env=os.environ)
+    process = start_piped(_build_command(verb, arguments, options), cwd=root, env=os.environ)
     collected = collect_output(process, timeout)
     if collected is None:
         signal_group(process.pid, signal.SIGTERM)
         collect_output(process, None)
         raise environment(f"`aigon {verb}` took longer than {timeout:g} seconds", where=str(root))
-    documents = list(_documents(collected[0]))
+    documents = list(_parse_documents(collected[0]))
     if not documents:
-        raise _unheard(process, collected[1])
+        raise _explain_silence(process, collected[1])
     document = documents[-1]
     if error := document.get("error"):
-        raise _error(error)
+        raise _make_error(error)
     return document
 
 
@@ -136,7 +136,7 @@ def start(root: Path, common_dir: Path, feature: str, options: Mapping[str, Any]
     """Start a run, and return once it is on record. Raises AigonError if it refuses, or nothing is heard for `wait`."""
     output = ensure_home(common_dir) / f"starting-{secrets.token_hex(6)}.ndjson"
     try:
-        argv = _command("feature-implement", (feature,), choose_mode(options))
+        argv = _build_command("feature-implement", (feature,), choose_mode(options))
         process = start_in_background(argv, cwd=root, env=os.environ, output=output)
         return _await_start(process, output, feature, time.monotonic() + wait)
     finally:
@@ -152,39 +152,39 @@ def _await_start(process: RunningProgram, output: Path, feature: str, deadline: 
     while True:
         exited = process.poll() is not None
         data = output.read_bytes()
-        for document in _documents(data):
+        for document in _parse_documents(data):
             if document.get("event") == "run_started":
                 name = str(document.get("feature_id") or document.get("slug"))
                 return StartedRun(str(document["run_id"]), name, str(document.get("label") or ""), process.pid)
             if document.get("event") == "run_finished" and document.get("error"):
-                raise _error(document["error"])
+                raise _make_error(document["error"])
         if exited:
-            raise _unheard(process, data)
+            raise _explain_silence(process, data)
         if time.monotonic() > deadline:
             hint = f"It continues as process {process.pid}; aigon feature-status {feature} shows where it stands"
             raise environment(f"The run of feature {feature} did not report its start", hint=hint)
         time.sleep(_POLL)
 
 
-def _command(verb: str, arguments: Sequence[str], options: Mapping[str, Any]) -> list[str]:
+def _build_command(verb: str, arguments: Sequence[str], options: Mapping[str, Any]) -> list[str]:
     words = [word for name, value in options.items() if value is not None for word in spell_option(name, value)]
     return [sys.executable, "-P", "-m", "aigon", verb, *words, "--json", "--", *arguments]
 
 
-def _documents(data: bytes) -> Iterator[dict[str, Any]]:
+def _parse_documents(data: bytes) -> Iterator[dict[str, Any]]:
     """The whole lines of `data` that are JSON objects; words for people may come between them."""
     for line in data.splitlines(keepends=True):
         if line.startswith(b"{") and line.endswith(b"\n"):
             yield json.loads(line)
 
 
-def _error(document: Mapping[str, Any]) -> AigonError:
+def _make_error(document: Mapping[str, Any]) -> AigonError:
     code = Exit(int(document.get("exit_code") or Exit.INTERNAL))
     where, hint = str(document.get("where") or ""), str(document.get("hint") or "")
     return AigonError(str(document.get("what") or "aigon refused"), where=where, hint=hint, code=code)
 
 
-def _unheard(process: RunningProgram, words: bytes) -> AigonError:
+def _explain_silence(process: RunningProgram, words: bytes) -> AigonError:
     """The error of a program that ended without a document: its exit code and its last line."""
     lines = words.decode(errors="replace").strip().splitlines() or ["it printed nothing"]
     code = process.returncode if process.returncode in set(Exit) else int(Exit.INTERNAL)

@@ -56,9 +56,9 @@ def enter_arena(
         home, feature = ensure_home(main.common_dir), made[0].feature
         folder = home / "arena" / feature
         with hold_lock(home / "locks" / f"arena-{feature}.lock", f"The arena of feature {feature}"):
-            begun = _to_resume(home, made, options)
+            begun = _find_resumable(home, made, options)
             prepare_arena_folder(folder, resumed := frozenset(begun))
-            options = _with_limits_of(options, begun)
+            options = _continue_limits(options, begun)
             _settle_what_is_shared(main)
             ended = run_arena(
                 main,
@@ -116,7 +116,7 @@ def build_arena_document(feature: str, slug: str, ended: ArenaEnd) -> dict[str, 
     }  # fmt: skip
 
 
-def _to_resume(home: Path, made: Sequence[Candidate], options: Options) -> dict[str, State]:
+def _find_resumable(home: Path, made: Sequence[Candidate], options: Options) -> dict[str, State]:
     """Return the labels of those that have something to continue, with the state of each."""
     if not options.resume:
         return {}
@@ -133,7 +133,7 @@ def _read_begun_state(records: Records) -> State | None:
     return state if state.started else None
 
 
-def _with_limits_of(options: Options, begun: Mapping[str, State]) -> Options:
+def _continue_limits(options: Options, begun: Mapping[str, State]) -> Options:
     """Complete `options` by the limits for all agents together that the runs were started with."""
     recorded = [state.started.choices for state in begun.values() if state.started and state.started.choices]
     if not recorded:

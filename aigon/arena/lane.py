@@ -215,7 +215,7 @@ class Lane(Struct, frozen=True):
     def finish(self, code: int, *, killed_by: str, last_words: str, why: str, seconds: float) -> LaneEnd:
         """Return how it ended: by its own word, or else by how its process did. `why` says who ended it."""
         if self.end is None:
-            return self._broken_off(code, killed_by, last_words, why, seconds)
+            return self._end_broken_off(code, killed_by, last_words, why, seconds)
         said = f"ended: {why}" if why and self.end.status != "met" else describe_outcome(self.end.outcome)
         # Nothing is to be resumed of a run that never began.
         again = self.end.status not in ("met", "needs_human") and bool(self.total)
@@ -225,7 +225,7 @@ class Lane(Struct, frozen=True):
     def not_started(self, code: int, why: str) -> LaneEnd:
         return self._make_end("not_started", code, f"not started: {why}", 0.0, resumable=self.finished is not None)
 
-    def _broken_off(self, code: int, killed_by: str, last_words: str, why: str, seconds: float) -> LaneEnd:
+    def _end_broken_off(self, code: int, killed_by: str, last_words: str, why: str, seconds: float) -> LaneEnd:
         own = _BY_SIGNAL.get(killed_by, code)
         status = _WITHOUT_A_WORD.get(own, "broken_off")
         how = (

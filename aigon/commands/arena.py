@@ -35,7 +35,7 @@ _OFTEN = ("parallel", "first_proven")
 """Options of feature-implement that are rare there, and not here."""
 
 
-def _names(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+def _split_names(_context: click.Context, _option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
     """The agents, however they were put: `--agents cc,cx`, `--agents cc --agents cx`."""
     return tuple(name.strip() for text in given for name in text.split(",") if name.strip())
 
@@ -43,7 +43,7 @@ def _names(_context: click.Context, _option: click.Parameter, given: tuple[str, 
 AGENTS = Option(
     ["--agents", "--agent", "agents"],
     multiple=True,
-    callback=_names,
+    callback=_split_names,
     metavar="A,B",
     shell_complete=complete_agents,
     group="Agents",
@@ -105,7 +105,7 @@ def side_by_side(
     from aigon.run.implement import say
     from aigon.views.terminal.arena import ArenaNdjson
 
-    observer = ArenaNdjson(sys.stdout, sys.stderr) if as_json else _observer(loudness)
+    observer = ArenaNdjson(sys.stdout, sys.stderr) if as_json else _choose_observer(loudness)
     try:
         with here() as checkout:
             return enter_arena(
@@ -119,7 +119,7 @@ def side_by_side(
         return int(error.code)
 
 
-def _observer(loudness: "Loudness") -> "ArenaObserver":
+def _choose_observer(loudness: "Loudness") -> "ArenaObserver":
     """Return who watches: a live view on a terminal, or lines."""
     from aigon.git.repository import find_repository
 

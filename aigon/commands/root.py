@@ -219,7 +219,7 @@ def _usage_error(error: click.ClickException, arguments: list[str]) -> AigonErro
     near = getattr(error, "possibilities", None)  # of an option or a subcommand that does not exist
     message = error.format_message() if near is None else error.message
     what = " ".join(message.split()).rstrip(".")  # click lists choices on lines of their own
-    context = (error.ctx if isinstance(error, click.UsageError) else None) or _context_of(arguments)
+    context = (error.ctx if isinstance(error, click.UsageError) else None) or _make_context(arguments)
     where = " ".join([context.command_path, *context.command.collect_usage_pieces(context)])
     hint = f"{context.command_path} --help"
     if isinstance(context.command, click.Group) and context.parent:
@@ -244,7 +244,7 @@ def _suggest_value(parameter: click.Parameter, context: click.Context) -> str:
     return "aigon board lists the features. " if parameter.name == "feature" else ""
 
 
-def _context_of(arguments: list[str]) -> click.Context:
+def _make_context(arguments: list[str]) -> click.Context:
     """Return the context of the verb in a command line: the parser raises some errors without one."""
     top = click.Context(root, info_name="aigon")
     command = root.get_command(top, arguments[0]) if arguments else None

@@ -67,16 +67,16 @@ def _parse(wanted: str) -> _Shown:
 
     path = Path(wanted)
     if path.suffix == ".md" and path.is_file():
-        return _in_project(wanted, wanted, files.read_spec_file(path, wanted), path.parent)
+        return _read_in_project(wanted, wanted, files.read_spec_file(path, wanted), path.parent)
     start = Path.cwd()
     common_dir = find_repository(start).common_dir
     root = find_repository_root(start) or start
     offer_to_end(root, common_dir)
     place = locate_spec(root, common_dir, wanted)
-    return _in_project(wanted, place.feature.path, place.parse(), root, place)
+    return _read_in_project(wanted, place.feature.path, place.parse(), root, place)
 
 
-def _in_project(wanted: str, name: str, spec: Spec, folder: Path, place: "SpecLocation | None" = None) -> _Shown:
+def _read_in_project(wanted: str, name: str, spec: Spec, folder: Path, place: "SpecLocation | None" = None) -> _Shown:
     """Return the spec as a run would read it; as it is if the project around it is not sound, or adds nothing to it."""
     from aigon.proof.proposed_allow import list_changing_sentences
 
@@ -270,14 +270,14 @@ def _propose(
         if not as_json:
             print(render_compilation(found))
         listed = (row.criterion.number for row in found.rows if yes and row.taken_by_yes(only))
-        taken = tuple(_said_yes(found.rows, only) if asks else listed)
+        taken = tuple(_ask_each(found.rows, only) if asks else listed)
         if taken:
             require_person("spec-compile", yes)
             write_annotations(checkout, found, taken)
     if as_json:
         answer(encode_compilation(found, taken), "", as_json)
     else:
-        print(f"\n{_ending(found, taken, only)}")
+        print(f"\n{_describe_end(found, taken, only)}")
     return 0
 
 
@@ -305,7 +305,7 @@ def _may_run(commands: Sequence[str]) -> bool:
     return confirm("Run them now, to see whether they fail?")
 
 
-def _said_yes(rows: "Sequence[CompiledCriterion]", only: Sequence[int]) -> Iterator[int]:
+def _ask_each(rows: "Sequence[CompiledCriterion]", only: Sequence[int]) -> Iterator[int]:
     """The numbers that a person said yes to, one question each."""
     from aigon.compile.compilation import render_question
 
@@ -326,7 +326,7 @@ def _said_yes(rows: "Sequence[CompiledCriterion]", only: Sequence[int]) -> Itera
             yield row.criterion.number
 
 
-def _ending(found: "Compilation", taken: Sequence[int], only: Sequence[int]) -> str:
+def _describe_end(found: "Compilation", taken: Sequence[int], only: Sequence[int]) -> str:
     name, path = found.feature.name_for_people, found.feature.path
     if taken:
         numbers = ", ".join(map(str, taken))

@@ -70,7 +70,7 @@ class Bench(Struct, frozen=True):
         """
         run_id = f"compare-{new_run_id()}"
         home = ensure_home(checkout.common_dir)
-        with _scratch(home) as folder:
+        with _open_scratch(home) as folder:
             git = TrustedGit(checkout, folder / "git", folder / "objects")
             protection = protection_of(checkout.root, config, NO_SPEC, ())
             with ExitStack() as held:
@@ -148,7 +148,7 @@ def _hash_inputs(stand: Stand, tree: str) -> str:
 
 
 @contextmanager
-def _scratch(home: Path) -> Iterator[Path]:
+def _open_scratch(home: Path) -> Iterator[Path]:
     """Yield a folder that no other comparison uses. Its names repeat, so that what a killed one left is removed."""
     with ExitStack() as held:
         for number in count(1):

@@ -33,12 +33,12 @@ def open_branch(main: Checkout, branch: str) -> Iterator[Checkout]:
 @contextmanager
 def detached_head(main: Checkout, branch: str, commit: str) -> Iterator[Checkout]:
     """Yield the checkout that has `branch` at `commit`: no branch moves before the commit is known to be good."""
-    with open_branch(main, branch) as place, _detached_head(place, branch, commit):
+    with open_branch(main, branch) as place, _detach_head(place, branch, commit):
         yield place
 
 
 @contextmanager
-def _detached_head(place: Checkout, branch: str, commit: str) -> Iterator[None]:
+def _detach_head(place: Checkout, branch: str, commit: str) -> Iterator[None]:
     if changed := place.list_changed():
         where = f"{place.root}: {', '.join(fold(path) for path in changed[:5])}"
         raise environment("There are uncommitted changes", where=where, hint="Commit or stash them there")

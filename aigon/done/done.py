@@ -137,7 +137,7 @@ def finish_feature(
             landing = _find_landing(main, chosen, request)
             hint = f"aigon cleanup {chosen.name}" if chosen.candidate else ""
             refuse_done(main, landing.onto, landing.feature, hint)
-            with _working_alone(errand, chosen, landing, current):
+            with _hold_alone(errand, chosen, landing, current):
                 if chosen.is_claim and not request.force:
                     with detached_head(main, chosen.branch, landing.tip) as place:
                         errand.prove(place, landing)
@@ -261,7 +261,7 @@ def _find_target(main: Checkout, chosen: ChosenWork) -> str:
 
 
 @contextmanager
-def _working_alone(errand: Errand, chosen: ChosenWork, landing: Landing, current: str) -> Iterator[None]:
+def _hold_alone(errand: Errand, chosen: ChosenWork, landing: Landing, current: str) -> Iterator[None]:
     """Keep others from the work, and note that the merge began, until everything is back or the target has it."""
     place = Path(chosen.candidate.path) if chosen.candidate else None
     with ExitStack() as held:

@@ -83,7 +83,7 @@ def find_shortcomings(place: Checkout, landing: Landing, observers: Sequence[Obs
     prepared = prepare(place, options, with_agent=False, feature=landing.feature, main=landing.main.root)
     more = {"home": chosen.home, "durations": load_durations(chosen.home)}
     with (
-        _scratch(chosen.home) as folder,
+        _open_scratch(chosen.home) as folder,
         open_world("feature-done", place, prepared, folder, frozen=folder / "frozen.json", **more) as world,
     ):
         job, snapshot = _snapshot_job(place, landing, prepared, world)
@@ -97,7 +97,7 @@ def find_shortcomings(place: Checkout, landing: Landing, observers: Sequence[Obs
 
 
 @contextmanager
-def _scratch(home: Path) -> Iterator[Path]:
+def _open_scratch(home: Path) -> Iterator[Path]:
     """Yield a folder for a proof: always the same one, so that the next aigon finds what a killed one left."""
     clear_scratch(home)
     try:

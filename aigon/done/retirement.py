@@ -101,16 +101,16 @@ def _change_stage(
         raise usage(f"The spec is kept outside of {ROOT}/", where=feature.path, hint=hint)
     how = require_committing(main, how)
     earlier = [row["ref"] for row in list_saved_work(main)]
-    with _alone_with(main, feature) as works:
+    with _hold_loops(main, feature) as works:
         clear(works)
-        with _spec_here(main, location) as here, moved_to_stage(main.root, here, stage) as (moved, paths):
+        with _bring_spec(main, location) as here, moved_to_stage(main.root, here, stage) as (moved, paths):
             commit_as_asked(main, paths, f"docs(feature-{feature.name_for_people}): {verb} {feature.slug}", how)
     branches = tuple(name for name in _list_branches(feature, works) if main.commit_of(f"refs/heads/{name}"))
     return StageChange(moved, branches, tuple(row["ref"] for row in list_saved_work(main) if row["ref"] not in earlier))
 
 
 @contextmanager
-def _alone_with(main: Checkout, feature: Feature) -> Iterator[tuple[Candidate, ...]]:
+def _hold_loops(main: Checkout, feature: Feature) -> Iterator[tuple[Candidate, ...]]:
     """Hold the locks of every loop on the feature and yield its candidates. Raises AigonError (exit 7) if one runs."""
     home, name = ensure_home(main.common_dir), feature.name_for_people
     works = records.find_candidates(home, name)
@@ -135,7 +135,7 @@ def _remove_worktrees(main: Checkout, works: Sequence[Candidate]) -> None:
 
 
 @contextmanager
-def _spec_here(main: Checkout, place: SpecLocation) -> Iterator[Feature]:
+def _bring_spec(main: Checkout, place: SpecLocation) -> Iterator[Feature]:
     """Yield the feature as this work tree has it; a spec that only its branch has is written here first."""
     here: Feature | None = None
     with suppress(AigonError):

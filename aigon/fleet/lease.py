@@ -86,10 +86,10 @@ class Lease:
             if self._note.summary.status == "met":
                 return self._note.summary
         self._commit = commit
-        self._push({}, self._next(epoch=self._note.epoch + 1))
+        self._push({}, self._make_next(epoch=self._note.epoch + 1))
         return None
 
-    def _next(self, *, epoch: int, state: str = "held", summary: CellSummary | None = None) -> LeaseNote:
+    def _make_next(self, *, epoch: int, state: str = "held", summary: CellSummary | None = None) -> LeaseNote:
         summary = summary or CellSummary()
         return LeaseNote(self._cell, self._owner, epoch, secrets.token_hex(8), state, summary)
 
@@ -116,7 +116,7 @@ class Lease:
         if self.is_over:
             raise LostLeaseError(f"The lease of {self._cell} ran out")
         state = "ended" if ended else "held"
-        self._push(changes, self._next(epoch=self._note.epoch, state=state, summary=ended))
+        self._push(changes, self._make_next(epoch=self._note.epoch, state=state, summary=ended))
 
     @contextmanager
     def keep(self) -> Iterator[None]:

@@ -83,7 +83,7 @@ def _notify(address: str, document: Mapping[str, object]) -> str:
     if service is None:
         return why
     kind = "success" if document["success"] else "warning"
-    with _captured_log() as log:
+    with _capture_log() as log:
         is_told = service.notify(body=str(document["text"]), title=TITLE, notify_type=NotifyType(kind))
     return "" if is_told else _hide(address, log.getvalue()) or "the service refused it"
 
@@ -92,13 +92,13 @@ def _load(address: str) -> "tuple[NotifyBase | None, str]":
     """Return what apprise makes of an address, and why that is nothing."""
     from apprise import Apprise
 
-    with _captured_log() as log:
+    with _capture_log() as log:
         service = Apprise.instantiate(address)
     return service, "" if service else _hide(address, f"apprise does not know its address: {log.getvalue()}")
 
 
 @contextmanager
-def _captured_log() -> "Iterator[StringIO]":
+def _capture_log() -> "Iterator[StringIO]":
     """Yield what apprise warns of. It would be printed otherwise, with parts of the address."""
     from apprise import LogCapture
 

@@ -63,7 +63,7 @@ def install_record(main: Checkout, record: PortableRecord, tip: str, source: str
                 where=f"{manifest.branch}: {(known or '')[:12]} here, {tip[:12]} on the remote",
                 hint=f"aigon cancel {manifest.feature} && aigon reopen {manifest.feature} saves the work here aside",
             )
-        with _moved_branch(main, records, manifest.branch, known, tip, park=give_way):
+        with _move_branch(main, records, manifest.branch, known, tip, park=give_way):
             _refuse_contradictions(main, record)
             if differs and records.folder.exists():
                 make_lasting(home / ASIDE)
@@ -73,7 +73,7 @@ def install_record(main: Checkout, record: PortableRecord, tip: str, source: str
 
 
 @contextmanager
-def _moved_branch(
+def _move_branch(
     main: Checkout, records: Records, name: str, old: str | None, tip: str, *, park: bool
 ) -> Iterator[None]:
     """Move the branch to `tip`, without its worktree, which the next run makes anew; put it back after an error."""
@@ -256,14 +256,14 @@ def plan_push(
         own_past = False
     else:
         own_past = True
-    if old_branch and not own_past and not _contains(remote, commit, old_branch):
+    if old_branch and not own_past and not _is_within(remote, commit, old_branch):
         _refuse_older(remote, record)
     made = commits.commit_files(remote.git, files, f"aigon: records of {record.manifest.name}\n", old)
     changes = {branch: (old_branch, commit)} if commit != old_branch else {}
     return {**changes, ref: (old, made)}
 
 
-def _contains(remote: Remote, commit: str, ancestor: str) -> bool:
+def _is_within(remote: Remote, commit: str, ancestor: str) -> bool:
     return ancestor == commit or remote.git.attempt("merge-base", "--is-ancestor", ancestor, commit)[0] == 0
 
 
@@ -319,7 +319,7 @@ def _find_tip(remote: Remote, record: PortableRecord, known: Mapping[str, str]) 
     """Return the tip of the branch that a record goes with. Raises AigonError (exit 7) unless they agree."""
     commit = record.manifest.commit
     tip = known.get(f"refs/heads/{record.manifest.branch}", "")
-    if not tip or not _contains(remote, tip, commit):
+    if not tip or not _is_within(remote, tip, commit):
         what = f"The record {record.manifest.name} is refused: the branch does not have {commit[:12]}"
         raise environment(what, where=f"{record.manifest.branch} on {remote.url}")
     return tip

@@ -250,7 +250,7 @@ def render_spec(prd: Prd, title: str, source: str) -> bytes:
     lines = [*_render_stages(groups), f"# Feature: {fold(title, 100)}", "", f"The tasks of `{fold(source, 100)}`.", ""]
     lines += ["## Acceptance Criteria", "", *(line for task in ordered for line in _render_task(task))]
     if skipped := [task for task in prd.tasks if task.status == "skipped"]:
-        lines += ["", "## Skipped", "", *(f"- {_label(task)}" for task in skipped)]
+        lines += ["", "## Skipped", "", *(f"- {_render_label(task)}" for task in skipped)]
     spec = parse_spec(disarm_annotations("\n".join([*lines, ""]).encode("utf-8", "replace")))
     # A tick on a `human` item would be a person's approval, which nobody gave.
     done = {c.number: True for c, task in zip(spec.criteria, ordered, strict=True)
@@ -270,7 +270,7 @@ def _render_stages(groups: list[list[PrdTask]]) -> Iterator[str]:
 
 
 def _render_task(task: PrdTask) -> Iterator[str]:
-    yield f"- [ ] {_label(task)}"
+    yield f"- [ ] {_render_label(task)}"
     notes = [fold(task.description, MAX_DESCRIPTION_CHARS)] if task.description else []
     for name, listed in (("Depends on", task.depends_on), ("Creates", task.files_to_create),
                          ("Changes", task.files_to_modify)):  # fmt: skip
@@ -281,5 +281,5 @@ def _render_task(task: PrdTask) -> Iterator[str]:
         yield ""
 
 
-def _label(task: PrdTask) -> str:
+def _render_label(task: PrdTask) -> str:
     return fold(f"{task.id}: {task.title}", MAX_TITLE_CHARS)

@@ -184,7 +184,7 @@ def _gather_column(
 
 def _gather_card(place: SpecLocation, told: Sequence[StateFile], running: Iterable[StateFile]) -> Card:
     feature, (spec, problem) = place.feature, _parse_spec(place)
-    mine = sorted((each for each in told if each.feature == feature.name_for_people), key=_last_heard)
+    mine = sorted((each for each in told if each.feature == feature.name_for_people), key=_find_last_heard)
     loops = tuple(_describe_running(each.state) for each in running if each in mine)
     lanes = _gather_lanes(mine, running) if feature.stage != "done" else ()
     last = _choose_speaker(feature, mine)
@@ -207,7 +207,7 @@ def _gather_card(place: SpecLocation, told: Sequence[StateFile], running: Iterab
 
 def _choose_speaker(feature: Feature, mine: Sequence[StateFile]) -> StateFile | None:
     """Return the last run of the feature; once it is done, the furthest one, since that was merged."""
-    key = (lambda each: (_count_proven(each), _last_heard(each))) if feature.stage == "done" else _last_heard
+    key = (lambda each: (_count_proven(each), _find_last_heard(each))) if feature.stage == "done" else _find_last_heard
     return max(mine, key=key, default=None)
 
 
@@ -232,7 +232,7 @@ def _count_proven(told: StateFile) -> int:
     return int(told.state.get("criteria_met", 0))
 
 
-def _last_heard(told: StateFile) -> str:
+def _find_last_heard(told: StateFile) -> str:
     return str(told.state.get("updated_at", ""))
 
 

@@ -49,9 +49,9 @@ class _Painter:
         self._codes = {word: _CODES[word] for word in known} if takes_styles else {}
 
     def paint(self, line: Line) -> str:
-        return "".join(self._style(text, style) for text, style in line)
+        return "".join(self._paint_text(text, style) for text, style in line)
 
-    def _style(self, text: str, style: str) -> str:
+    def _paint_text(self, text: str, style: str) -> str:
         codes = ";".join(self._codes[word] for word in style.split() if word in self._codes)
         return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
 
@@ -87,7 +87,7 @@ def print_board(columns: Sequence[Column], stream: TextIO, width: int | None = N
     if any(card.proven is None and card.ticked for column in shown for card in column.cards):
         legend = "ticked: boxes in a spec that no run has checked yet"
         print(*map(painter.paint, _wrap([(legend, "dim")], painter.width)), sep="\n", file=stream)
-    for command in _resumes(shown):
+    for command in _list_resumes(shown):
         print(f"Next: {command}", file=stream)
 
 
@@ -108,7 +108,7 @@ def _draw_card(card: Card, painter: _Painter, width: int) -> Iterator[str]:
     name = chop_cells(fold(card.feature.name_for_people, 40), inside - 4)[0]
     rest = level * (inside - 3 - cell_len(name))
     yield painter.paint([(f"{corner}{level} ", edge), (f" {name} ", f"bold {edge}"), (f" {rest}{end}", edge)])
-    for whole in _lines(card):
+    for whole in _render_card(card):
         for line in _wrap(whole, inside):
             text = painter.pad(line, inside)
             yield f"{painter.paint([(upright, edge)])} {text} {painter.paint([(upright, edge)])}"
@@ -140,22 +140,22 @@ def _cut(line: Line, start: int, end: int) -> Line:
     return parts
 
 
-def _lines(card: Card) -> Iterator[Line]:
+def _render_card(card: Card) -> Iterator[Line]:
     yield [(fold(card.title, _LONGEST["title"]), "")]
     if card.boxes or not card.problem:
-        yield _all_proven(card.lanes) if card.lanes else _criteria(card)
+        yield _count_proven_of_each(card.lanes) if card.lanes else _describe_criteria(card)
     for loop in card.working:
         if not (card.lanes and loop.label):
-            yield from _loop(loop)
+            yield from _render_loop(loop)
     for lane in card.lanes:
-        yield from _lane(lane)
+        yield from _render_lane(lane)
     if card.ended and not card.lanes:
         yield _end(card.ended)
     if card.problem:
         yield [(fold(card.problem, _LONGEST["problem"]), "red")]
 
 
-def _criteria(card: Card) -> Line:
+def _describe_criteria(card: Card) -> Line:
     """Return what is proven; without an assessment only what the boxes claim."""
     if card.proven is not None and card.total is not None:
         whole = card.total > 0 and card.proven == card.total
@@ -164,7 +164,7 @@ def _criteria(card: Card) -> Line:
     return [(f"{format_count(card.boxes, 'criterion')}{ticked}" if card.boxes else "no criteria", "dim")]
 
 
-def _all_proven(lanes: Sequence[CardLane]) -> Line:
+def _count_proven_of_each(lanes: Sequence[CardLane]) -> Line:
     """`cc 2/4, cx 3/4 passed`."""
     parts = []
     for number, lane in enumerate(lanes):
@@ -174,21 +174,21 @@ def _all_proven(lanes: Sequence[CardLane]) -> Line:
     return [*parts, (" passed", "")]
 
 
-def _lane(lane: CardLane) -> Iterator[Line]:
+def _render_lane(lane: CardLane) -> Iterator[Line]:
     """Yield what an agent of several does, or how it ended."""
     label = fold(lane.label, 40)
     if lane.working:
-        yield from _loop(lane.working, label)
+        yield from _render_loop(lane.working, label)
     elif lane.ended:
         yield [(f"{label}: ", ""), *_end(lane.ended)]
 
 
-def _loop(loop: RunningLoop, label: str = "") -> Iterator[Line]:
+def _render_loop(loop: RunningLoop, label: str = "") -> Iterator[Line]:
     where = f"iteration {loop.iteration} of {loop.max_iterations}" if loop.iteration else "looking at the base"
     who = f"{label} running:" if label else f"running: {fold(loop.agent)},"
-    yield [(f"{who} {where}, since {_moment(loop.since)}", "bold green")]
+    yield [(f"{who} {where}, since {_format_moment(loop.since)}", "bold green")]
     if loop.waiting_for:
-        until = f" until {_clock(loop.waiting_until)}" if loop.waiting_until else ""
+        until = f" until {_format_clock(loop.waiting_until)}" if loop.waiting_until else ""
         yield [(f"waiting for {fold(loop.waiting_for)}{until}", "yellow")]
 
 
@@ -200,10 +200,10 @@ def _end(end: RunEnd) -> Line:
     elif end.status != "elsewhere":
         words += ":"
     said = [(words, _COLOURS.get(end.status, "yellow")), (f" {reason}" if reason else "", "")]
-    return [*said, (f", {_moment(end.at)}", "dim")]
+    return [*said, (f", {_format_moment(end.at)}", "dim")]
 
 
-def _resumes(columns: Sequence[Column]) -> Iterator[str]:
+def _list_resumes(columns: Sequence[Column]) -> Iterator[str]:
     """Yield the command for each run that broke off: under the board, where no column cuts it."""
     for card in (card for column in columns for card in column.cards):
         name = card.feature.name_for_people
@@ -214,7 +214,7 @@ def _resumes(columns: Sequence[Column]) -> Iterator[str]:
                 yield format_run_command(name, fold(lane.label, 40))
 
 
-def _moment(at: str) -> str:
+def _format_moment(at: str) -> str:
     """Return the time of day of something today, and the day of anything before; by this machine's clock."""
     try:
         then = datetime.fromisoformat(at).astimezone()
@@ -224,8 +224,8 @@ def _moment(at: str) -> str:
     return f"{then:%H:%M}" if today else f"{then:%Y-%m-%d}"
 
 
-def _clock(seconds: float) -> str:
+def _format_clock(seconds: float) -> str:
     try:
-        return _moment(datetime.fromtimestamp(seconds).astimezone().isoformat())
+        return _format_moment(datetime.fromtimestamp(seconds).astimezone().isoformat())
     except (ValueError, OverflowError, OSError, TypeError):
         return "later"

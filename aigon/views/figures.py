@@ -134,11 +134,11 @@ def build_accuracy_document(found: AccuracyReport) -> dict[str, object]:
         "tokens": {"input": usage.input, "cached": usage.cached, "output": usage.output},
         "cost": {"usd": calls.cost, "status": calls.cost_status},
         "seconds": round(sum(each.seconds for each in found.judged), 3),
-        "cases": [_case(each) for each in found.judged],
+        "cases": [_encode_case(each) for each in found.judged],
     }
 
 
-def _case(judged: JudgedCase) -> dict[str, object]:
+def _encode_case(judged: JudgedCase) -> dict[str, object]:
     return {
         "case": judged.case,
         "about": judged.about,
@@ -154,11 +154,11 @@ def _case(judged: JudgedCase) -> dict[str, object]:
 
 def render_accuracy(found: AccuracyReport, verbose: bool = False) -> str:
     """Return the figures and every false tick; if `verbose`, a line per case and every other mistake."""
-    table = [*_table(found.judged), ""] if verbose else []
-    return "\n".join([*table, *_figures(found), *_wrong(found, verbose)])
+    table = [*_render_cases(found.judged), ""] if verbose else []
+    return "\n".join([*table, *_render_figures(found), *_render_wrong(found, verbose)])
 
 
-def _figures(found: AccuracyReport) -> Iterator[str]:
+def _render_figures(found: AccuracyReport) -> Iterator[str]:
     counts, calls, usage = count_verdicts(found.decided), found.calls, found.calls.usage
     once = "all criteria of a change at once" if found.mode == "all" else "one criterion at a time"
     yield f"Judge: {found.backend} ({found.model}), {once}"
@@ -172,26 +172,26 @@ def _figures(found: AccuracyReport) -> Iterator[str]:
     yield f"  rejected quotes  {sum(each.rejected for each in found.judged)}"
     if max((each.round for each in found.judged), default=1) > 1:
         yield f"  wavering         {len(found.wavering)}  (criteria that were not decided alike in every round)"
-    yield f"  calls            {_calls(calls)}"
+    yield f"  calls            {_describe_calls(calls)}"
     yield f"  tokens           {usage.input:,} in, {usage.cached:,} from a cache, {usage.output:,} out"
-    yield f"  cost             {_cost(calls)}"
+    yield f"  cost             {_render_cost(calls)}"
     yield f"  time             {amounts.format_duration(sum(each.seconds for each in found.judged))}"
 
 
-def _calls(calls: Calls) -> str:
+def _describe_calls(calls: Calls) -> str:
     if not calls.failures:
         return str(calls.number)
     return f"{calls.number}, {len(calls.failures)} without an answer (the last: {calls.failures[-1]})"
 
 
-def _cost(calls: Calls) -> str:
+def _render_cost(calls: Calls) -> str:
     # If some calls did not tell their cost, say so.
     if calls.cost is None or not calls.unsaid:
         return format_cost(calls.cost, calls.cost_status)
     return f"at least {amounts.format_dollars(calls.cost)}; {calls.unsaid} calls did not say"
 
 
-def _wrong(found: AccuracyReport, verbose: bool) -> Iterator[str]:
+def _render_wrong(found: AccuracyReport, verbose: bool) -> Iterator[str]:
     for each in found.judged:
         for one in each.decided:
             if one.is_false_tick:
@@ -200,7 +200,7 @@ def _wrong(found: AccuracyReport, verbose: bool) -> Iterator[str]:
                 yield f"{one.said}, though {one.truth}: {each.case} {one.number}. {one.text} ({one.reason})"
 
 
-def _table(judged: Sequence[JudgedCase]) -> Iterator[str]:
+def _render_cases(judged: Sequence[JudgedCase]) -> Iterator[str]:
     """Yield a line per case and round; the round is named if there are several."""
     several = any(each.round > 1 for each in judged)
     names = [f"{each.case} ({each.round})" if several else each.case for each in judged]

@@ -141,13 +141,13 @@ def build_diagnosis_document(found: Diagnosis) -> dict[str, object]:
         "version": __version__,
         "exit_code": int(found.exit_code),
         "agent": {"name": found.taken or None, "why": found.choice},
-        "agents": [_agent(agent) for agent in found.agents],
-        "machine": {fact.name: _fact(fact) for fact in found.machine if fact.name != "configuration"},
+        "agents": [_encode_agent(agent) for agent in found.agents],
+        "machine": {fact.name: _encode_fact(fact) for fact in found.machine if fact.name != "configuration"},
         "problems": [fact.problem for fact in found.machine if fact.problem],
     }
 
 
-def _agent(agent: AgentHealth) -> dict[str, object]:
+def _encode_agent(agent: AgentHealth) -> dict[str, object]:
     told = structs.asdict(agent)
     lists = {key: list(value) for key, value in told.items() if isinstance(value, tuple)}
     absent = {key: told[key] or None for key in ("path", "version", "tested", "program")}
@@ -156,7 +156,7 @@ def _agent(agent: AgentHealth) -> dict[str, object]:
     return found
 
 
-def _fact(fact: MachineFact) -> dict[str, object]:
+def _encode_fact(fact: MachineFact) -> dict[str, object]:
     return {**fact.data, "text": fact.text, "ok": not fact.problem, "problem": fact.problem, "remark": fact.remark}
 
 
@@ -165,24 +165,24 @@ def render_diagnosis(found: Diagnosis) -> str:
     here = sorted((a for a in found.agents if a.state != "not installed"), key=lambda agent: agent.state != "ready")
     away = [agent for agent in found.agents if agent.state == "not installed"]
     lines = [
-        *(["Agents", *_table(here)] if here else ["Agents: none is installed"]),
+        *(["Agents", *_render_agents(here)] if here else ["Agents: none is installed"]),
         *_wrap(found.choice, "  "),
         "",
-        *(["Not installed", *_missing(away)] if away else []),
+        *(["Not installed", *_render_missing(away)] if away else []),
         *_wrap(f"Any other program can be an agent: {OWN_AGENT} ({found.note})", "  "),
         "",
         "This machine",
-        *(line for fact in found.machine for line in _facts(fact)),
+        *(line for fact in found.machine for line in _render_fact(fact)),
     ]
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _table(agents: Sequence[AgentHealth]) -> Iterator[str]:
+def _render_agents(agents: Sequence[AgentHealth]) -> Iterator[str]:
     name = max(len(fold(agent.name)) for agent in agents)
     version = max(len(agent.version) for agent in agents)
     for agent in agents:
         row = f"  {fold(agent.name):<{name}}  {agent.state:<9}  {agent.version:<{version}}  "
-        yield row + _path(agent.path or agent.program or "built in", WIDTH - len(row))
+        yield row + _shorten_path(agent.path or agent.program or "built in", WIDTH - len(row))
         for problem in agent.problems:
             yield from _wrap(f"! {problem}", _INDENT, _INDENT + "  ")
         logins = [f"login seen: {', '.join(agent.seen)}"] if agent.seen else []
@@ -190,15 +190,15 @@ def _table(agents: Sequence[AgentHealth]) -> Iterator[str]:
             yield from _wrap(f"- {remark}", _INDENT, _INDENT + "  ")
 
 
-def _missing(agents: Sequence[AgentHealth]) -> Iterator[str]:
+def _render_missing(agents: Sequence[AgentHealth]) -> Iterator[str]:
     width = max(len(fold(agent.name)) for agent in agents)
     for agent in agents:
         how = agent.install or (agent.problems[0] if agent.problems else "")
         yield from _wrap(f"{fold(agent.name):<{width}}  {how}", "  ", " " * (width + 4))
 
 
-def _facts(fact: MachineFact) -> Iterator[str]:
-    words = " ".join(_path(word, WIDTH - 14) for word in fact.text.split())
+def _render_fact(fact: MachineFact) -> Iterator[str]:
+    words = " ".join(_shorten_path(word, WIDTH - 14) for word in fact.text.split())
     yield from _wrap(f"{fact.title:<10}  {words}", "  ", " " * 14)
     for sign, said in (("!", fact.problem), ("-", fact.remark)):
         if said:
@@ -209,13 +209,13 @@ def _wrap(words: str, first: str, others: str | None = None) -> list[str]:
     return wrap_lines(clean(words), WIDTH, first, first if others is None else others)
 
 
-def _path(path: str, width: int) -> str:
+def _shorten_path(path: str, width: int) -> str:
     """Return a path (or a word) in so many columns, its end if it is too long."""
-    shown = fold(_home(path), 1000)
+    shown = fold(_shorten_home(path), 1000)
     return shown if len(shown) <= width else f"…{shown[-width + 1 :]}"
 
 
-def _home(words: str) -> str:
+def _shorten_home(words: str) -> str:
     """Return the words with the person's home as `~`."""
     home = str(Path.home())
     return re.sub(rf"^(\(?){re.escape(home)}(?=/)", r"\1~", words) if home != "/" else words

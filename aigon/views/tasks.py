@@ -107,7 +107,7 @@ def build_failures_document(found: Failures) -> dict[str, object]:
     return {
         "feature": {"id": found.feature.id or None, "slug": found.feature.slug, "spec": found.feature.path},
         "attempts": found.attempts,
-        "failures": [_document(failed) for failed in found.failed],
+        "failures": [_encode_failure(failed) for failed in found.failed],
         "repeated": [
             {"fingerprint": name, "times": len(numbers), "attempts": numbers}
             for name, numbers in _group_repeated(found.failed).items()
@@ -116,7 +116,7 @@ def build_failures_document(found: Failures) -> dict[str, object]:
     }
 
 
-def _document(failed: FailedAttempt) -> dict[str, object]:
+def _encode_failure(failed: FailedAttempt) -> dict[str, object]:
     attempt = failed.attempt
     return {
         "attempt": failed.number,
@@ -128,7 +128,7 @@ def _document(failed: FailedAttempt) -> dict[str, object]:
         "times": failed.times,
         "turn": attempt.end,
         **{key: getattr(attempt, key) for key in _TOLD},
-        "changes": [{"path": c.path, "status": c.status, **_lines_of(c)} for c in attempt.changes],
+        "changes": [{"path": c.path, "status": c.status, **_count_lines(c)} for c in attempt.changes],
         "checks": [
             {
                 "name": check.check,
@@ -143,14 +143,14 @@ def _document(failed: FailedAttempt) -> dict[str, object]:
     }
 
 
-def _lines_of(change: FileChange) -> dict[str, int | None]:
+def _count_lines(change: FileChange) -> dict[str, int | None]:
     """Return the lines added and removed; None if git counts none (binary)."""
     added, removed = ((number if number >= 0 else None) for number in (change.added, change.removed))
     return {"added": added, "removed": removed}
 
 
 def render_failures(found: Failures) -> str:
-    lines = [_head(found), *(line for failed in found.failed for line in _lines(failed))]
+    lines = [_render_head(found), *(line for failed in found.failed for line in _render_failure(failed))]
     for name, numbers in _group_repeated(found.failed).items():
         lines.append(
             f"The same failure {name[:SHORT]} came {len(numbers)} times: attempts {', '.join(map(str, numbers))}"
@@ -158,7 +158,7 @@ def render_failures(found: Failures) -> str:
     return "\n".join([*lines, *(f"Not read: {fold(each, 300)}" for each in found.unread)])
 
 
-def _head(found: Failures) -> str:
+def _render_head(found: Failures) -> str:
     name = found.feature.name_for_people
     if not found.attempts:
         return f"Feature {name}: no attempt yet"
@@ -166,7 +166,7 @@ def _head(found: Failures) -> str:
     return f"Feature {name}: {failures} in {format_count(found.attempts, 'attempt')}"
 
 
-def _lines(failed: FailedAttempt) -> list[str]:
+def _render_failure(failed: FailedAttempt) -> list[str]:
     attempt = failed.attempt
     name = attempt.fingerprint[:SHORT] or "-"
     often = f" ({failed.nth} of {failed.times})" if failed.times > 1 else ""
@@ -176,12 +176,12 @@ def _lines(failed: FailedAttempt) -> list[str]:
     head = (
         f"{failed.number:>4}  {name}{often}  {label}iteration {attempt.number}  {format_timestamp(attempt.at) or '-'}"
     )
-    why = "; ".join(_reasons(attempt)) or "nothing is known of it"
+    why = "; ".join(_list_reasons(attempt)) or "nothing is known of it"
     tried = [f"      changed: {describe_changes(attempt, FILES)}"] if attempt.looked_at else []
     return [f"{head}  {who}{step}", f"      {why}", *tried]
 
 
-def _reasons(attempt: Attempt) -> list[str]:
+def _list_reasons(attempt: Attempt) -> list[str]:
     ended = attempt.end not in ("finished", None)
     why = f" ({fold(attempt.detail, LINE)})" if attempt.detail else ""
     turn = [f"turn {str(attempt.end).replace('_', ' ')}{why}"] if ended else []

@@ -100,16 +100,19 @@ def build_check_document(row: ValidationRow) -> dict[str, object]:
 
 def render_check_table(rows: Sequence[ValidationRow], width: int) -> list[str]:
     """Return a line for each check under one head, and below it what has no room in a column."""
-    cells = [HEADS, *((row.name, row.role, row.finding.status if row.finding else "-", _took(row)) for row in rows)]
+    cells = [
+        HEADS,
+        *((row.name, row.role, row.finding.status if row.finding else "-", _show_time(row)) for row in rows),
+    ]
     widths = [max(len(line[column]) for line in cells) for column in range(len(HEADS))]
     widths[0] = min(widths[0], max(width - sum(widths[1:]) - _REST, len(HEADS[0])))
-    lines = [*_line(HEADS, widths, "Cache")]
+    lines = [*_render_cells(HEADS, widths, "Cache")]
     for row, line in zip(rows, cells[1:], strict=True):
-        lines += [*_line(line, widths, explain_cache(row)[0]), *_details(row, width)]
+        lines += [*_render_cells(line, widths, explain_cache(row)[0]), *_render_details(row, width)]
     return lines
 
 
-def _line(cells: Sequence[str], widths: Sequence[int], last: str) -> Iterator[str]:
+def _render_cells(cells: Sequence[str], widths: Sequence[int], last: str) -> Iterator[str]:
     """Yield the cells in their columns; a name that is too long has a line to itself."""
     name = cells[0]
     if len(name) > widths[0]:
@@ -119,13 +122,13 @@ def _line(cells: Sequence[str], widths: Sequence[int], last: str) -> Iterator[st
     yield "  ".join([*(f"{cell:<{width}}" for cell, width in rest), last])
 
 
-def _took(row: ValidationRow) -> str:
+def _show_time(row: ValidationRow) -> str:
     # A remembered pass did not run now.
     ran = row.finding and not row.finding.cached and row.finding.duration
     return format_duration(ran) if ran else "-"
 
 
-def _details(row: ValidationRow, width: int) -> Iterator[str]:
+def _render_details(row: ValidationRow, width: int) -> Iterator[str]:
     timeout = f", up to {format_duration(row.check.timeout)}" if row.check else ""
     details = (
         ("found:", row.finding.summary if row.finding else ""),

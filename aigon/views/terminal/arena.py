@@ -56,12 +56,12 @@ class ArenaNdjson:
         self._write({**document, "label": label})
 
     def said(self, text: str) -> None:
-        self._notice("", text)
+        self._write_notice("", text)
 
     def ended(self, ended: LaneEnd) -> None:
         """Write a notice, unless the loop said itself how it ended."""
         if not ended.own_word:
-            self._notice(ended.label, ended.summary)
+            self._write_notice(ended.label, ended.summary)
 
     def finished(self, ended: ArenaEnd) -> None:
         """Write the last line, and the summary for people."""
@@ -84,18 +84,18 @@ class ArenaNdjson:
 
     def _end(self, fields: Mapping[str, object]) -> None:
         success = fields["outcome"] == "met"
-        self._write({**_ABOUT, "feature_id": self._feature, "at": _now(), **fields, "success": success})
+        self._write({**_ABOUT, "feature_id": self._feature, "at": _format_now(), **fields, "success": success})
         self._ended = True
 
-    def _notice(self, label: str, text: str) -> None:
-        notice = {"event": "notice", "at": _now(), "text": text, "level": "info", "label": label}
+    def _write_notice(self, label: str, text: str) -> None:
+        notice = {"event": "notice", "at": _format_now(), "text": text, "level": "info", "label": label}
         self._write({"schema_version": SCHEMA_VERSION, **notice})
 
     def _write(self, document: Mapping[str, object]) -> None:
         self._open = self._open and write_line(self._stream, dump_compact(document))
 
 
-def _now() -> str:
+def _format_now() -> str:
     return datetime.now().astimezone().isoformat(timespec="milliseconds")
 
 

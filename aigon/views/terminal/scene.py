@@ -174,12 +174,12 @@ def _apply_event(scene: Scene, event: Event, now: float) -> Scene:
         case CheckFinished(finding=finding):
             if (number := criterion_number(finding.check)) is not None:
                 return replace(scene, proving={key: since for key, since in scene.proving.items() if key != number})
-            return replace(scene, checks={**scene.checks, finding.check: _finished_check(finding)})
+            return replace(scene, checks={**scene.checks, finding.check: _show_finished(finding)})
         case CriterionJudged():
             return replace(scene, verdicts={**scene.verdicts, event.verdict.criterion: event.verdict})
         case IterationFinished():
             # It also has the findings that came without an event of their own, and drops checks that did not run.
-            checks = {f.check: _finished_check(f) for f in event.findings if criterion_number(f.check) is None}
+            checks = {f.check: _show_finished(f) for f in event.findings if criterion_number(f.check) is None}
             return replace(scene, checks=checks, proving={}, verdicts={v.criterion: v for v in event.verdicts})
         case TurnEnded():
             return replace(scene, spend=scene.spend.plus(event.turn.cost))
@@ -199,7 +199,7 @@ def _start_check(scene: Scene, event: CheckStarted, now: float) -> Scene:
     return replace(scene, checks={**scene.checks, event.check: row})
 
 
-def _finished_check(finding: Finding) -> CheckProgress:
+def _show_finished(finding: Finding) -> CheckProgress:
     return CheckProgress(finding.title, finding=finding, fresh=True)
 
 
