@@ -11,7 +11,7 @@ import click
 from aigon.commands.common import (
     Dollars,
     answer,
-    from_environment,
+    find_env_options,
     here,
     json_option,
     judge_option,
@@ -71,10 +71,10 @@ def run(
     Exit codes: 0 if an agent's work is proven; else the first of 130, 143, 7, 2, 1, 6, 5, 4, 3 that an agent ended
     with.
     """
-    options = Options(agents=agents, loop=True, resume=resume, worktree=True, sources=from_environment(), **given)
+    options = Options(agents=agents, loop=True, resume=resume, worktree=True, sources=find_env_options(), **given)
     require_consent(options)
     names = agents if len(agents) > 1 else _list_known_agents(options)
-    return side_by_side(
+    return run_side_by_side(
         options, names, parallel=parallel, first_proven=first_proven, as_json=as_json, loudness=loudness
     )
 
@@ -91,7 +91,7 @@ def _list_known_agents(options: Options) -> tuple[str, ...]:
     return names
 
 
-def side_by_side(
+def run_side_by_side(
     options: Options,
     agents: tuple[str, ...],
     *,

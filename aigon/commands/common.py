@@ -113,14 +113,14 @@ def answer(document: Mapping[str, object], text: str, as_json: bool) -> None:
         print(text)
 
 
-def from_environment() -> "dict[str, Source]":
+def find_env_options() -> "dict[str, Source]":
     """The options of the current command that variables set, by name."""
     context = click.get_current_context()
     set_by = ((name, context.get_parameter_source(name)) for name in context.params)
     return {name: "environment" for name, source in set_by if source is ParameterSource.ENVIRONMENT}
 
 
-def committing(*, commit: bool, verify: bool, as_json: bool) -> "Committing":
+def build_committing(*, commit: bool, verify: bool, as_json: bool) -> "Committing":
     """Return how a verb commits; what it says of that goes to standard error where the answer is JSON."""
     from aigon.job.bookkeeping import Committing
 
@@ -135,7 +135,7 @@ def commits(command: F) -> F:
     @json_option
     @wraps(command)
     def call(*arguments: Any, commit: bool, verify: bool, as_json: bool, **given: Any) -> Any:
-        how = committing(commit=commit, verify=verify, as_json=as_json)
+        how = build_committing(commit=commit, verify=verify, as_json=as_json)
         return command(*arguments, how=how, as_json=as_json, **given)
 
     return cast("F", call)

@@ -10,8 +10,8 @@ import click
 
 from aigon.commands.common import (
     answer,
+    build_committing,
     commit_option,
-    committing,
     confirm,
     here,
     json_option,
@@ -153,7 +153,7 @@ def create(
     slug, priority = given["slug"], given["priority"] or ""
     if go:
         _require_way(agent, is_possible=(draft or bool(source)) and commit and not as_json, yes=yes)
-    how = committing(commit=commit, verify=given["verify"], as_json=as_json)
+    how = build_committing(commit=commit, verify=given["verify"], as_json=as_json)
     if draft:
         from aigon.compile.drafting import draft_feature
 

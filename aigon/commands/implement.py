@@ -14,7 +14,7 @@ from aigon.commands.common import (
     Duration,
     answer,
     confirm,
-    from_environment,
+    find_env_options,
     here,
     judge_option,
     profile_option,
@@ -204,7 +204,7 @@ def implement_feature(
     unavailable, 7 environment, 130 interrupted, 143 terminated.
     """
     loop = given.pop("loop") or given["resume"]
-    options = Options(**given, **own_part(), loop=loop, sources=from_environment())
+    options = Options(**given, **take_arena_part(), loop=loop, sources=find_env_options())
     require_consent(options)
     if dry_run:
         from aigon.run.dry_run import plan_run
@@ -219,9 +219,9 @@ def implement_feature(
             return code
 
     def beside(agents: tuple[str, ...]) -> int:
-        from aigon.commands.arena import side_by_side
+        from aigon.commands.arena import run_side_by_side
 
-        return side_by_side(
+        return run_side_by_side(
             options, agents, parallel=parallel, first_proven=first_proven, as_json=as_json, loudness=loudness
         )
 
@@ -237,7 +237,7 @@ def _needs_proof_first() -> bool:
     return root is not None and load_configuration(open_work_tree(root)).ralph.prove_first
 
 
-def own_part() -> dict[str, Any]:
+def take_arena_part() -> dict[str, Any]:
     """Return what an arena tells this loop: their folder, and the time that is left. Its end is this loop's too."""
     arena, left = os.environ.pop("AIGON_ARENA", ""), os.environ.pop("AIGON_ARENA_LEFT", "")
     if tied := os.environ.pop("AIGON_ARENA_STDIN", ""):
@@ -247,7 +247,7 @@ def own_part() -> dict[str, Any]:
     return {"arena": arena, "time_left": float(left) if left else None}
 
 
-def of_an_arena(checkout: "Checkout", options: Options) -> tuple[str, ...]:
+def choose_arena_agents(checkout: "Checkout", options: Options) -> tuple[str, ...]:
     """The agents that are to work side by side; none where it is one alone."""
     from aigon.job.seat import open_main_checkout
     from aigon.run.seating import choose_agents
@@ -270,7 +270,7 @@ def _run(options: Options, beside: "Callable[[tuple[str, ...]], int]", loudness:
     live = sys.stdout.isatty() and not (loudness or as_json)
     try:
         with here() as checkout:
-            if several := of_an_arena(checkout, options):
+            if several := choose_arena_agents(checkout, options):
                 return beside(several)
             watching = (lambda _session: [sink]) if as_json else partial(observers, loudness=loudness)
             ended = implement(checkout, options, observers=watching, confirm=confirm, announce=not live)

@@ -10,9 +10,9 @@ from aigon.commands.common import (
     Dollars,
     Duration,
     answer,
-    committing,
+    build_committing,
     confirm,
-    from_environment,
+    find_env_options,
     here,
     sandbox_option,
     yes_option,
@@ -70,7 +70,7 @@ def prove_feature(feature: str, witness: bool, yes: bool, as_json: bool, **given
     Exit codes: 0 tests were accepted, 2 usage, 3 stopped by a guard, 4 they wait for a person, 5 time or cost spent, 6
     agent unavailable, 7 environment, 130 interrupted, 143 terminated.
     """
-    options = Options(feature, **given, sources=from_environment())
+    options = Options(feature, **given, sources=find_env_options())
     try:
         with here() as checkout:
             return prove(checkout, options, witness=witness, yes=yes, as_json=as_json)
@@ -116,7 +116,7 @@ def prove(checkout: "Checkout", options: Options, *, witness: bool, yes: bool, a
     from aigon.run.invocations import require_outside_a_run
 
     require_outside_a_run("feature-prove")
-    how = committing(commit=True, verify=True, as_json=as_json)
+    how = build_committing(commit=True, verify=True, as_json=as_json)
     live = sys.stdout.isatty() and not as_json
     with open_main_checkout(checkout) as (main, _):
         watching: Observers = (lambda _session: []) if as_json else observers
@@ -160,7 +160,7 @@ def decide(
         answer(encode_acceptance(acceptance), text, as_json)
         return Exit.NEEDS_HUMAN
     who = main.identity().author[0] if is_person else NOBODY
-    accepted = accept_tests(main, acceptance, tests, who, committing(commit=True, verify=True, as_json=as_json))
+    accepted = accept_tests(main, acceptance, tests, who, build_committing(commit=True, verify=True, as_json=as_json))
     where = "held out of the worker's sight" if accepted.hidden else "committed before the work"
     start = build_loop_command(main.root, name)
     answer(encode_acceptance(accepted), f"Accepted the tests of {which}, {where}.\nNext: {start}", as_json)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aigon.commands.common import answer, committing, confirm, here, json_option, profile_option, verify_option
+from aigon.commands.common import answer, build_committing, confirm, here, json_option, profile_option, verify_option
 from aigon.commands.completers import complete_agents, complete_features
 from aigon.errors import Exit, usage
 from aigon.job.options import Options
@@ -80,7 +80,7 @@ def init(
         made = ""
         if left.paths and commit:
             with hold_checkout(checkout):
-                made = commit_setup(checkout, left, committing(commit=True, verify=verify, as_json=as_json))
+                made = commit_setup(checkout, left, build_committing(commit=True, verify=verify, as_json=as_json))
         document = {
             **build_init_document(done),
             "committed": made or None,

@@ -88,14 +88,14 @@ def _read_in_project(wanted: str, name: str, spec: Spec, folder: Path, place: "S
     from aigon.compile.review import find_refused_line
     from aigon.git.person import Checkout
     from aigon.job.options import Options
-    from aigon.run.prepare import prepare, with_proposals
+    from aigon.run.prepare import add_proposals, prepare
 
     try:
         with Checkout.open(folder) as checkout:
             given = (place.feature, place.files) if place else (None, None)
             prepared = prepare(checkout, Options(wanted), with_agent=False, feature=given[0], read=given[1])
             judge = prepared.judge.backend if prepared.judge else ""
-            return _Shown(name, prepared.spec, judge, with_proposals(prepared, checkout).proposals)
+            return _Shown(name, prepared.spec, judge, add_proposals(prepared, checkout).proposals)
     except AigonError as error:
         refused = find_refused_line(error, name)
         return _Shown(name, replace(spec, warnings=(*spec.warnings, *([refused] if refused else ()))), "judge")

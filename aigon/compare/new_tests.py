@@ -171,7 +171,7 @@ def _is_red(test: str, on_base: CheckRun, files: frozenset[str]) -> bool:
     if (result := on_base.tests.get(test)) is not None:
         return result in ("failed", "error")
     broken = not on_base.reported and on_base.status == "fail" and any(p.file in files for p in on_base.problems)
-    return broken or on_base.could_not_load(test)
+    return broken or on_base.fails_to_load(test)
 
 
 MOST_CROSSED = 4

@@ -172,7 +172,7 @@ class CheckRun(Struct, frozen=True):
         """True if the same would come again; what was killed or ran out of time says nothing of the tree."""
         return self.status in ("pass", "fail")
 
-    def could_not_load(self, test: str) -> bool:
+    def fails_to_load(self, test: str) -> bool:
         """Return whether a missing test, or the file or class that it is in, is named as what could not be loaded.
 
         The id of a test that is called like its file is that of the file.

@@ -31,7 +31,7 @@ def open_branch(main: Checkout, branch: str) -> Iterator[Checkout]:
 
 
 @contextmanager
-def detached_head(main: Checkout, branch: str, commit: str) -> Iterator[Checkout]:
+def detach_head(main: Checkout, branch: str, commit: str) -> Iterator[Checkout]:
     """Yield the checkout that has `branch` at `commit`: no branch moves before the commit is known to be good."""
     with open_branch(main, branch) as place, _detach_head(place, branch, commit):
         yield place

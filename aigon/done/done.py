@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.done import checkouts
-from aigon.done.checkouts import UnfinishedMerge, detached_head, move_branch, save_commit_aside
+from aigon.done.checkouts import UnfinishedMerge, detach_head, move_branch, save_commit_aside
 from aigon.done.choice import (
     ChosenWork,
     Landing,
@@ -139,7 +139,7 @@ def finish_feature(
             refuse_done(main, landing.onto, landing.feature, hint)
             with _hold_alone(errand, chosen, landing, current):
                 if chosen.is_claim and not request.force:
-                    with detached_head(main, chosen.branch, landing.tip) as place:
+                    with detach_head(main, chosen.branch, landing.tip) as place:
                         errand.prove(place, landing)
                 done = _land(errand, landing)
             return _retire_candidates(main, errand.home, chosen, done, keep=request.keep_worktrees)

@@ -50,7 +50,7 @@ def merge_tip(
     if verify and not squash:
         require_pre_commit(landing)
     main, options = landing.main, (*no_verify_options(verify), "-m", message)
-    with restored_on_error(landing):
+    with restore_on_error(landing):
         if squash:
             main.git_with_hooks(*IN_PLACE, "merge", "-q", "--squash", "--ff", landing.tip)
             if main.git("write-tree") != landing.find_tree(landing.onto):
@@ -91,7 +91,7 @@ def _explain_change(landing: Landing) -> AigonError:
 def _try_merge(landing: Landing) -> Iterator[str]:
     """Yield the tree of the merge, with files and index as it would make them, and put them back."""
     try:
-        with restored_on_error(landing):
+        with restore_on_error(landing):
             landing.main.git(*NO_HOOKS, *IN_PLACE, "merge", "-q", "--squash", "--ff", landing.tip)
         yield landing.main.git("write-tree")
     finally:
@@ -99,7 +99,7 @@ def _try_merge(landing: Landing) -> Iterator[str]:
 
 
 @contextmanager
-def restored_on_error(landing: Landing) -> Iterator[None]:
+def restore_on_error(landing: Landing) -> Iterator[None]:
     """Put the target back if something goes wrong in here. An error of git's becomes one that says what to do."""
     try:
         yield

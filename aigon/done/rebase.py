@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from aigon.done.checkouts import detached_head, save_commit_aside
+from aigon.done.checkouts import detach_head, save_commit_aside
 from aigon.done.choice import ChosenWork, Landing, resolve_agent
 from aigon.done.merge import (
     IN_PLACE,
@@ -16,7 +16,7 @@ from aigon.done.merge import (
     list_conflicts,
     no_verify_options,
     require_pre_commit,
-    restored_on_error,
+    restore_on_error,
 )
 from aigon.done.proof import is_same_but_for_features
 from aigon.errors import AigonError, Exit, usage
@@ -48,7 +48,7 @@ def rebase_tip(landing: Landing, prove: Prove, *, verify: bool) -> tuple[Landing
     chosen = landing.chosen
     if landing.is_settled:
         return landing, False
-    with detached_head(landing.main, chosen.branch, landing.tip) as place:
+    with detach_head(landing.main, chosen.branch, landing.tip) as place:
         try:
             place.git_with_hooks(*SAFE_REBASE, *IN_PLACE, "rebase", "-q", *no_verify_options(verify), landing.onto)
         except AigonError as error:
@@ -70,7 +70,7 @@ def fast_forward(landing: Landing, *, verify: bool) -> str:
     branch.enter_branch(landing.main, landing.target)
     if verify:
         require_pre_commit(landing)
-    with restored_on_error(landing):
+    with restore_on_error(landing):
         landing.main.git_with_hooks("merge", "-q", "--ff-only", landing.tip)
     return landing.tip
 
@@ -136,7 +136,7 @@ def adopt_files(landing: Landing, adoptions: Sequence[Adoption], prove: Prove) -
     if commit == landing.tip:
         return landing
     grown = replace(landing, tip=commit)
-    with detached_head(landing.main, landing.chosen.branch, commit) as place:
+    with detach_head(landing.main, landing.chosen.branch, commit) as place:
         _refuse_secrets(place, grown, list(files))
         try:
             prove(place, grown)

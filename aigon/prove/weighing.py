@@ -73,7 +73,7 @@ class Weighing(Struct):
             yield CheckStarted(world.now(), snapshot.number, name_command(criterion), _title(criterion))
         bench = _make_bench(job, world, snapshot, asked)
         scale = _Scale(bench, tree, asked, list_words(job.spec.raw.decode("utf-8", "replace")))
-        built = self.witness and self.witness.without_tests(job.protection)
+        built = self.witness and self.witness.drop_tests(job.protection)
         weighed = scale.weigh(built, is_final=self.is_final) if asked else {}
         prefix = f"feature-{job.feature.name_for_people}/{world.run_id}-{snapshot.number}-checks"
         for each in world.after_checks(prefix):

@@ -59,7 +59,7 @@ class Witness(Struct, frozen=True):
         }
         return objects.write_tree_with(git, tree, entries)
 
-    def without_tests(self, protection: Protection) -> "Witness":
+    def drop_tests(self, protection: Protection) -> "Witness":
         """Return the same without what a proof lays the base's version over: tests, and what configures them."""
         product = {
             path: file for path, file in self.files.items() if not protection.relaid(path, new=file.before is None)

@@ -232,10 +232,10 @@ def prepare_ready(
         actors.require_startable_sandbox(prepared.config, options, prepared.agents)
     if not options.skip_validation:
         require_tools(prepared.checks.checks)
-    return with_proposals(prepared, checkout)
+    return add_proposals(prepared, checkout)
 
 
-def with_proposals(prepared: Prepared, checkout: Checkout) -> Prepared:
+def add_proposals(prepared: Prepared, checkout: Checkout) -> Prepared:
     """Return the same with what the spec should allow, by its own words, of the files that git has."""
 
     def list_tracked() -> list[str]:

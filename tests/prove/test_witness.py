@@ -38,4 +38,4 @@ def test_one_that_weakens_tests_turns_nothing_green_by_it() -> None:
         ("conftest.py", "tests/conftest.py", "tests/test_add.py", "pytest.py", "tox.ini"), FILES["new.py"]
     )
     protection = Protection(load_protections(read_profiles(), {}))
-    assert Witness({**FILES, **forging}, "", None).without_tests(protection).files == FILES
+    assert Witness({**FILES, **forging}, "", None).drop_tests(protection).files == FILES
