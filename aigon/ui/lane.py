@@ -229,7 +229,9 @@ class Lane(Struct):
     def _finish(self, event: IterationFinished) -> None:
         self.last = event
         known = self.rows.get(event.number) or IterationRow(event.number, event.at, self.commit)
-        added, removed = count_changed_lines(event.changes)
+        files, (added, removed) = len(event.changes), count_changed_lines(event.changes)
+        if not event.changes:  # a second assessment of an iteration keeps the changes of the first
+            files, added, removed = known.files, known.added, known.removed
         self._keep(
             replace(
                 known,
@@ -244,7 +246,7 @@ class Lane(Struct):
                 },
                 failures=tuple(_list_failures(event)),
                 promises=event.promises,
-                files=len(event.changes),
+                files=files,
                 added=added,
                 removed=removed,
             )

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from aigon.journal.events import Event, IterationFinished, RunStarted, TurnEnded
 from aigon.model.changes import Concern
 from aigon.model.criteria import Verdict
-from aigon.model.outcomes import NeedsHuman
+from aigon.model.outcomes import Met, NeedsHuman
+from tests.journal.tried import looked
 from tests.lab import SPEC, Lab
 from tests.ui.desk import ORIGIN, Desk, take_environment
 from tests.views.report.accounts import ended, iterations, started
@@ -184,7 +185,14 @@ def test_statistics_are_counted_and_grouped(desk: Desk) -> None:
     desk.record(waiting())
     page = desk.get("/statistics?by=agent&since=2026-01-01")
     assert "By agent" in page and "claude" in page and "Needs you" in page
+    desk.record([started(), *iterations([1, 2]), ended(Met(iteration=1), 30)])
+    assert "<dt>Iterations to proven</dt><dd>n=1</dd>" in desk.get("/statistics")
     assert "is no day" in desk.get("/statistics?since=yesterday", 400)
+
+
+def test_an_iteration_that_is_assessed_again_keeps_its_changes(desk: Desk) -> None:
+    desk.record([started(), *iterations([1, 1]), looked(1, met=1, changes=())])
+    assert "1 file <span" in desk.get("/feature/42")
 
 
 def test_several_agents_are_side_by_side(desk: Desk) -> None:
