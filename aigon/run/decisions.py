@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from aigon.agents.configured import build_loop_command
-from aigon.errors import usage
+from aigon.errors import environment, usage
 from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
 from aigon.job.seat import open_main_checkout
@@ -69,11 +69,17 @@ def find_case(
 ) -> DecisionCase:
     """Return the criteria (by number or ID) and integrity findings (by rule) that `what` names in the last assessment.
 
-    Raises AigonError (exit 2) for what does not exist or is not for a person to decide.
+    Raises AigonError: exit 2 for what does not exist or is not for a person to decide, exit 7 without a worktree.
     """
     with open_main_checkout(checkout) as (main, here):
         candidate = resolve_candidate(main, here, wanted, agent)
     root = Path(candidate.path) if candidate else checkout.root
+    if candidate and not root.is_dir():
+        raise environment(
+            f"The worktree of {candidate.label} for feature {candidate.feature} is gone",
+            where=candidate.path,
+            hint=f"aigon feature-setup {candidate.feature} {candidate.label} makes it again",
+        )
     place = locate_spec(root, checkout.common_dir, candidate.feature if candidate else wanted)
     path, name, spec = place.feature.path, place.feature.name_for_people, place.parse()
     what = [str(resolve_task(spec.criteria, name, each) or each.removeprefix(f"{name}.")) for each in what]

@@ -165,6 +165,10 @@ def test_a_person_decides_on_the_work_of_the_agent_in_the_worktree(lab: Lab) -> 
     ran = lab.aigon("feature-implement", "42", "--loop", "--worktree")
     assert ran.code == 4, ran.out + ran.err
     assert "aigon approve 42 1 --agent mine" in ran.out
+    assert lab.aigon("cleanup", "42").code == 0
+    refused = lab.aigon("approve", "42", "1", "--yes")
+    assert (refused.code, "aigon feature-setup 42 mine makes it again" in refused.err) == (7, True)
+    assert lab.aigon("feature-setup", "42", "mine").code == 0
     assert lab.aigon("approve", "42", "1", "--yes").code == 0
     assert lab.aigon("feature-implement", "42", "--resume").code == 0
 
