@@ -251,9 +251,9 @@ def stop_loops(feature: str, agents: tuple[str, ...], now: bool, as_json: bool) 
     with here() as checkout:
         asked = open_project(checkout.root).stop(feature, agents, now=now)
     what = "to stop at once" if now else "to finish the iteration and stop"
-    lines = [f"Asked feature {each.feature}{f' ({each.label})' if each.label else ''} {what}" for each in asked]
+    name = QUEUES.get(feature, f"feature {asked[0].feature}")
+    lines = [f"Asked {name}{f' ({each.label})' if each.label else ''} {what}" for each in asked]
     rows = [{"label": each.label, "run_id": each.run_id, "pid": each.loop.pid, "since": each.since} for each in asked]
-    is_queue = feature in QUEUES
-    next_ = "Next: aigon run status" if is_queue else f"Next: aigon feature-status {asked[0].feature}"
+    next_ = "Next: aigon run status" if feature in QUEUES else f"Next: aigon feature-status {asked[0].feature}"
     answer({"feature": feature, "now": now, "asked": rows}, "\n".join([*lines, next_]), as_json)
     return 0

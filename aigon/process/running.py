@@ -25,8 +25,8 @@ from aigon.files.locks import identify_machine, is_locked, read_start
 from aigon.text.patterns import compile_re
 
 FOLDER = "running"
-QUEUES = ("watch", "queue")
-"""What a note calls `aigon watch` and `aigon run start` instead of a feature."""
+QUEUES = {"watch": "aigon watch", "queue": "aigon run start"}
+"""What a note calls these commands instead of a feature."""
 StopRequest = Literal["finish", "now"]
 """How an aigon is asked to end: as by the first Ctrl+C, or as by the second."""
 SCHEMA_VERSION = 1

@@ -140,6 +140,10 @@ def ask_to_stop(main: Checkout, wanted: str, agents: Sequence[str], how: StopReq
     local = [(note, one) for note, one in chosen if running.is_on_this_machine(one) and running.is_alive(one.loop)]
     if not local:
         elsewhere = [about for _, about in chosen if not running.is_on_this_machine(about)]
+        if not elsewhere and name in QUEUES:
+            raise environment(
+                f"No `{QUEUES[name]}` runs in this repository", hint="aigon run status shows the last one"
+            )
         if not elsewhere:
             hint = f"aigon feature-status {name} shows where it stands"
             raise environment(f"No loop runs on feature {name}", hint=hint)

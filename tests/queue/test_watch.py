@@ -91,8 +91,11 @@ def test_a_stop_file_ends_the_loops_and_holds_the_watcher_until_it_is_gone(lab: 
     hold(lab, release=True)
     lab.path("EMERGENCY_STOP_RALPH").unlink()
     until(lambda: "proven" in lab.aigon("feature-status", "01").out, 60)
-    assert lab.aigon("stop", "watch").code == 0
+    asked = lab.aigon("stop", "watch")
+    assert (asked.code, asked.out.startswith("Asked aigon watch to finish")) == (0, True)
     assert finish(process).code == 130
+    idle = lab.aigon("stop", "watch")
+    assert idle.code == 7 and "No `aigon watch` runs in this repository" in idle.err, idle.err
 
 
 def test_without_a_cost_limit_or_a_fit_folder_nothing_is_watched(lab: Lab) -> None:
