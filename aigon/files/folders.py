@@ -17,6 +17,8 @@ from aigon.text.patterns import compile_glob
 
 PREFIX = "aigon-tmp-"
 """How the names of these folders begin. They are short, as a socket's path has 107 bytes at most."""
+IN_MEMORY = Path("/dev/shm")
+"""Where Linux keeps files in memory."""
 REMOVAL_SECONDS = 5.0
 """How long a removal is tried while something may still be writing there."""
 
@@ -57,7 +59,7 @@ class TemporaryFolder:
 
 def remove_abandoned() -> None:
     """Remove this user's temporary folders that no living aigon holds."""
-    for parent in {tempfile.gettempdir(), "/tmp"}:
+    for parent in {tempfile.gettempdir(), "/tmp", str(IN_MEMORY)}:
         with suppress(OSError), os.scandir(parent) as entries:
             for entry in entries:
                 if entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False):

@@ -26,7 +26,7 @@ from aigon.isolation.enclosure import (
     list_no_mounts,
     make_room_env,
 )
-from aigon.isolation.export import Export, export_tree
+from aigon.isolation.export import Export, RoomTree, export_tree
 
 if TYPE_CHECKING:
     from aigon.isolation.check_sandbox import CheckSandbox
@@ -36,10 +36,14 @@ KEPT = "kept"
 
 
 class CleanRoom(Enclosure, frozen=True, kw_only=True):
-    """A room for commands: an enclosure, the environment of its commands, and what was exported to its `root`."""
+    """A room for commands: an enclosure, the environment of its commands, and what was exported to its `root`.
+
+    aigon changes files there by `tree`.
+    """
 
     env: Mapping[str, str]
     exported: Export
+    tree: RoomTree
 
 
 class RoomPlan(Struct, frozen=True):
@@ -52,7 +56,7 @@ class RoomPlan(Struct, frozen=True):
     With `keep` the files stay for the next room in the folder, which only writes those that differ; what commands made
     next to them is there again. Lent folders can be written then, as in the workspace. In a `private` room commands
     find only what builds wrote, as their `CheckStart` says; that takes overlays. `products` are from builds of another
-    room.
+    room. With `tree` the files are exported there; those of a private room stay, as no command changes them.
     """
 
     isolation: Isolation
@@ -65,6 +69,7 @@ class RoomPlan(Struct, frozen=True):
     box: "CheckSandbox | None" = None
     private: bool = False
     products: Path | None = None
+    tree: RoomTree | None = None
 
 
 @contextmanager
@@ -80,40 +85,60 @@ def open_room(git: TrustedGit, tree: str, folder: Path, env: Mapping[str, str], 
         was_kept = plan.keep
     if not was_kept:
         remove_tree(folder)
+    kept, shown = plan.tree, plan.tree or RoomTree(folder / "tree")
+    folder.mkdir(parents=True, exist_ok=True)
     try:
-        exported = _export_over(git, tree, folder / "tree")
+        exported = _export_over(git, tree, shown)
         with TemporaryFolder("room", _choose_temporary(git.root, env)) as scratch:
             for name in {*ROOM_FOLDERS.values(), HOME}:
                 (scratch / name).mkdir(mode=0o700)
-            room = _make_room(git, exported, scratch, env, plan)
+            room = _make_room(git, exported, shown, scratch, env, plan, folder)
             _lend(room)
             yield replace(room, env=_make_env(room, plan.home, plan.places))
             if plan.keep:
                 remove_tree(room.changes)
                 _take_back(room)
                 (folder / KEPT).touch()
+            if kept and plan.private:
+                _take_back(room)
+                kept.put_back()
+                kept.holds, kept = tree, None
     finally:
+        if kept:  # changed by commands, or in an unknown state
+            remove_tree(kept.folder)
+            kept.holds = ""
+            kept.undo.clear()
         if not (folder / KEPT).exists():
             remove_tree(folder)
 
 
-def _make_room(git: TrustedGit, exported: Export, scratch: Path, env: Mapping[str, str], plan: RoomPlan) -> CleanRoom:
-    box = plan.box
+def _make_room(
+    git: TrustedGit,
+    exported: Export,
+    tree: RoomTree,
+    scratch: Path,
+    env: Mapping[str, str],
+    plan: RoomPlan,
+    folder: Path,
+) -> CleanRoom:
+    box, hidden = plan.box, (git.common_dir, git.git_dir, git.directory, state_home() / "repos", *plan.hidden)
     return CleanRoom(
         plan.isolation,
         git.root,
         exported.folder,
         scratch,
-        (git.common_dir, git.git_dir, git.directory, state_home() / "repos", *plan.hidden),
+        (*hidden, tree.folder.parent) if plan.tree else hidden,
         {name: path for name, path in plan.lent.items() if path.is_dir() and _is_free(exported.folder, name)},
         plan.shown,
         writable=plan.keep,
         private=plan.private,
         products=plan.products,
+        folder=folder,
         confine=box.list_room_mounts if box else list_no_mounts,
         confine_writes=box.confine_writes if box else confine_nothing,
         env=env,
         exported=exported,
+        tree=tree,
     )
 
 
@@ -135,12 +160,14 @@ def _take_back(room: CleanRoom) -> None:
         place.unlink() if place.is_symlink() else place.rmdir()
 
 
-def _export_over(git: TrustedGit, tree: str, folder: Path) -> Export:
-    if folder.exists():
+def _export_over(git: TrustedGit, tree: str, shown: RoomTree) -> Export:
+    if shown.holds == tree:
+        return Export(shown.folder, fresh=False)
+    if shown.folder.exists():
         with contextlib.suppress(AigonError):
-            return export_tree(git, tree, folder)
-        remove_tree(folder.parent)
-    return export_tree(git, tree, folder)
+            return export_tree(git, tree, shown.folder, forget=bool(shown.holds))
+        remove_tree(shown.folder)
+    return export_tree(git, tree, shown.folder)
 
 
 def _is_free(root: Path, name: str) -> bool:

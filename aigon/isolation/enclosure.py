@@ -52,7 +52,8 @@ class Enclosure(Struct, frozen=True):
     `shown` stays readable inside hidden folders. With `closed` there is no network but loopback; that takes mounts.
     Each command begins with what is in `bytecode`, and its changes are its own; that takes an overlay. If the room is
     `private`, so are its changes of the tree and of HOME, as its `CheckStart` says. `products` are what builds made of
-    the same tree in an earlier room.
+    the same tree in an earlier room. What commands change for themselves, and what builds make, goes to `folder`; if
+    `root` is elsewhere, other private rooms show it as well, and no command changes it.
     """
 
     isolation: Isolation
@@ -69,6 +70,7 @@ class Enclosure(Struct, frozen=True):
     bytecode: Path | None = None
     private: bool = False
     products: Path | None = None
+    folder: Path | None = None
 
     @property
     def mounts(self) -> bool:
@@ -141,7 +143,12 @@ class Enclosure(Struct, frozen=True):
     @property
     def changes(self) -> Path:
         """The folder for what commands change in folders of their own; none of them can reach it."""
-        return self.root.parent / "changes"
+        return (self.folder or self.root.parent) / "changes"
+
+    @property
+    def made(self) -> Path:
+        """The folder for what builds make, a layer for each."""
+        return (self.folder or self.root.parent) / PRODUCTS
 
     def _make_changes(self, start: CheckStart) -> Path:
         self.changes.mkdir(exist_ok=True)
@@ -152,7 +159,8 @@ class Enclosure(Struct, frozen=True):
         return changes
 
     def _bind_tree(self) -> Mount:
-        return ("bind", str(self.root), os.path.realpath(self.workspace))
+        stays = self.private and self.folder not in (None, self.root.parent)
+        return ("ro-bind" if stays else "bind", str(self.root), os.path.realpath(self.workspace))
 
     def _make_tree(self, start: CheckStart, changes: Path) -> Mount:
         """Return the mount of the tree for a command."""
@@ -160,8 +168,8 @@ class Enclosure(Struct, frozen=True):
             return self._bind_tree()
         workspace = Path(os.path.realpath(self.workspace))
         if start.tree == "build":
-            return make_overlay(self.root, self.root.parent / PRODUCTS / start.name.replace("/", "-"), workspace)
-        built = (self.products or self.root.parent / PRODUCTS).glob("*/changes")
+            return make_overlay(self.root, self.made / start.name.replace("/", "-"), workspace)
+        built = (self.products or self.made).glob("*/changes")
         return make_overlay(self.root, changes / TREE, workspace, sorted(built))
 
     def _mounts(self, tree: Mount) -> list[Mount]:

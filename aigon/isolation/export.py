@@ -6,8 +6,10 @@ the content before a file is written: an object that an agent replaced is missin
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path, PurePosixPath
 
 from msgspec import Struct, field
 
@@ -41,6 +43,57 @@ class Export(Struct, frozen=True):
     folder: Path
     missing: tuple[str, ...] = ()
     fresh: bool = True
+
+
+class RoomTree(Struct):
+    """The folder of an export. Several rooms can show it, one after the other, as what aigon changes there is put back.
+
+    It `holds` the tree of this hash. Files keep their inodes: nothing about them should say how many rooms there were.
+    """
+
+    folder: Path
+    holds: str = ""
+    undo: list[Callable[[], object]] = field(default_factory=list)
+
+    def write_over(self, files: Mapping[str, bytes | None]) -> None:
+        """Give files another content, with the mode that they have; take away those with None. No link is followed."""
+        for path, data in files.items():
+            file = self.folder / path
+            way = [*(self.folder / above for above in reversed(PurePosixPath(path).parents[:-1])), file]
+            other = next((each for each in way if each.is_symlink() or (each.is_file() and each != file)), None)
+            if data is not None:
+                if other:
+                    self._set_aside(other)
+                self._write(file, data)
+            elif other in (None, file) and os.path.lexists(file):
+                self._set_aside(file)
+
+    def put_back(self) -> None:
+        """Undo what was changed."""
+        while self.undo:
+            self.undo.pop()()
+
+    def _set_aside(self, place: Path) -> None:
+        aside = self.folder.with_name(f"aside-{len(self.undo)}")
+        place.rename(aside)
+        self.undo.append(partial(aside.rename, place))
+
+    def _write(self, file: Path, data: bytes) -> None:
+        if file.exists():
+            self.undo.append(partial(file.write_bytes, file.read_bytes()))
+            file.write_bytes(data)
+            return
+        self.undo.append(partial(self._remove, file))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+        if data.startswith(b"#!"):
+            file.chmod(0o755)
+
+    def _remove(self, file: Path) -> None:
+        file.unlink()
+        for above in file.relative_to(self.folder).parents[:-1]:
+            with suppress(OSError):  # it holds more
+                (self.folder / above).rmdir()
 
 
 class _Source(Struct, frozen=True):
@@ -85,12 +138,12 @@ class _Source(Struct, frozen=True):
         return {"GIT_OBJECT_DIRECTORY": str(objects), "GIT_ALTERNATE_OBJECT_DIRECTORIES": alternates}
 
 
-def export_tree(git: TrustedGit, tree: str, folder: Path) -> Export:
+def export_tree(git: TrustedGit, tree: str, folder: Path, *, forget: bool = False) -> Export:
     """Write the tree of this hash, or of a commit's, as files into `folder`, which is empty or does not exist.
 
     It may also hold an earlier export with its repository: then only the files that differ are written, and files that
     neither tree has stay. The folder gets a git directory of one commit, as a clone of depth 1 in CI, for tools that
-    ask git: this tree's objects, no other ref, no hook, no remote.
+    ask git: this tree's objects, no other ref, no hook, no remote. With `forget`, the earlier tree's objects go.
     Raises AigonError (exit 7) if an object is missing or damaged.
     """
     names = ("GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES")
@@ -98,19 +151,21 @@ def export_tree(git: TrustedGit, tree: str, folder: Path) -> Export:
     fresh = not (folder / ".git").exists()
     if tree not in git.trees:
         git.trees[tree] = source.find_tree(tree)
-    _write(source, git.trees[tree], folder)
+    _write(source, git.trees[tree], folder, forget=forget)
     return Export(folder, tuple(_write_submodules(source, folder, "")), fresh)
 
 
-def _write(source: _Source, tree: str, folder: Path) -> None:
+def _write(source: _Source, tree: str, folder: Path, *, forget: bool = False) -> None:
     """Write one repository's files from objects whose names were just computed anew."""
     own = folder / ".git"
     packs = own / "objects" / "pack"
+    if forget:
+        shutil.rmtree(own / "objects")
     packs.mkdir(parents=True, exist_ok=True)
     branch, known = own / BRANCH, set(packs.glob("*.pack"))
     before = branch.read_text().strip() if branch.exists() else ""
     packing = ("pack-objects", "--revs", *PACKING, str(packs / "pack"))
-    wanted = f"{tree}\n^{before}\n" if before else f"{tree}\n"
+    wanted = f"{tree}\n^{before}\n" if before and not forget else f"{tree}\n"
     source.run(*packing, stdin=wanted.encode(), env=source.writing_to(own / "objects"))
     renamed = {"GIT_OBJECT_DIRECTORY": str(own / "objects"), "GIT_ALTERNATE_OBJECT_DIRECTORIES": ""}
     for pack in set(packs.glob("*.pack")) - known:
@@ -120,9 +175,14 @@ def _write(source: _Source, tree: str, folder: Path) -> None:
     source.run(*WORKERS, "read-tree", "--reset" if before else "-m", "-u", tree, env=here)
     if (source.git.directory / "info" / "sparse-checkout").exists():
         _write_beyond_cone(source, folder, here)
-    if '[filter "lfs"]' in (source.git.directory / "config").read_text():
+    if has_filters(source.git):
         _refuse_damaged(source, folder, here)
     _describe(source, own, write_commit(source.git, tree, "", "aigon: the files to prove\n", str(own / "objects")))
+
+
+def has_filters(git: TrustedGit) -> bool:
+    """Return whether files can be larger than git's objects, as those of Git LFS."""
+    return '[filter "lfs"]' in (git.directory / "config").read_text()
 
 
 def _write_beyond_cone(source: _Source, folder: Path, here: Mapping[str, str]) -> None:

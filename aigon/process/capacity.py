@@ -11,9 +11,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from aigon.files.folders import IN_MEMORY
 from aigon.files.locks import RETRY_SECONDS, lock_file
 from aigon.process.stop import Stop
 
+MEMORY_SHARE = 16
+"""Files in memory take at most this part of what is free."""
 _V2, _V1 = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/memory")
 _UNLIMITED = 1 << 60
 """Version 1 says "no limit" by a number near 2^63."""
@@ -25,6 +28,14 @@ def measure_free_disk(path: Path) -> int | None:
         return shutil.disk_usage(path).free
     except OSError:
         return None
+
+
+def find_memory_folder(size: int) -> Path | None:
+    """Return a folder whose files are in memory, if `size` bytes there take little of it; None otherwise."""
+    free = measure_free_memory()
+    if free is None or size > free // MEMORY_SHARE or not (IN_MEMORY.is_mount() and os.access(IN_MEMORY, os.W_OK)):
+        return None
+    return IN_MEMORY if size <= (measure_free_disk(IN_MEMORY) or 0) // 2 else None
 
 
 class Memory(Struct, frozen=True):

@@ -24,7 +24,7 @@ from aigon.observation import Observer
 from aigon.proof import criteria
 from aigon.proof.base_tests import TestFiles, find_kept_tests, find_lost_tests, find_same_functions, leave_out_files
 from aigon.proof.frozen import Frozen
-from aigon.proof.rooms import Products, Rooms, open_room, rooms_for
+from aigon.proof.rooms import Keeping, Products, Rooms, open_room, rooms_for
 from aigon.text.quoting import fold
 
 _SUBJECT_ROLES = ("lint", "types", "build")
@@ -111,7 +111,8 @@ class ProofBench(Struct, frozen=True):
 
     The tests in `theirs` need not pass as on the base: the spec allows to change them, or people did. `lacking` are
     submodules that no room had. What Python compiles on trees that are `of_people` alone serves the rooms after them.
-    With an `observer`, checks that may read more than their subject run one after the other.
+    With an `observer`, checks that may read more than their subject run one after the other. `on_disk` keeps what they
+    write in a tree out of memory.
     """
 
     job: Job
@@ -124,6 +125,7 @@ class ProofBench(Struct, frozen=True):
     lacking: set[str] = field(default_factory=set)
     of_people: bool = False
     observer: Observer | None = None
+    on_disk: bool = False
 
     def run(
         self, tree: str, checks: Sequence[Check], name: str, overlay: Mapping[str, bytes | None] | None = None
@@ -153,10 +155,11 @@ class ProofBench(Struct, frozen=True):
         products = self._find_products(tree, checks, overlay or ())
         asked = {check.name for check in checks}
         checks = checks if products else add_builds(checks, self.job.checks)
-        with open_room(self.job, self.world, self.rooms, tree, private=private, products=products) as (inside, room):
+        keep: Keeping = "disk" if self.on_disk or any(check.writes for check in checks) else "memory"
+        made = open_room(self.job, self.world, self.rooms, tree, private=private, keep=keep, products=products)
+        with made as (inside, room):
             self.lacking.update(room.exported.missing)
-            for path, data in (overlay or {}).items():
-                _write_over(room.root / path, data)
+            room.tree.write_over(overlay or {})
             # Every check, whatever another says; nothing that was remembered counts.
             plan = Schedule(
                 0,
@@ -277,18 +280,6 @@ def _run_silently(inside: World, checks: Sequence[Check], plan: Schedule) -> tup
     except StopIteration as end:
         results: tuple[Result, ...] = end.value
     return results
-
-
-def _write_over(file: Path, data: bytes | None) -> None:
-    """Give a file of a room another content, with the mode that it has; None: remove it."""
-    if data is None or file.is_symlink():
-        file.unlink(missing_ok=True)
-    if data is not None:
-        is_new_script = data.startswith(b"#!") and not file.exists()
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(data)
-        if is_new_script:
-            file.chmod(0o755)
 
 
 def _is_worth_another_run(check: Check, result: Result, number: int) -> bool:

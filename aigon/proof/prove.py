@@ -27,6 +27,7 @@ from aigon.proof.dry_run import make_refusal, name_deciding, record_base, run_cl
 from aigon.proof.findings import Changed, apply_decisions, find_concerns, list_changed, make_finding
 from aigon.proof.frozen import Frozen, load
 from aigon.proof.restore import Watch
+from aigon.proof.rooms import RoomTrees
 from aigon.proof.vacuity import criterion_key, describe_passing, results_of
 from aigon.secrets.leaks import HOW_TO_ALLOW, is_secret_name
 from aigon.text.amounts import join_words
@@ -140,6 +141,8 @@ def _attempt_proof(
         if is_shortage(error.errno):
             raise
         return ProofResult(failed=f"{error.strerror or error}: {error.filename or ''}", log=str(folder))
+    finally:
+        world.get(RoomTrees).close()
 
 
 def _make_finding(proof: "ProofResult", seconds: float) -> Finding:

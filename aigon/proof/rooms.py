@@ -1,30 +1,40 @@
 """Make the clean rooms of one proof: by which mechanism, with which dependencies."""
 
+import mmap
 import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from aigon.checks.dependencies import Dependencies, choose_dependencies, keep_folder, locate_kept, run_setup
-from aigon.files.folders import remove_tree
+from aigon.files.folders import TemporaryFolder, remove_tree
 from aigon.git import objects
+from aigon.git.listings import SUBMODULE
 from aigon.git.objects import TreeEntry
+from aigon.git.trusted import TrustedGit
 from aigon.isolation import clean_room, dependencies, mechanisms
 from aigon.isolation.check_sandbox import CheckSandbox
 from aigon.isolation.clean_room import CleanRoom
 from aigon.isolation.dependencies import Bytecode
-from aigon.isolation.enclosure import PRODUCTS, Isolation
+from aigon.isolation.enclosure import Isolation
+from aigon.isolation.export import RoomTree, has_filters
 from aigon.isolation.machine_paths import find_shared_tools, list_other_checkouts
 from aigon.isolation.mechanisms import can_overlay
 from aigon.job.job import Job
 from aigon.job.world import Attendant, CheckEnvironment, CheckStart, World
+from aigon.process.capacity import find_memory_folder
 
 KEPT_PRODUCTS = 4
 """Trees of which products are kept: a proof is about two, and two rooms can be open at a time."""
+
+
+Keeping = Literal["memory", "disk"]
+"""Where the files of a room may be that its commands write in: in memory only if they write little."""
 
 
 class Rooms(Struct, frozen=True):
@@ -89,10 +99,21 @@ def _keep_from_caches(job: Job, world: World) -> tuple[Job, World]:
 
 @contextmanager
 def open_room(
-    job: Job, world: World, rooms: Rooms, tree: str, *, private: bool = True, products: Path | None = None
+    job: Job,
+    world: World,
+    rooms: Rooms,
+    tree: str,
+    *,
+    private: bool = True,
+    keep: Keeping | None = None,
+    products: Path | None = None,
 ) -> Iterator[tuple[World, CleanRoom]]:
-    """Yield a world whose checks run in a room with `tree`; if it is `private`, and overlays can be made, each has a
-    tree and a HOME of its own, with the `products` of builds. Raises AigonError (exit 7) if none can be made."""
+    """Yield a world whose checks run in a room with `tree`.
+
+    If it is `private`, and overlays can be made, each check has a tree and a HOME of its own, with the `products` of
+    builds. With `keep` the files stay for later private rooms, and are in memory if they take little of it; those of
+    another room only if its commands write little. Raises AigonError (exit 7) if no room can be made.
+    """
     root = world.workspace.root
     box = world.find(CheckSandbox)
     parent = world.rooms or (box.folder if box else world.home).parent
@@ -109,6 +130,9 @@ def open_room(
         products=products,
     )
     folder = _locate_rooms(job, world, rooms.suffix)
+    if (keep == "memory" or (keep and plan.private)) and not rooms.needs.each_time:  # which is made in the tree
+        trees, git = world.get(RoomTrees), world.workspace.trusted
+        plan = replace(plan, tree=trees.find(git, folder, rooms.entries, stays=plan.private))
     with clean_room.open_room(world.workspace.trusted, tree, folder, world.check_env, plan) as made:
         compiled, room = world.find(Bytecode), made
         if compiled:
@@ -137,6 +161,44 @@ def _locate_rooms(job: Job, world: World, suffix: str = "") -> Path:
     return (world.rooms or world.home / "rooms") / f"{job.name}{suffix}"
 
 
+class RoomTrees(Struct, Attendant):
+    """The exports that the rooms of one proof share, by the folder of the rooms.
+
+    They are in memory if they take little of it: writing thousands of files takes longer than most checks. Between two
+    proofs an agent works, so each proof begins without them.
+    """
+
+    trees: dict[Path, RoomTree] = field(default_factory=dict)
+    folders: list[TemporaryFolder] = field(default_factory=list)
+
+    def find(self, git: TrustedGit, folder: Path, entries: Mapping[str, TreeEntry], *, stays: bool) -> RoomTree | None:
+        """Return the export for the rooms in `folder`; None if it is neither in memory nor `stays`."""
+        if folder not in self.trees:
+            if any(entry.mode == SUBMODULE for entry in entries.values()):
+                return None  # neither its size nor its files are known here
+            place = None if has_filters(git) else find_memory_folder(_measure_files(git, entries))
+            parent = folder.with_name(f"{folder.name}-trees")
+            if place is None and not stays:
+                return None
+            if place is None:
+                parent.mkdir(parents=True, exist_ok=True)
+            self.folders.append(made := TemporaryFolder("tree", place or parent))
+            self.trees[folder] = RoomTree(made.path / "tree")
+        return self.trees[folder]
+
+    def close(self) -> None:
+        """Remove them."""
+        self.trees.clear()
+        while self.folders:
+            self.folders.pop().close()
+
+
+def _measure_files(git: TrustedGit, entries: Mapping[str, TreeEntry]) -> int:
+    """Return the bytes that these files take at most, whole pages and once more in a pack."""
+    sizes = objects.read_sizes(git, (entry.sha for entry in entries.values()))
+    return sum(2 * sizes[entry.sha][1] + mmap.PAGESIZE for entry in entries.values() if entry.sha in sizes)
+
+
 class Products(Struct, Attendant):
     """What builds made of trees in rooms of this process, for later rooms with the same tree.
 
@@ -149,7 +211,7 @@ class Products(Struct, Attendant):
 
     def keep(self, job: Job, world: World, tree: str, room: CleanRoom) -> None:
         """Move what the builds of a room made of `tree` here."""
-        made = room.root.parent / PRODUCTS
+        made = room.made
         with self.lock:
             if not room.private or tree in self.folders or not made.is_dir():
                 return
