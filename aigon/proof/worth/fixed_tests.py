@@ -17,18 +17,22 @@ from aigon.model.changes import Concern, hash_change
 from aigon.proof.bench import name_in_record
 from aigon.proof.findings import Tree
 from aigon.proof.worth import new_tests
-from aigon.proof.worth.alter import Drawn, Way, list_altered
+from aigon.proof.worth.alter import Drawn, Way, list_new_functions
 from aigon.proof.worth.new_tests import RanChecks, RunOnTree, Weighing, alter_all
+from aigon.syntax import language_of
+from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
 
 RULE = "negative-control"
+_DEFINED = compile_re(rb"\b(?:def|function|fn|func|const|let|var)\s+(\w+)")
+"""A name that a test file defines itself: a call by it is none of the product's."""
 WAYS: tuple[Way, ...] = ("empty", "other", "none")
 
 
 def find_undecided(tree: Tree, run: RunOnTree, ran: RanChecks, options: str) -> Iterator[Concern]:
     """Yield a review for tests of the base that pass only now, and whatever the functions that they call return."""
     product, drawn = tree.read_changes("product"), Drawn()
-    new = frozenset(name for path, (base, text) in product.items() for name in list_altered(path, text, base))
+    new = frozenset(name for path, (base, text) in product.items() for name in list_new_functions(path, text, base))
     fixed = _find_fixed(ran)
     asked = _find_asked(tree, fixed, new) if fixed and new else {}
     named, names = frozenset[str]().union(*asked.values()), {fixed[test] for test in asked}
@@ -66,21 +70,24 @@ def _find_fixed(ran: RanChecks) -> dict[str, str]:
 
 
 def _find_asked(tree: Tree, fixed: Mapping[str, str], new: frozenset[str]) -> dict[str, frozenset[str]]:
-    """Return the tests that use what some of the `new` functions return, with their names."""
-    entries = [e for e in objects.list_entries(tree.git, tree.name).values() if tree.part(e.path) == "tests"]
-    files = {entry.path: entry.sha for entry in entries[: new_tests.MOST_FILES] if entry.is_file}
+    """Return the tests that use, in the base's words, what some of the `new` functions return, with their names."""
+    base = {row.path: row.base for row in tree.rows}
+    entries = [base.get(path, e) for path, e in objects.list_entries(tree.git, tree.name).items()]
+    tests = [entry for entry in entries if entry and language_of(entry.path) and tree.part(entry.path) == "tests"]
+    files = {entry.path: entry.sha for entry in tests[: new_tests.MOST_FILES] if entry.is_file}
     blobs = objects.read_blobs(tree.git, files.values())
+    new -= {name.decode() for sha in files.values() for name in _DEFINED.findall(blobs[sha])}
     alteration = alter_tests({path: blobs[sha] for path, sha in files.items()}, "")
     asked: dict[str, frozenset[str]] = {}
     for test, meant in alteration.find_altered(fixed).items():
         texts = [alteration.sources[each.path].text(each.node) for each in meant]
-        used = [frozenset(name for name in new if _uses(text, name)) for text in texts]
+        used = [frozenset(name for name in new if uses(text, name)) for text in texts]
         if all(used):
             asked[test] = frozenset[str]().union(*used)
     return asked
 
 
-def _uses(text: str, name: str) -> bool:
+def uses(text: str, name: str) -> bool:
     """Return whether a call stands anywhere but at the start of a line, where it is made for its effect alone."""
     call = rf"\b{re.escape(name)}\s*\("
     return re.search(rf"(?m)^(?!\s*(?:await\s+)?[\w.]*{call}).*{call}", text) is not None
