@@ -203,17 +203,14 @@ def _make_session(opening: Opening, opened: OpenedRun, stop: Stop) -> Session:
         requests, remarks = read_mailbox(folder, job.spec.criteria, job.feature.name_for_people)
         started = replace(started, requests=requests)
     state_file = opening.locate_state_file(prepared.feature.name_for_people)
-    events = (
-        *set_damaged_state_aside(state_file, world.now()),
-        *_repair_views(world.folder, opened),
-        *opened.events,
-        started,
-        *(
-            Notice(world.now(), f"{text} (of the turn that was killed)", "warning")
-            for text in (*world.get(TurnNotes).sentences, *remarks)
-        ),
-    )
-    return Session(prepared, job, world, state, records, state_file, opened.past, events)
+    prior = (
+        *set_damaged_state_aside(state_file, world.now()), *_repair_views(world.folder, opened), *opened.events
+    )  # fmt: skip
+    # A journal begins with the start of its run: whatever else is first counts as damage.
+    events = (*prior, started) if opened.resumed else (started, *prior)
+    notes = (*world.get(TurnNotes).sentences, *remarks)
+    killed = (Notice(world.now(), f"{text} (of the turn that was killed)", "warning") for text in notes)
+    return Session(prepared, job, world, state, records, state_file, opened.past, (*events, *killed))
 
 
 def _repair_views(folder: Path, opened: OpenedRun) -> Sequence[Event]:

@@ -2,6 +2,8 @@
 
 from tests.lab import BRANCH, DONE_WHEN, LOG, Lab
 
+OTHER = "docs/specs/features/01-inbox/feature-light-mode.md"
+
 
 def test_an_agent_that_does_the_work_is_proven_and_committed(lab: Lab) -> None:
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
@@ -25,6 +27,20 @@ def test_an_agent_that_only_claims_to_be_done_is_not_believed(lab: Lab) -> None:
     assert lab.boxes() == " "
     assert lab.git("for-each-ref", "refs/aigon/parked") != ""
     lab.sound(agrees=True)
+
+
+def test_a_run_that_starts_on_the_branch_of_another_feature_has_a_sound_journal(lab: Lab) -> None:
+    lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
+    lab.agent("touch done.txt more.txt")
+    assert lab.aigon("feature-implement", "42", "--loop").code == 0
+    lab.spec("there is more <!-- verify: test -f more.txt && test -f new.txt -->", name=OTHER)
+    lab.agent("touch new.txt")
+    ran = lab.aigon("feature-implement", "light-mode", "--loop")
+    assert (ran.code, f"it starts from {BRANCH}" in ran.out) == (0, True), ran.out + ran.err
+    assert lab.aigon("replay", "43", "--verify").code == 0
+    repaired = lab.aigon("doctor", "--repair", "43")
+    assert "corrupt" not in repaired.out
+    assert lab.aigon("feature-done", "43").code == 0
 
 
 def test_no_two_commits_of_a_feature_have_the_same_subject(lab: Lab) -> None:
