@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from aigon.checks.project import ProjectOnDisk
 from aigon.compile.compilation import Compilation, CompiledCriterion, TrialResult, TrialStatus
 from aigon.compile.model import ModelProposals, ask_model, look_around
-from aigon.compile.proposals import Proposal, propose
-from aigon.compile.safety import find_edit, find_flaw
+from aigon.compile.proposals import Proposal, find_edit, find_flaw, propose
 from aigon.errors import environment, usage
 from aigon.files.atomic import write_atomic
 from aigon.git.person import Checkout

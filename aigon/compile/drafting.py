@@ -13,8 +13,7 @@ from aigon.checks.project import ProjectOnDisk
 from aigon.checks.project_checks import resolve_checks
 from aigon.compile.compile import rewrite_spec
 from aigon.compile.model import find_related_files, look_around
-from aigon.compile.proposals import Surroundings
-from aigon.compile.safety import find_flaw
+from aigon.compile.proposals import Surroundings, find_flaw
 from aigon.config.loading import build_tool_path, load_configuration, open_work_tree
 from aigon.config.models import JudgeConfig
 from aigon.errors import AigonError, unavailable

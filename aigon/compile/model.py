@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import Struct, ValidationError, convert
 
 from aigon.checks.execution import render_command
-from aigon.compile.proposals import Confidence, Proposal, Surroundings
-from aigon.compile.safety import LONGEST, find_edit, find_flaw
+from aigon.compile.proposals import LONGEST_COMMAND, Confidence, Proposal, Surroundings, find_edit, find_flaw
 from aigon.config.loading import open_work_tree
 from aigon.files.resources import read_prompt
 from aigon.git.person import Checkout
@@ -168,7 +167,7 @@ def build_question(
     )
     ruled = {number: f"{p.kind}: {p.command}" if p.command else p.kind for number, p in plain.items()}
     listed = [f"{c.number}. {fold(c.text, 1000)}\n   plain rules: {ruled[c.number]}" for c in criteria]
-    (rules,) = read_prompt("propose", LONGEST=LONGEST)
+    (rules,) = read_prompt("propose", LONGEST=LONGEST_COMMAND)
     data = {
         "spec": spec[:_LONGEST_SPEC],
         "criteria": [{"number": c.number, "text": c.text, "plain": ruled[c.number]} for c in criteria],

@@ -163,7 +163,7 @@ class Registry(Struct, frozen=True):
         return tuple(sorted({*self.builtins(), *self.plugins()}))
 
     def load(self, name: str) -> Any:
-        """Import and return what is called `name`.
+        """Import and return what is called `name`: a module, or an attribute of the one that several share.
 
         Raises a usage error for an unknown name, for one that a plug-in shares with a built-in or another plug-in, and
         for a plug-in that cannot be imported.
@@ -174,7 +174,10 @@ class Registry(Struct, frozen=True):
             what = f"The {self.noun} {name!r} is offered by {' and by '.join(owners)}"
             raise usage(what, where=f"entry points {self.group}", hint=f"Uninstall {' or '.join(owners[-1:])}")
         if module:
-            return importlib.import_module(module)
+            found = importlib.import_module(module)
+            return (
+                getattr(found, name, found) if any(name in names.split() for names in self.shared.values()) else found
+            )
         if claims:
             return _load_plugin(claims[0], self)
         raise usage(f"There is no {self.noun} called {name!r}", hint=self.suggest(name))

@@ -6,8 +6,7 @@ import pytest
 
 from aigon.checks.wording import bind_to_check
 from aigon.compile.model import build_question, read_answer
-from aigon.compile.proposals import Proposal, Surroundings, propose
-from aigon.compile.safety import find_edit, find_flaw
+from aigon.compile.proposals import Proposal, Surroundings, find_edit, find_flaw, propose
 from aigon.model.criteria import Criterion
 
 AROUND = Surroundings(

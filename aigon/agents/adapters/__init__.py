@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 from msgspec import Struct
 
@@ -21,14 +21,14 @@ from aigon.model.judging import JudgeAnswer
 from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, Turn, TurnRequest
 from aigon.text.documents import suggest
 
-READERS = Registry("aigon.agents", __name__, "reader of an agent's output")
+READERS = Registry("aigon.agents", __name__, "reader of an agent's output", {"command": "command text"})
 
 
 class Adapter(Struct, frozen=True):
-    """An agent type and the module that reads its output. What the module does not have follows from the type."""
+    """An agent type and the module, or object, that reads its output. What it does not have follows from the type."""
 
     kind: AgentType
-    module: ModuleType
+    module: Any
 
     def explain_unready(self, agent: Agent, find: FindProgram, env: Mapping[str, str]) -> str:
         """Return what is missing and how to get it; empty if the agent can start."""

@@ -133,3 +133,14 @@ def _parse_report(line: bytes) -> dict[str, object]:
 def _describe_call(call: object) -> str:
     name = call.get("tool") or call.get("name") if isinstance(call, dict) else call
     return f"{describe_use(name)[:160]} (asked for, not carried out)"
+
+
+class TextReader:
+    """Reads a program that prints plain text: its exit code decides, its last words are what it said."""
+
+    def read_output(self, exited: ProgramExit) -> TurnReport:
+        """Return the turn by its exit code. What it cost is unknown."""
+        return TurnReport(*describe_own_ending(exited), last_words(exited.stdout) or last_words(exited.stderr))
+
+
+text = TextReader()

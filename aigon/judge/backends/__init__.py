@@ -25,7 +25,7 @@ from aigon.model.turns import Agent, Launch, ProgramExit
 from aigon.process.stop import POLL_SECONDS, Stop, start_call
 from aigon.secrets.redaction import drop_credentials, make_redactor, redact_value
 
-BACKENDS = Registry("aigon.judges", __name__, "judge backend")
+BACKENDS = Registry("aigon.judges", __name__, "judge backend", {"command": "agent command"})
 GRACE_SECONDS = 5.0
 """Seconds that a judge has beyond its own time-out before its silence is the answer."""
 

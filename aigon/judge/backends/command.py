@@ -2,6 +2,8 @@
 
 What it gets is the question's `document`; `reply_schema` in it is the JSON Schema of what it has to print. Beside that,
 its reply may say what it cost: `"cost_usd": 0.12` and `"usage": {"input": 1200, "output": 300}`.
+
+An agent's own program is one, too (`agent`), for people with a subscription and no key.
 """
 
 import json
@@ -10,10 +12,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from aigon.agents.adapters._launch import explain_no_interpreter
 from aigon.agents.adapters._program import describe_exit, get_cost_status, parse_dollars, parse_reported_usage
 from aigon.agents.obstacles import find_program
 from aigon.files.folders import TemporaryFolder
+from aigon.judge.backends import NOBODY, AgentJudgeSettings
 from aigon.judge.reply import MALFORMED, parse_json
 from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.model.turns import ProgramExit
@@ -167,3 +172,50 @@ def describe_failure(exited: ProgramExit, settings: JudgeSettings) -> str:
     lines = strip_escapes(exited.stderr[-8 * _WORDS :].decode("utf-8", "replace")).strip().splitlines()
     said = " ".join(lines[-1].split())[:_WORDS] if lines else ""
     return f"the judge {how}{f': {said}' if said else ''}"
+
+
+_FORM = """\
+Use no tool: the answer of one who did is void. Answer with exactly one JSON object and nothing else: no introduction,
+no explanation, no other JSON. It has to be valid by this JSON Schema:
+
+```json
+{schema}
+```"""
+
+
+class AgentBackend:
+    """An agent's own program as a judge, started and read as its adapter says (`aigon.model.turns`).
+
+    It is given the question on standard input, no tool, and an empty folder to run in: it can neither read nor change
+    the work that it judges.
+    """
+
+    def explain_unready(self, settings: JudgeSettings, _env: Mapping[str, str]) -> str:
+        """Return what is missing; empty if the agent's program is there and can be asked without tools."""
+        return settings.missing if isinstance(settings, AgentJudgeSettings) else NOBODY
+
+    def ask(self, question: JudgeQuestion, settings: JudgeSettings) -> JudgeAnswer:
+        """Run one session of the agent, for one answer."""
+        if not isinstance(settings, AgentJudgeSettings) or settings.missing:
+            why = f"the judge cannot be asked: {self.explain_unready(settings, settings.env)}"
+            return JudgeAnswer(failure=why, cost=0.0, cost_status="reported", available=False)
+        launch = settings.launch
+        kept = {name: value for name, value in settings.env.items() if name not in launch.unset}
+        form = _FORM.format(schema=json.dumps(question.schema, indent=1))
+        prompt = "\n\n".join([question.rules, question.shared, question.task, form]) + "\n"
+        try:
+            exited = ask_program(launch.argv, replace(settings, env={**kept, **launch.env}), prompt)
+        except (OSError, ValueError) as error:
+            return JudgeAnswer(failure=f"the judge could not be asked: {error}")
+        answer = settings.read(exited)
+        if answer.failure:
+            by_process = exited.timed_out or exited.start_error
+            why = describe_failure(exited, settings) if by_process else f"the judge could not answer: {answer.failure}"
+            return replace(answer, text="", failure=" ".join(why.split()))
+        try:
+            return replace(answer, text=json.dumps(parse_answered_object(answer.text)))
+        except ValueError as error:
+            return replace(answer, text="", failure=f"{MALFORMED}: {error}")
+
+
+agent = AgentBackend()

@@ -56,11 +56,10 @@ def find_specs(importer: Format, paths: Sequence[str]) -> Iterator[tuple[str, ..
 def load_importers() -> dict[str, Format]:
     """Return every importer by name, the generic one last."""
     names = sorted(IMPORTERS.names(), key=lambda name: (name == GENERIC, name))
-    return {name: _read_parts(IMPORTERS.load(name), name) for name in names}
+    return {name: _read_parts(IMPORTERS.load(name)) for name in names}
 
 
-def _read_parts(module: Any, name: str) -> Format:
-    own = getattr(module, name, module)
+def _read_parts(own: Any) -> Format:
     return Format(**{part: getattr(own, part) for part in Format.__struct_fields__ if hasattr(own, part)})
 
 
