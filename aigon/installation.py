@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -87,13 +87,6 @@ def _read_headers(folder: Path, name: str) -> list[str]:
     return [line.partition(":")[2].strip() for line in head.split("\n") if line.startswith(f"{name}:")]
 
 
-def _list_installed() -> "dict[str, Distribution]":
-    """Return what is installed in this environment, by normalised name."""
-    from importlib.metadata import distributions
-
-    return {_normalise(each.metadata["Name"]): each for each in distributions(path=[*map(str, _list_places())])}
-
-
 def _parse_requirements(lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
     """Yield what a distribution needs: for which extra of its own, a name, an extra of that; "" for no extra."""
     for line in lines:
@@ -101,10 +94,6 @@ def _parse_requirements(lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
         if name:
             for each in ("", *filter(None, (name[2] or "").split(","))):
                 yield condition[1] if condition else "", _normalise(name[1]), each.strip()
-
-
-def _list_extras(distribution: "Distribution | None") -> Sequence[str]:
-    return (distribution.metadata.get_all("Provides-Extra") or []) if distribution else []
 
 
 def _normalise(name: str) -> str:
@@ -126,8 +115,10 @@ def require_extra(extra: str, *modules: str, purpose: str) -> None:
 def suggest_extra(extra: str) -> str:
     """Return the command that adds `extra` to aigon as it is installed."""
     import json
+    from importlib.metadata import distributions
 
-    installed = _list_installed()
+    places = [*map(str, _list_places())]
+    installed = {_normalise(each.metadata["Name"]): each for each in distributions(path=places)}
     aigon = installed.get("aigon")
     source = json.loads((aigon and aigon.read_text("direct_url.json")) or "{}")
     if source.get("dir_info", {}).get("editable"):
@@ -143,7 +134,8 @@ def suggest_extra(extra: str) -> str:
     command = next((made for name, made in receipts.items() if Path(sys.prefix, name).is_file()), "")
     extras = {extra}
     if command:  # both install anew, and would drop the extras that are there
-        extras |= {each for each in _list_extras(aigon) if each not in ("all", "dev") and _has_extra(installed, each)}
+        known = (aigon.metadata.get_all("Provides-Extra") or []) if aigon else []
+        extras |= {each for each in known if each not in ("all", "dev") and _has_extra(installed, each)}
     wanted = f"aigon[{','.join(sorted(extras))}]" + (f" @ {url}" if url else "")
     return f"{command or _pip_install()} {quote(wanted)}"
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Struct, convert, field, to_builtins
 from msgspec.structs import replace
 
 from aigon.files.folders import TemporaryFolder
@@ -83,12 +83,8 @@ class Observation(Struct, frozen=True):
 
 
 def read_observation(document: Mapping[str, Any]) -> Observation:
-    """Return what a document says that `as_document` made. Raises KeyError, TypeError or ValueError."""
-    commands = {
-        name: Reads(tuple(each["files"]), tuple(each["folders"]), each["walks"], each["unknown"])
-        for name, each in document["commands"].items()
-    }
-    return Observation(document["means"], commands, document.get("apart", False))
+    """Return what a document says that `as_document` made. Raises ValueError."""
+    return convert(document, Observation)
 
 
 class Observer(Struct):

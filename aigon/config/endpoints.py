@@ -209,11 +209,6 @@ def _expand_request(value: str) -> object:
     return {"method": method, "path": path.strip()} if blank else {"path": value}
 
 
-def _expand_openapi(value: str) -> object:
-    """Read a text that begins with / as a path on the server, another one as a file."""
-    return {"path" if value.startswith("/") else "file": value}
-
-
 def _check_schemathesis_options(value: list[str]) -> list[str]:
     for each in value:
         if each.startswith(_REFUSED) or re.match(r"-u", each):
@@ -298,7 +293,7 @@ class Endpoints(Section, frozen=True):
     port: Annotated[int, Meta(ge=1, le=65535)] | None = None
     ready: Annotated[Ready, Form(str, accept_text("path"))] = Ready()
     requests: list[Annotated[Request, Form(str, _expand_request)]] = field(default_factory=list)
-    openapi: Annotated[OpenApi, Form(str, _expand_openapi)] | None = None
+    openapi: Annotated[OpenApi, Form(str, lambda at: {"path" if at.startswith("/") else "file": at})] | None = None
     stop: Seconds = 5.0
     timeout: Seconds = 300.0
 

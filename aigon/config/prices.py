@@ -144,22 +144,22 @@ def describe_stale_prices(table: PriceTable, today: date, models: Iterable[str] 
         quotes = {quote.model: quote for model in models if (quote := find_price(table, model))}
         warnings = [text for quote in quotes.values() if (text := _describe_age(quote, today))]
     else:
-        days = _count_days(table.as_of, today) or 0
+        days = _count_days(table.as_of, today)
         warnings = [f"The prices are {days} days old (of {table.as_of})"] if days > MAX_AGE_DAYS else []
     remedy = ": estimates may be wrong. Put today's prices into .aigon/prices.yaml, or update aigon"
     return "; ".join(warnings) + remedy if warnings else ""
 
 
 def _describe_age(quote: PriceQuote, today: date) -> str:
-    days, group = _count_days(quote.group.as_of, today) or 0, quote.group
+    days, group = _count_days(quote.group.as_of, today), quote.group
     if days > MAX_AGE_DAYS:
         file = f", {group.file}" if group.file else ""
         return f"The price of {quote.model} is {days} days old (of {group.as_of}{file})"
-    if quote.price.until and (_count_days(quote.price.until, today) or 0) > 0:
+    if _count_days(quote.price.until, today) > 0:
         return f"The price of {quote.model} held until {quote.price.until}"
     return ""
 
 
-def _count_days(as_of: str, today: date) -> int | None:
-    """Return 0 for a day to come: a clock that is behind makes no price younger."""
-    return max(0, (today - date.fromisoformat(as_of)).days) if as_of else None
+def _count_days(as_of: str, today: date) -> int:
+    """Return 0 for an unknown day and one to come: a clock that is behind makes no price younger."""
+    return max(0, (today - date.fromisoformat(as_of)).days) if as_of else 0
