@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from aigon.agents.adapters import find_adapter, mini
-from aigon.agents.adapters._program import get_cost_status
+from aigon.agents.adapters._records import get_cost_status
 from aigon.model.turns import Agent, ProgramExit, TurnReport, TurnRequest, Usage
 from tests.agents.captured import NOW, exited, played
 from tests.agents.turns import PROMPT, place

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aigon.agents.adapters import opencode
-from aigon.agents.adapters._program import get_cost_status
+from aigon.agents.adapters._records import get_cost_status
 from aigon.model.turns import Agent, ProgramExit, Turn, Usage
 from tests.agents.captured import NOW, events, exited, played, turn, turn_of
 from tests.agents.turns import PROMPT, place

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from aigon.agents.adapters import pi
-from aigon.agents.adapters._program import get_cost_status
+from aigon.agents.adapters._records import get_cost_status
 from aigon.model.turns import Agent, ProgramExit, TurnReport, Usage
 from tests.agents.captured import NOW, events, exited, played
 from tests.agents.turns import PROMPT, place

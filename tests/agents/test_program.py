@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from aigon.agents.adapters import _launch, _program
+from aigon.agents.adapters import _program
 from aigon.model.agents import AgentType
 from aigon.model.turns import Agent, ProgramExit, TurnEnd, TurnReport, TurnRequest
 from tests.agents.turns import place
@@ -25,7 +25,7 @@ def ask(tmp_path: Path) -> TurnRequest:
 
 
 def words(kind: AgentType, agent: Agent, ask: TurnRequest) -> tuple[str, ...]:
-    return _launch.build_launch(kind, agent, ask).argv
+    return _program.build_launch(kind, agent, ask).argv
 
 
 def test_groups_are_there_only_where_somebody_asked_for_them(ask: TurnRequest) -> None:
@@ -71,25 +71,25 @@ def test_braces_and_arguments_have_their_place(ask: TurnRequest) -> None:
         "{unknown}",
         "-",
     )
-    assert _launch.build_launch(replace(KIND, argv=("run",)), Agent("mine", "mine"), ask).stdin == "prompt"
-    assert _launch.build_launch(KIND, Agent("mine", "mine"), ask).stdin == "nothing"
+    assert _program.build_launch(replace(KIND, argv=("run",)), Agent("mine", "mine"), ask).stdin == "prompt"
+    assert _program.build_launch(KIND, Agent("mine", "mine"), ask).stdin == "nothing"
 
 
 def test_a_variable_of_the_kind_gives_way_to_a_persons(ask: TurnRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     kind = replace(KIND, env={"MINE_MODEL": "{model}", "MINE_TRIES": "3", "MINE_HOME": "/x"})
     monkeypatch.setenv("MINE_HOME", "/y")
-    env = _launch.build_launch(kind, Agent("mine", "mine", "big", env={"MINE_TRIES": "9", "AIGON_RUN": "z"}), ask).env
+    env = _program.build_launch(kind, Agent("mine", "mine", "big", env={"MINE_TRIES": "9", "AIGON_RUN": "z"}), ask).env
     assert (env["MINE_MODEL"], env["MINE_TRIES"], env["AIGON_RUN"]) == ("big", "9", "run-1")
     assert "MINE_HOME" not in env and os.environ["MINE_HOME"] == "/y"
 
 
 def test_what_is_missing_is_said_with_the_way_to_get_it() -> None:
     agent = Agent("mine", "mine")
-    assert _launch.explain_unready(KIND, agent, lambda _: "/bin/mine") == ""
-    assert "no `mine` on PATH. Install it with: get" in _launch.explain_unready(
+    assert _program.explain_unready(KIND, agent, lambda _: "/bin/mine") == ""
+    assert "no `mine` on PATH. Install it with: get" in _program.explain_unready(
         replace(KIND, install="get"), agent, lambda _: None
     )
-    assert "names no program" in _launch.explain_unready(replace(KIND, program=""), agent, lambda _: None)
+    assert "names no program" in _program.explain_unready(replace(KIND, program=""), agent, lambda _: None)
 
 
 FINE = TurnReport("finished", said="done", cost=0.5, cost_status="reported")

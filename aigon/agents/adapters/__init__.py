@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from aigon.agents.adapters import _launch, _program
+from aigon.agents.adapters import _program
 from aigon.errors import AigonError, usage
 from aigon.files.resources import Registry, find_agent_types, read_document
 from aigon.model.agents import AgentType, read_agent_type
@@ -33,12 +33,12 @@ class Adapter(Struct, frozen=True):
     def explain_unready(self, agent: Agent, find: FindProgram, env: Mapping[str, str]) -> str:
         """Return what is missing and how to get it; empty if the agent can start."""
         own = getattr(self.module, "explain_unready", None)
-        return str(own(agent, find, env)) if own else _launch.explain_unready(self.kind, agent, find)
+        return str(own(agent, find, env)) if own else _program.explain_unready(self.kind, agent, find)
 
     def build_launch(self, agent: Agent, ask: TurnRequest) -> Launch:
         """Return the command line of one turn."""
         own = getattr(self.module, "build_launch", None)
-        launch: Launch = own(agent, ask) if own else _launch.build_launch(self.kind, agent, ask)
+        launch: Launch = own(agent, ask) if own else _program.build_launch(self.kind, agent, ask)
         return launch
 
     def read_turn(self, agent: Agent, ask: TurnRequest, exited: ProgramExit) -> Turn:
@@ -56,7 +56,7 @@ class Adapter(Struct, frozen=True):
     def build_consultation(self, agent: Agent) -> Launch:
         """Return the command line that answers the question on standard input."""
         own = getattr(self.module, "build_consultation", None)
-        launch: Launch = (own or _launch.build_consultation)(self.kind, agent)
+        launch: Launch = (own or _program.build_consultation)(self.kind, agent)
         return launch
 
     def read_consultation(self, agent: Agent, exited: ProgramExit) -> JudgeAnswer:

@@ -7,7 +7,6 @@ from functools import cache
 
 from msgspec import Struct, field
 
-from aigon.agents.adapters._program import parse_dollars
 from aigon.agents.adapters._records import (
     Record,
     count_at,
@@ -16,6 +15,7 @@ from aigon.agents.adapters._records import (
     list_at,
     look_up,
     objects_at,
+    parse_dollars,
     sum_usage,
     text_at,
     value_at,

@@ -2,13 +2,14 @@
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
 import msgspec
 
-from aigon.model.turns import Usage
+from aigon.model.turns import CostStatus, Usage
 from aigon.text.patterns import compile_re
 
 LONGEST_LINE = 8 * 1024 * 1024
@@ -183,3 +184,29 @@ def describe_use(name: object, given: object = None) -> str:
     used_on = given if isinstance(given, str) else ""
     used_on = ", ".join(_PATCHED.findall(used_on)) or used_on
     return (f"{named}: {' '.join(used_on.split())}" if used_on else named)[:_LONGEST_USE]
+
+
+def parse_dollars(value: object) -> float | None:
+    """Return a sum of money. JSON readers let NaN and Infinity through, and true is an int to Python."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if 0 <= value <= sys.float_info.max else None
+
+
+def drop_free_cost(cost: float | None, usage: Usage | None) -> float | None:
+    """Return None for a cost of 0 although tokens were used: the program knows no price of the model."""
+    spent = usage is not None and (usage.input or usage.output or usage.cached)
+    return None if spent and not cost else cost
+
+
+def get_cost_status(cost: float | None, known: CostStatus = "reported") -> CostStatus:
+    """Return `known`, or "unknown" if there is no cost."""
+    return "unknown" if cost is None else known
+
+
+def parse_reported_usage(value: object) -> Usage | None:
+    """Return the usage in `{"input": 1200, "output": 300, "cached": 0}`, each 0 by default; None for anything else."""
+    if not isinstance(value, dict):
+        return None
+    counts = [value.get(name, 0) for name in ("input", "output", "cached")]
+    return Usage(*counts) if all(type(count) is int and count >= 0 for count in counts) else None

@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import cast, get_args
 
-from aigon.agents.adapters import _launch
-from aigon.agents.adapters._program import parse_dollars
+from aigon.agents.adapters import _program
 from aigon.agents.adapters._records import (
+    parse_dollars,
     parse_records,
     sum_usage,
     text_at,
@@ -42,7 +42,7 @@ def build_launch(agent: Agent, ask: TurnRequest) -> Launch:
     """Return aigon's own interpreter, isolated from the workspace; `agent.args` come last, so that they win."""
     from aigon.agents.adapters import find_type
 
-    base = _launch.build_launch(agent.kind or find_type("api"), agent, ask)
+    base = _program.build_launch(agent.kind or find_type("api"), agent, ask)
     places = ("--workspace", ask.workspace, "--checkout", ask.checkout, "--folder", os.path.dirname(ask.prompt_file))  # noqa: PTH120
     reads = tuple(f"{ask.checkout}/{name}" for name in OF_THE_PROJECT)
     return Launch((sys.executable, "-I", str(PROGRAM), *places, *base.argv[1:]), env=base.env, reads=reads)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from aigon.agents.adapters._activities import BLOCK_MARKS, read_blocks
 from aigon.agents.adapters._errors import read_error
-from aigon.agents.adapters._program import LONGEST_DETAIL, last_words, parse_dollars
+from aigon.agents.adapters._program import LONGEST_DETAIL, last_words
 from aigon.agents.adapters._records import (
     Record,
     RecordList,
@@ -19,6 +19,7 @@ from aigon.agents.adapters._records import (
     list_at,
     list_uses,
     objects_at,
+    parse_dollars,
     parse_records,
     sum_usage,
     text_at,

@@ -16,16 +16,15 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from aigon.agents.adapters._launch import build_environment, explain_no_interpreter
 from aigon.agents.adapters._program import (
     LONGEST_DETAIL,
+    build_environment,
     describe_own_ending,
     ending_from_action,
+    explain_no_interpreter,
     last_words,
-    parse_dollars,
-    parse_reported_usage,
 )
-from aigon.agents.adapters._records import describe_use, list_at
+from aigon.agents.adapters._records import describe_use, list_at, parse_dollars, parse_reported_usage
 from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, TurnEnd, TurnReport, TurnRequest
 from aigon.text.patterns import compile_re
 

@@ -11,15 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from aigon.agents.adapters._errors import LITELLM_ERROR, TURNED_AWAY, read_exception, read_stderr
-from aigon.agents.adapters._program import drop_free_cost, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
     count_at,
     describe_use,
+    drop_free_cost,
     join_texts,
     list_at,
     make_storable,
     objects_at,
+    parse_dollars,
     sum_usage,
     text_at,
     value_at,

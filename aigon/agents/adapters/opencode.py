@@ -12,12 +12,12 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from aigon.agents.adapters._errors import read_error, read_stderr
-from aigon.agents.adapters._program import parse_dollars
 from aigon.agents.adapters._records import (
     Record,
     RecordList,
     count_at,
     is_cut,
+    parse_dollars,
     parse_records,
     sum_usage,
     text_at,

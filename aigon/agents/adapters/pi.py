@@ -10,14 +10,16 @@ import re
 from msgspec.structs import replace
 
 from aigon.agents.adapters._errors import read_error, read_stderr
-from aigon.agents.adapters._program import LONGEST_DETAIL, drop_free_cost, last_words, parse_dollars
+from aigon.agents.adapters._program import LONGEST_DETAIL, last_words
 from aigon.agents.adapters._records import (
     Record,
     RecordList,
+    drop_free_cost,
     is_cut,
     join_texts,
     list_at,
     objects_at,
+    parse_dollars,
     parse_records,
     sum_usage,
     text_at,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from aigon.agents.adapters import _launch
+from aigon.agents.adapters import _program
 from aigon.agents.adapters._activities import BLOCK_MARKS, read_blocks
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._records import (
@@ -70,12 +70,12 @@ def build_launch(agent: Agent, ask: TurnRequest) -> Launch:
     """Return the command line of one turn."""
     from aigon.agents.adapters import adapter_for
 
-    return _with_login(agent, _launch.build_launch(adapter_for(agent).kind, agent, ask))
+    return _with_login(agent, _program.build_launch(adapter_for(agent).kind, agent, ask))
 
 
 def build_consultation(kind: AgentType, agent: Agent) -> Launch:
     """Return the command line of one question."""
-    return _with_login(agent, _launch.build_consultation(kind, agent))
+    return _with_login(agent, _program.build_consultation(kind, agent))
 
 
 def _with_login(agent: Agent, launch: Launch) -> Launch:

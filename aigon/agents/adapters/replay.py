@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from aigon.agents.adapters import _launch, _player, _program
+from aigon.agents.adapters import _player, _program
 from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, TurnReport, TurnRequest
 
 
@@ -32,7 +32,7 @@ def build_launch(agent: Agent, ask: TurnRequest) -> Launch:
     """Return the player, run by aigon's interpreter and isolated, so that the workspace cannot change what runs."""
     recording = str(Path(ask.checkout, agent.recording))
     argv = (sys.executable, "-I", str(Path(_player.__file__).resolve()), recording)
-    return Launch(argv=argv, env=_launch.build_environment(agent, ask), stdin="nothing")
+    return Launch(argv=argv, env=_program.build_environment(agent, ask), stdin="nothing")
 
 
 def read_output(exited: ProgramExit) -> TurnReport:

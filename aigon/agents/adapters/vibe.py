@@ -12,13 +12,14 @@ from msgspec.structs import replace
 
 from aigon.agents.adapters import _program
 from aigon.agents.adapters._errors import find_stated_error, read_error
-from aigon.agents.adapters._program import drop_free_cost, parse_dollars
 from aigon.agents.adapters._records import (
     Record,
     RecordList,
     describe_use,
+    drop_free_cost,
     join_texts,
     list_at,
+    parse_dollars,
     parse_last_document,
     parse_records,
     sum_usage,

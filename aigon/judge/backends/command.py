@@ -14,8 +14,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from aigon.agents.adapters._launch import explain_no_interpreter
-from aigon.agents.adapters._program import describe_exit, get_cost_status, parse_dollars, parse_reported_usage
+from aigon.agents.adapters._program import describe_exit, explain_no_interpreter
+from aigon.agents.adapters._records import get_cost_status, parse_dollars, parse_reported_usage
 from aigon.agents.obstacles import find_program
 from aigon.files.folders import TemporaryFolder
 from aigon.judge.backends import NOBODY, AgentJudgeSettings
