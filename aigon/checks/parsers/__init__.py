@@ -16,7 +16,7 @@ from aigon.model.checks import ParsedOutput
 
 Reader = Callable[[bytes, bytes | None], ParsedOutput]
 _SHARED = {
-    "cargo": "cargo clippy rustfmt", "cargotest": "cargotest cargodoc nextest",
+    "cargo": "cargo clippy", "cargotest": "cargotest cargodoc nextest",
     "javascript": "bun jest mocha nodetest vitest", "junit": "endpoints junit phpunit pytest", "jvm": "gradle maven",
     "opaque": "any build node nodelint precommit", "swift": "swifttest xcresult", "tap": "ava tap",
     "violations": "androidlint checkstyle sarif",

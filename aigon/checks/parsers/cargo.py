@@ -1,4 +1,4 @@
-"""Parse rustc's messages, as `cargo build`, `cargo check`, clippy and `cargo fmt --check` pass them on."""
+"""Parse rustc's messages, as `cargo build`, `cargo check` and clippy pass them on."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,6 @@ from aigon.checks.parsers.output import (
     as_rows,
     as_string,
     decode,
-    is_silent,
     load_row,
     parse_number,
     read_text,
@@ -42,7 +41,6 @@ _SUM = compile_re(
 )
 _UNCOMPILED = compile_re(r"^error: could not compile `(?P<crate>[^`\n]+)`(?: \((?P<target>[^\n]*?)\) due)?", re.M)
 _BUILT = compile_re(r"^ +Finished (?:`(?!test`|bench`)[\w-]+` profile|(?!test |bench )[\w-]+ \[)", re.M)
-_DIFF = compile_re(r"^Diff in (?P<file>[^\n]+?)(?: at line |:)(?P<line>\d+):$", re.M)
 _SPAN = 4000
 """Characters after a message in which its lint is named."""
 _LEVELS = ("error", "warning")
@@ -62,17 +60,6 @@ def _read_lines(lines: str) -> ParsedOutput | None:
         return None
     has_error = any(each.severity == "error" for each in problems)
     return summarize_types((*problems, *(() if has_error else keep_distinct(find_unplaced(lines)))))
-
-
-def read_rustfmt(output: bytes, report: bytes | None) -> ParsedOutput:
-    """Return a problem for each place that would be changed. Older versions print `Diff in FILE at line LINE:`."""
-    lines = read_text(output or report or b"")
-    diffs = (
-        make_problem("Would be formatted otherwise", match["file"], match["line"], "unformatted")
-        for match in _DIFF.finditer(lines)
-    )
-    found = (*keep_distinct(diffs), *keep_distinct(find_placed(lines)))
-    return summarize_lint(found) if found or is_silent(lines) else describe_unknown(lines)
 
 
 def find_placed(lines: str) -> Iterator[Problem]:
