@@ -11,13 +11,7 @@ from pathlib import Path
 from typing import cast, get_args
 
 from aigon.agents.adapters import _program
-from aigon.agents.adapters._records import (
-    parse_dollars,
-    parse_records,
-    sum_usage,
-    text_at,
-    value_at,
-)
+from aigon.agents.adapters._records import parse_dollars, parse_records, sum_usage, text_at, value_at
 from aigon.agents.credentials import API_KEYS, has_api_key
 from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, TurnEnd, TurnReport, TurnRequest
 

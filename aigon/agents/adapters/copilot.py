@@ -8,15 +8,7 @@ credits, which are no dollars.
 from msgspec.structs import replace
 
 from aigon.agents.adapters._errors import read_error, read_stderr
-from aigon.agents.adapters._records import (
-    Record,
-    RecordList,
-    count_at,
-    parse_records,
-    sum_usage,
-    text_at,
-    value_at,
-)
+from aigon.agents.adapters._records import Record, RecordList, count_at, parse_records, sum_usage, text_at, value_at
 from aigon.model.turns import ModelUsage, ProgramExit, TurnReport, Usage
 
 _USE = ("data.toolName", "data.arguments")

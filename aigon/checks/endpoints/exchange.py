@@ -11,14 +11,7 @@ import httpx2
 from msgspec import UNSET, Struct
 
 from aigon.checks.endpoints.answer import LARGEST_BODY, HttpAnswer
-from aigon.config.endpoints import (
-    Request,
-    SavedValues,
-    fill_references,
-    fill_text,
-    format_value,
-    parse_reference,
-)
+from aigon.config.endpoints import Request, SavedValues, fill_references, fill_text, format_value, parse_reference
 from aigon.text.patterns import compile_re
 
 _DEFAULTS = {"accept": "*/*", "accept-encoding": "identity", "user-agent": "aigon"}

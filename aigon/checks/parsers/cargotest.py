@@ -15,14 +15,7 @@ from aigon.checks.parsers.cargo import find_errors, find_uncompiled
 from aigon.checks.parsers.junit import JunitCase, describe_case
 from aigon.checks.parsers.junit import read_report as read_junit
 from aigon.checks.parsers.libtest import TestBinary, explain_failure, read_binaries
-from aigon.checks.parsers.output import (
-    LARGEST_REPORT,
-    find_sections,
-    has_gap,
-    parse_number,
-    read_text,
-    sum_words,
-)
+from aigon.checks.parsers.output import LARGEST_REPORT, find_sections, has_gap, parse_number, read_text, sum_words
 from aigon.checks.parsers.readings import ResultTally, describe_unknown, keep_distinct, make_problem, summarize_tests
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.amounts import format_count

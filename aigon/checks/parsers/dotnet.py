@@ -10,14 +10,7 @@ from itertools import chain, islice
 
 from msgspec import Struct
 
-from aigon.checks.parsers.output import (
-    READ_MATCHES,
-    join_lines,
-    parse_number,
-    read_text,
-    read_xml,
-    sum_groups,
-)
+from aigon.checks.parsers.output import READ_MATCHES, join_lines, parse_number, read_text, read_xml, sum_groups
 from aigon.checks.parsers.readings import (
     KEPT_TESTS,
     ResultTally,
