@@ -3,11 +3,8 @@
 import json
 from collections.abc import Sequence
 from functools import cache, partial
-from importlib import import_module
-from types import ModuleType
 from typing import Any, cast
 
-from aigon.agents.adapters import READERS
 from aigon.agents.adapters._errors import find_reset_time, parse_retry_after
 from aigon.agents.api_agent.settings import SessionTool
 from aigon.checks import parsers
@@ -25,7 +22,7 @@ from aigon.model.criteria import Criterion
 from aigon.model.turns import ProgramExit
 from aigon.proof import integrity
 from aigon.secrets import leaks
-from tests.agents.test_garbage import CAPTURES, sound
+from tests.agents.test_garbage import CAPTURES, KINDS, sound
 from tests.checks.parsers import seeds
 from tests.checks.parsers.soundness import sound as sound_reading
 from tests.fuzz.of_documents import JSON, files
@@ -120,10 +117,10 @@ CODE = (
 )
 
 
-def agent(module: ModuleType, data: bytes) -> None:
+def agent(reader: Any, data: bytes) -> None:
     """What an agent's program printed, wrote to standard error, left as its report."""
     for exited in (ProgramExit(0, data, b"", ended=NOW), ProgramExit(1, b"", data, report=data, ended=NOW)):
-        assert sound(module.read_output(exited))
+        assert sound(reader.read_output(exited))
 
 
 def parser(name: str, data: bytes) -> None:
@@ -234,12 +231,7 @@ def _editor(folder: str) -> SessionTool:
 
 
 def _agents() -> list[Target]:
-    named = {name: import_module(f"aigon.agents.adapters.{name}") for name in READERS.names()}
-    return [
-        Target(f"agent-{name}", partial(agent, module), _captured, AGENT)
-        for name, module in named.items()
-        if hasattr(module, "seen")
-    ]
+    return [Target(f"agent-{name}", partial(agent, reader), _captured, AGENT) for name, reader in KINDS.items()]
 
 
 @cache
