@@ -50,7 +50,6 @@ def diff_trees(
             cast("FileStatus", entry.status[:1]),
             binary=binary,
             large=entry in wanted and entry not in small,
-            listed=entry not in wanted,
             submodule=SUBMODULE in entry.modes,
             content=after.decode(errors="replace").replace("\r\n", "\n"),
         )

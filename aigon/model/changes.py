@@ -35,8 +35,9 @@ class Hunk(Struct, frozen=True):
 class FileDiff(Struct, frozen=True):
     """One file that differs; `path` has surrogates for bytes that are not UTF-8.
 
-    `status` is git's: added, modified, deleted, another type. A file that is `binary`, `large`, `listed` (its text was
-    not asked for), a `submodule`, or empty has no `hunks`. `content` is the later tree's whole text, "" if unknown.
+    `status` is git's: added, modified, deleted, another type. A file that is `binary`, `large`, a `submodule`, or
+    empty has no `hunks`, and neither has one of which only the name was wanted. `content` is the later tree's whole
+    text, "" if unknown.
     """
 
     path: str
@@ -44,7 +45,6 @@ class FileDiff(Struct, frozen=True):
     hunks: tuple[Hunk, ...] = ()
     binary: bool = False
     large: bool = False
-    listed: bool = False
     submodule: bool = False
     content: str = ""
 

@@ -5,6 +5,7 @@ certainty is marked or refused.
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import dropwhile
 
 from msgspec import Struct
 
@@ -23,13 +24,12 @@ _BEFORE = ("!", "{", "if", "then", "elif", "else", "while", "until", "do", "time
 
 
 class SimpleCommand(Struct, frozen=True):
-    """A simple command: its assignments, its words (the program first) and the files that it writes.
+    """A simple command: its words (the program first, no assignments) and the files that it writes.
 
     `piped`: it reads what another command prints; `inner`: another command computes a part of it.
     """
 
     words: tuple[str, ...]
-    assigned: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
     piped: bool = False
     inner: bool = False
@@ -58,11 +58,11 @@ def split_commands(line: str) -> tuple[SimpleCommand, ...]:
             redirect = text
         else:
             if words or writes:
-                found.append(_simple(words, writes, piped=piped, inner=inner))
+                found.append(_make_command(words, writes, piped=piped, inner=inner))
             words, writes, inner, piped = [], [], False, text == "|"
     if redirect:
         raise ValueError("a redirection without a file")
-    return (*found, _simple(words, writes, piped=piped, inner=inner)) if words or writes else tuple(found)
+    return (*found, _make_command(words, writes, piped=piped, inner=inner)) if words or writes else tuple(found)
 
 
 def unquote(word: str) -> str:
@@ -89,12 +89,9 @@ def _tokenize(line: str) -> list[tuple[str, str]]:
     return tokens
 
 
-def _simple(words: list[str], writes: list[str], *, piped: bool, inner: bool) -> SimpleCommand:
-    assigned: list[str] = []
-    while words and (words[0] in _BEFORE or _ASSIGNMENT.match(words[0])):
-        assigned += [words[0]] if _ASSIGNMENT.match(words[0]) else []
-        words = words[1:]
-    return SimpleCommand(tuple(words), tuple(assigned), tuple(writes), piped, inner or words[:1] == ["$"])
+def _make_command(words: list[str], writes: list[str], *, piped: bool, inner: bool) -> SimpleCommand:
+    own = tuple(dropwhile(lambda word: word in _BEFORE or _ASSIGNMENT.match(word), words))
+    return SimpleCommand(own, tuple(writes), piped, inner or own[:1] == ("$",))
 
 
 def _is_computed(word: str) -> bool:
