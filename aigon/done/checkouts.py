@@ -33,24 +33,19 @@ def open_branch(main: Checkout, branch: str) -> Iterator[Checkout]:
 @contextmanager
 def detach_head(main: Checkout, branch: str, commit: str) -> Iterator[Checkout]:
     """Yield the checkout that has `branch` at `commit`: no branch moves before the commit is known to be good."""
-    with open_branch(main, branch) as place, _detach_head(place, branch, commit):
-        yield place
-
-
-@contextmanager
-def _detach_head(place: Checkout, branch: str, commit: str) -> Iterator[None]:
-    if changed := place.list_changed():
-        where = f"{place.root}: {', '.join(fold(path) for path in changed[:5])}"
-        raise environment("There are uncommitted changes", where=where, hint="Commit or stash them there")
-    mark = place.git_dir / "aigon" / MARK
-    mark.parent.mkdir(exist_ok=True)
-    mark.touch()
-    try:
-        place.git(*NO_HOOKS, "switch", "-q", "--detach", commit)
-        yield
-    finally:
-        switch_back(place, branch)
-        mark.unlink()
+    with open_branch(main, branch) as place:
+        if changed := place.list_changed():
+            where = f"{place.root}: {', '.join(fold(path) for path in changed[:5])}"
+            raise environment("There are uncommitted changes", where=where, hint="Commit or stash them there")
+        mark = place.git_dir / "aigon" / MARK
+        mark.parent.mkdir(exist_ok=True)
+        mark.touch()
+        try:
+            place.git(*NO_HOOKS, "switch", "-q", "--detach", commit)
+            yield place
+        finally:
+            switch_back(place, branch)
+            mark.unlink()
 
 
 def switch_back(place: Checkout, branch: str) -> None:

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -196,11 +197,11 @@ def read_proof(main: Checkout, records: Records, branch: str) -> BranchProof:
         return BranchProof(tip, "", proven=False, why=error.what)
     state = replay(events)
     ended = next((event.commit for event in reversed(events) if isinstance(event, RunFinished)), "")
+    unproven = partial(BranchProof, tip, ended, proven=False)
     if not tip:
-        return BranchProof(tip, ended, proven=False, why="its branch is gone")
+        return unproven(why="its branch is gone")
     if state.outcome is None:
-        why = "its last run has not ended" if state.started else "it has not run"
-        return BranchProof(tip, ended, proven=False, why=why)
+        return unproven(why="its last run has not ended" if state.started else "it has not run")
     if isinstance(state.outcome, NeedsHuman):
         asked = set(state.outcome.criteria)
         verdicts = state.last.verdicts if state.last else ()
@@ -210,16 +211,13 @@ def read_proof(main: Checkout, records: Records, branch: str) -> BranchProof:
         why = describe_outcome(state.outcome)
         if asked and not waiting:
             why = "what you decided takes effect in its next run"
-        empty = state.outcome.nothing_built
-        lacks_check = bool(missing and not asked)
-        return BranchProof(
-            tip, ended, proven=False, why=why, nothing_built=empty, waiting=waiting, lacks_check=lacks_check
-        )
+        empty, lacks_check = state.outcome.nothing_built, bool(missing and not asked)
+        return unproven(why=why, nothing_built=empty, waiting=waiting, lacks_check=lacks_check)
     if not isinstance(state.outcome, Met):
-        return BranchProof(tip, ended, proven=False, why=describe_outcome(state.outcome))
+        return unproven(why=describe_outcome(state.outcome))
     if tip == ended or _moves_only_spec(main, ended, tip):
         return BranchProof(tip, ended, proven=True)
-    return BranchProof(tip, ended, proven=False, why="it has changed since it was proven", changed=True)
+    return unproven(why="it has changed since it was proven", changed=True)
 
 
 def _moves_only_spec(main: Checkout, proven: str, tip: str) -> bool:

@@ -42,6 +42,7 @@ from aigon.journal.state import State
 from aigon.journal.tasks import Task, Tasks, build_task_document
 from aigon.loop.loop import Loop
 from aigon.model.outcomes import Refused
+from aigon.proof.frozen import ProtectedFiles
 from aigon.text.amounts import format_count
 from aigon.text.quoting import fold
 
@@ -75,9 +76,12 @@ def add_hooks(loop: Loop, config: Config, job: Job, world: World, state: State, 
 
     `past` is the state before this invocation.
     """
+    kept = world.get(ProtectedFiles).files
+    hooks = list_hooks(config.hooks, world.workspace.root, kept, world.agent_env)
+    problems = tuple(describe_hook_problems(config.hooks, hooks, kept))
+    if not (hooks or problems or config.notify or config.tasks.command):
+        return loop
     context = make_hook_context(config, job, world)
-    hooks = list_hooks(config.hooks, context.root, context.kept, world.agent_env)
-    problems = describe_hook_problems(config.hooks, hooks, context.kept)
     warnings = (*problems, *describe_notify_problems(config.notify, context))
     teller = _make_teller(config, context)
     return wrap_loop(loop, (*hooks, *teller), context, state, warnings, past.tasks)

@@ -145,7 +145,8 @@ def run_in_seat(
 def _list_own_observers(session: Session, *, in_arena: bool) -> Iterator[Observer]:
     """Yield what tells services of the run, and what writes files for people."""
     job, world, config = session.job, session.world, session.prepared.config
-    yield from make_notifiers(config, job, world, session.state, in_arena=in_arena)
+    if config.notify:
+        yield from make_notifiers(config, job, world, session.state, in_arena=in_arena)
     whose = (job.feature.name_for_people, job.label, world.run_id)
     context = SinkContext(*whose, world.workspace.root, world.folder, session.past, config.views.toon)
     yield BackgroundObservers(open_sinks(context))
