@@ -61,9 +61,7 @@ class Bench(Struct, frozen=True):
 
     @staticmethod
     @contextmanager
-    def open(
-        checkout: Checkout, config: Config, records: Mapping[str, Records], stop: Stop | None = None
-    ) -> Iterator["Bench"]:
+    def open(checkout: Checkout, config: Config, records: Mapping[str, Records], stop: Stop) -> Iterator["Bench"]:
         """Yield the bench for these candidates, and end what their tests leave running. Raises AigonError.
 
         `stop` ends what runs at once.
@@ -75,9 +73,6 @@ class Bench(Struct, frozen=True):
             protection = protection_of(checkout.root, config, NO_SPEC, ())
             with ExitStack() as held:
                 held.callback(orphans.end_leftovers_of_run, run_id)
-                if stop is None:
-                    stop = Stop()
-                    held.callback(stop.close)
                 yield Bench(checkout, config, records, stop, home, folder, git, protection, run_id, held)
 
     def open_stand(self, label: str) -> Stand:

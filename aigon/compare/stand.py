@@ -5,9 +5,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Struct, convert, field, to_builtins
 from msgspec.structs import replace
 
 from aigon.checks import dependencies
@@ -200,8 +200,8 @@ def summarize_result(result: Result) -> CheckRun:
 def load_runs(file: Path) -> tuple[CheckRun, ...] | None:
     """Return what was remembered; None if there is nothing, or nothing that can be read."""
     try:
-        return tuple(map(_decode_run, json.loads(file.read_bytes())))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return convert(json.loads(file.read_bytes()), tuple[CheckRun, ...])
+    except (OSError, ValueError, RecursionError):
         return None
 
 
@@ -210,10 +210,3 @@ def save_runs(file: Path, all_: Sequence[CheckRun]) -> None:
     if all(each.lasting for each in all_):
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(file, json.dumps([to_builtins(each) for each in all_]).encode("utf-8", "surrogatepass"))
-
-
-def _decode_run(document: dict[str, Any]) -> CheckRun:
-    if not set(document["tests"].values()) <= set(get_args(TestResult)):
-        raise ValueError("no result of a test")
-    problems = tuple(Problem(**each) for each in document.pop("problems"))
-    return CheckRun(**document, problems=problems)
