@@ -243,22 +243,14 @@ class ArenaLive:
 
 
 class CastScreen(Screen):
-    """A screen of `width` and `height` that is a file: a frame for each moment, by `now`, at which it changes.
+    """A screen that is a file: a frame for each moment, by `now`, at which it changes.
 
     It is to be shown `speed` times as fast.
     """
 
-    def __init__(
-        self,
-        stream: TextIO,
-        draw: DrawPage,
-        now: Callable[[], float],
-        speed: float = 1.0,
-        width: int = 100,
-        height: int = 30,
-    ) -> None:
+    def __init__(self, stream: TextIO, draw: DrawPage, now: Callable[[], float], speed: float) -> None:
         self._stream, self._draw, self._now, self._speed = stream, draw, now, speed
-        self._page, self._began, self._before = Page(width, height), 0.0, ""
+        self._page, self._began, self._before = Page(width=100, height=30), 0.0, ""
 
     def take(self) -> None:
         """Write a frame, before the first one the head of the file."""
