@@ -57,12 +57,12 @@ def show(origin: bool, as_json: bool) -> int:
 
 
 def _show(origin: bool, as_json: bool) -> int:
-    from aigon.run.config_origin import values
+    from aigon.run.config_origin import list_configuration
     from aigon.views.setup import render_config
 
     given = _read_given()
     with here() as checkout:
-        found = values(checkout.root, dict(os.environ), given)
+        found = list_configuration(checkout.root, dict(os.environ), given)
     rows = [(each.key, each.value, each.origin) for each in found]
     listed = [{"key": key, "value": value, "origin": where} for key, value, where in rows]
     answer({"values": listed}, render_config(rows, origin=origin), as_json)

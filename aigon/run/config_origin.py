@@ -195,7 +195,7 @@ class Sources(Struct, frozen=True):
         return f".aigon/profiles/{name}.yaml" if own else f"profiles/{name}.yaml"
 
 
-def values(root: Path, env: Mapping[str, str], given: Mapping[str, Given]) -> tuple[Value, ...]:
+def list_configuration(root: Path, env: Mapping[str, str], given: Mapping[str, Given]) -> tuple[Value, ...]:
     """Return everything that holds in the repository at `root`, without credentials.
 
     `given` is what variables say, by the option that each replaces. Raises AigonError (exit 2) for what is malformed,

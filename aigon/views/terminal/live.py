@@ -168,7 +168,7 @@ class LiveSink:
             self._scene = self._scene.apply(item, self._clock())
         self._screen.take()
 
-    def asking(self, ask: Callable[[str], bool]) -> Callable[[str], bool]:
+    def wrap_question(self, ask: Callable[[str], bool]) -> Callable[[str], bool]:
         """Return `ask` with the terminal to itself for as long as it waits for the answer."""
         return self._screen.step_aside(ask)
 
