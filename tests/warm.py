@@ -321,7 +321,7 @@ def _import_everything() -> None:
                 importlib.import_module(name)
     with contextlib.suppress(Exception):
         _read_what_ships()
-    for pattern, flags in _list_patterns_of_a_run():
+    for pattern, flags in () if "LARGE" in os.environ else _list_patterns_of_a_run():
         re.compile(pattern, flags)
     gc.collect()
     gc.freeze()
@@ -332,7 +332,7 @@ def _read_what_ships() -> None:
     import msgspec
 
     from aigon.agents import adapters
-    from aigon.checks.parsers import opaque
+    from aigon.checks.parsers import matchers, opaque
     from aigon.checks.project_checks import resolve_checks
     from aigon.config import price_tables
     from aigon.config.models import Config
@@ -341,7 +341,8 @@ def _read_what_ships() -> None:
     from aigon.judge import passages
     from aigon.profiles import profile
     from aigon.profiles.protection import Protection
-    from aigon.secrets import leaks
+    from aigon.proof.integrity import suspicions
+    from aigon.secrets import leaks, redaction
     from aigon.spec.document import parse_spec
     from aigon.text import patterns
 
@@ -356,6 +357,9 @@ def _read_what_ships() -> None:
     price_tables.load_shipped_prices()
     parse_spec(b"# Feature: X\n\n## Acceptance Criteria\n\n- [ ] it is <!-- verify: true -->\n- [ ] it is, too\n")
     opaque._load_signs()
+    matchers.list_matchers()
+    suspicions.read_suspicions()
+    redaction._list_base64_hints()
     passages.find_comments("x.py", "x = 1  # one\n")
     adapters.load_types()
     resources._scan_plugins.cache_clear()  # what is installed is a matter of where a command begins
@@ -367,6 +371,7 @@ def _read_what_ships() -> None:
         elif isinstance(each, type) and issubclass(each, msgspec.Struct):
             with contextlib.suppress(Exception):
                 msgspec.json.Decoder(each)  # a class is described when it is first read
+            redaction._make_getter(each)
 
 
 def _list_patterns_of_a_run() -> list[tuple[Any, int]]:

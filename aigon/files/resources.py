@@ -53,12 +53,18 @@ def read_profiles(folder: Path | None = None) -> dict[str, bytes]:
 
     Without `folder` the shipped ones; a folder that does not exist holds none. Raises AigonError (exit 2).
     """
-    root = find_resource("profiles") if folder is None else folder
-    found = [path for path in sorted(root.rglob("*")) if path.suffix in (".yaml", ".yml") and path.is_file()]
-    read = {path.relative_to(root).with_suffix("").as_posix(): read_document(path) for path in found}
     if folder is None:
-        _remember(read.values())
-    return read
+        return dict(_read_shipped_profiles())
+    found = [path for path in sorted(folder.rglob("*")) if path.suffix in (".yaml", ".yml") and path.is_file()]
+    return {path.relative_to(folder).with_suffix("").as_posix(): read_document(path) for path in found}
+
+
+@cache
+def _read_shipped_profiles() -> dict[str, bytes]:
+    """Read what ships once per process: a run asks for it several times."""
+    profiles = read_profiles(find_resource("profiles"))
+    _remember(profiles.values())
+    return profiles
 
 
 def read_shipped(*parts: str) -> bytes:
@@ -248,6 +254,7 @@ def _scan_plugins() -> dict[str, dict[str, tuple[Plugin, ...]]]:
     }
 
 
+@cache
 def _has_plugins(place: str) -> bool:
     """Return whether a distribution in a folder of the search path has entry points for aigon."""
     files = Path(place).glob("*-info/entry_points.txt")

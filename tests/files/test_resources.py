@@ -51,7 +51,7 @@ def values_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Know no more than a process does that begins."""
     monkeypatch.setattr(documents, "_shipped", {})
-    for cached in (resources._read_values, resources._parse_all):
+    for cached in (resources._read_values, resources._parse_all, resources._read_shipped_profiles):
         cached.cache_clear()
 
 
