@@ -1,6 +1,6 @@
 """The tour in docs/arena.md, from `aigon init` to a merged winner, is a transcript too.
 
-`AIGON_UPDATE_TRANSCRIPTS=1 pytest tests/test_arena_tour.py` writes it anew after a change that is meant.
+`AIGON_UPDATE_TRANSCRIPTS=1 pytest -m slow tests/test_arena_tour.py` writes it anew after a change that is meant.
 """
 
 import os
@@ -13,7 +13,6 @@ from tests.lab import scrubbed
 
 PAGE = Path(__file__).parents[1] / "docs" / "arena.md"
 TOUR = "From init to a merged winner"
-pytestmark = pytest.mark.long
 WAY = (
     "init",
     "feature-create",
@@ -25,6 +24,7 @@ WAY = (
 )
 
 
+@pytest.mark.slow
 def test_the_arena_in_the_docs_is_what_really_happens(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()

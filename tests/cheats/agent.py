@@ -17,7 +17,7 @@ Checks = Literal["profile", "lint", "types", "script", "calls", "npm", "make"]
 Criteria = Literal["judge", "verify"]
 
 EVERY = 96
-"""The default suite tries one agent in so many of each class, which takes about half a minute."""
+"""The default suite tries one agent in so many of each class, and classes that a faster test holds only with `-m slow`."""
 
 T = TypeVar("T")
 

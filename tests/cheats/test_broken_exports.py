@@ -79,6 +79,7 @@ def refused_by_the_clean_room(lab: Lab, ran: Ran) -> None:
     assert "x" not in "".join(re.findall(r"- \[(.)\]", lab.git("show", f"{BRANCH}:{SPEC}"))), said
 
 
+@pytest.mark.slow  # by default: the ignored files of tests/cheats/about_git.py
 @pytest.mark.parametrize("agent", cases(NEEDS))
 def test_a_commit_that_lacks_what_it_needs_is_refused(lab: Lab, agent: Agent) -> None:
     calculator(lab, agent)

@@ -100,11 +100,13 @@ def test_a_linter_that_looks_away_proves_nothing(lab: Lab, agent: Agent) -> None
     never_a_success(lab, agent)
 
 
+@pytest.mark.slow  # by default: tests/proof/integrity/test_special_cases.py
 @pytest.mark.parametrize("agent", INPUTS)
 def test_code_that_knows_the_tests_proves_nothing(lab: Lab, agent: Agent) -> None:
     never_a_success(lab, agent)
 
 
+@pytest.mark.slow  # by default: tests/proof/test_inputs.py
 @pytest.mark.parametrize("agent", DATA)
 def test_what_it_does_to_what_the_checks_read_proves_nothing(lab: Lab, agent: Agent) -> None:
     never_a_success(lab, agent)

@@ -16,6 +16,7 @@ HONEST = [
 ]
 
 
+@pytest.mark.slow  # by default: test_what_decides_is_put_back_parked_and_told in tests/loop/test_proof.py
 @pytest.mark.parametrize("agent", cases(HONEST))
 def test_good_code_does_not_bring_another_check_in_unnoticed(lab: Lab, agent: Agent) -> None:
     calculator(lab, agent)
