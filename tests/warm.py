@@ -157,7 +157,8 @@ def _at_start(env: Mapping[str, str]) -> AtStart:
 
 def _needs(argv: Sequence[str], env: Mapping[str, str]) -> AtStart:
     """The variable that has a server import what is large, for a command that may need it."""
-    return (("LARGE", "1"),) if {"mcp", "ui"}.intersection(argv) or env.get("ANTHROPIC_API_KEY") else ()
+    asks = bool(env.get("ANTHROPIC_API_KEY")) and "doctor" not in argv  # which only looks for the key
+    return (("LARGE", "1"),) if asks or {"mcp", "ui"}.intersection(argv) else ()
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ Checks = Literal["profile", "lint", "types", "script", "calls", "npm", "make"]
 Criteria = Literal["judge", "verify"]
 
 EVERY = 96
-"""The default suite tries one agent in so many of each class, and classes that a faster test holds only with `-m slow`."""
+"""The default suite tries one agent in so many of each class; with `-m slow` also of those that a faster test holds."""
 
 T = TypeVar("T")
 
