@@ -38,7 +38,7 @@ class ProjectRepository(Struct, frozen=True):
     known: Mapping[str, Profile]
     ecosystems: tuple[Ecosystem, ...]
 
-    def without(self, folders: Sequence[str]) -> "ProjectRepository":
+    def leave_out(self, folders: Sequence[str]) -> "ProjectRepository":
         """Return the repository with a root project that has no files in these folders."""
         left_out = [folder for folder in folders if folder != ROOT]
         return replace(self, project=ProjectOnDisk(self.root, self.env, without=left_out))
@@ -130,13 +130,13 @@ def _find_projects(here: ProjectRepository, config: Config, wanted: str | None) 
     """
     named = {_normalize_folder(folder): each.profile for folder, each in config.paths.items()}
     if named:
-        here = here.without(tuple(named))
+        here = here.leave_out(tuple(named))
         root = {ROOT: wanted} if wanted and ROOT not in named else {}
         return {folder: _resolve_folder(here, folder, name) for folder, name in {**root, **named}.items()}
     folders = () if wanted else _list_nested(here)
     if folders:
         # A root that has no tests of its own is no project: what it has beside the projects below is added to theirs.
-        rest = _resolve_folder(here.without(folders), ROOT, None)
+        rest = _resolve_folder(here.leave_out(folders), ROOT, None)
         has_tests = any(check.role == "tests" for check in rest.checks)
         has_manifest = any(here.project.glob(name) for each in here.ecosystems for name in each.manifests)
         if not (has_tests and has_manifest):

@@ -11,7 +11,7 @@ from msgspec import Struct, convert, field, to_builtins
 from msgspec.structs import replace
 
 from aigon.checks import dependencies
-from aigon.checks.parsers.readings import as_reported
+from aigon.checks.parsers.readings import name_in_report
 from aigon.checks.reports import ADDOPTS, EVERY_TEST
 from aigon.config.loading import build_tool_path
 from aigon.config.models import Config
@@ -192,7 +192,8 @@ def summarize_result(result: Result) -> CheckRun:
     """Return what is kept of a result. Problems name tests as the report does."""
     finding = result.finding
     problems = tuple(
-        Problem(p.message[:LONGEST_MESSAGE], p.file, test=as_reported(p.test)) for p in finding.problems[:MOST_PROBLEMS]
+        Problem(p.message[:LONGEST_MESSAGE], p.file, test=name_in_report(p.test))
+        for p in finding.problems[:MOST_PROBLEMS]
     )
     return CheckRun(finding.check, finding.status, finding.summary, dict(result.tests), result.reported, problems)
 

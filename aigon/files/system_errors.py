@@ -80,7 +80,7 @@ def explain_os_error(what: str, error: OSError) -> AigonError:
             do = f"Get the right to write there (`ls -ld {place}` shows whose it is)"
         return environment(f"{what}: {error.strerror or error}", where=path, hint=f"{do}, {AGAIN}")
     number = error.errno or 0
-    return _lacking(what, number, Path(path) if path else _where(number, _usual()), path)
+    return _make_shortage(what, number, Path(path) if path else _where(number, _usual()), path)
 
 
 def _usual() -> tuple[Path, ...]:
@@ -98,10 +98,10 @@ def explain_git_error(what: str, said: str, places: Sequence[Path]) -> AigonErro
     number = find_error_number(said)
     if number is None:
         return None
-    return _lacking(what, number, _where(number, places), said.splitlines()[0])
+    return _make_shortage(what, number, _where(number, places), said.splitlines()[0])
 
 
-def _lacking(what: str, number: int, place: Path | None, where: str) -> ResourceShortage:
+def _make_shortage(what: str, number: int, place: Path | None, where: str) -> ResourceShortage:
     wrong, do = explain_shortage(number, str(find_mount(place)) if place else "")
     free = _free(place) if place and number == errno.ENOSPC else ""
     return ResourceShortage(f"{what}: {wrong}{free}", where=where, hint=f"{do}, {AGAIN}")

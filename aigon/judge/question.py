@@ -95,7 +95,7 @@ def _build_question(
     rules, *texts = read_prompt("judge", MARK=case.mark, CRITERIA=list_criteria(criteria), CLAIMS=claims)
     data: dict[str, object] = {
         "spec": case.spec,
-        "findings": [_finding_data(observed) for observed in case.observed],
+        "findings": [_describe_finding(observed) for observed in case.observed],
         **change_data(view),
         "criteria": criteria_data(criteria),
         **more,
@@ -150,7 +150,7 @@ def list_left(view: ShownChange) -> str:
     return "\n".join([*lines, *more]) or "(none)"
 
 
-def _finding_data(observed: ObservedCheck) -> Mapping[str, object]:
+def _describe_finding(observed: ObservedCheck) -> Mapping[str, object]:
     finding = observed.finding
     head = {"check": finding.check, "title": finding.title, "status": finding.status, "summary": finding.summary}
     return {**head, "output": _end_of_output(observed)}

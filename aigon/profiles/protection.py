@@ -76,7 +76,7 @@ class Protection(Struct, frozen=True, dict=True):
         """Return the rules that were read from the project's own scripts."""
         return tuple(rule for rule in self.rules if rule.source in FOUND)
 
-    def with_found(self, earlier: Sequence[Rule]) -> "Protection":
+    def add_found(self, earlier: Sequence[Rule]) -> "Protection":
         """Return the protection with rules that were found earlier, ahead of the shipped ones."""
         more = [rule for rule in earlier if rule not in self.rules]
         place = next((n for n, rule in enumerate(self.rules) if rule.source in FOUND), None)

@@ -113,7 +113,7 @@ def freeze_job(opened: OpenedRun, job: Job) -> tuple[Job, Frozen]:
     record = frozen.begin_record(known, base=job.base_commit, root=root, inputs=inputs, checks=checks, theirs=theirs)
     if known and (known.root, known.inputs, known.base) == (root, inputs, job.base_commit):
         # What scripts call is read from the tree, which an agent has written to by now: what was found stays protected.
-        job = replace(job, protection=job.protection.with_found(known.rules))
+        job = replace(job, protection=job.protection.add_found(known.rules))
     record = replace(record, rules=job.protection.list_script_rules())
     if (opened.unjudged or opened.suspect) and record.guarded:
         guarded = dict(record.guarded)  # an agent's work or commits wait to be assessed

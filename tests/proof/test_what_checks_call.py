@@ -68,9 +68,9 @@ def test_a_file_with_the_name_of_a_target_is_not_kept(tmp_path: Path) -> None:
 def test_what_was_found_at_first_stays_protected_before_what_ships() -> None:
     shipped, own = Rule(("**/*",), "note"), Rule(("a",), "restore", source="protect in .aigon/config.json")
     earlier = Rule(("b.sh",), "review", "config", source="called by a check")
-    both = Protection((own, shipped)).with_found([earlier])
+    both = Protection((own, shipped)).add_found([earlier])
     assert both.rules == (own, earlier, shipped)
-    assert both.with_found([earlier]) == both
+    assert both.add_found([earlier]) == both
 
 
 @pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")

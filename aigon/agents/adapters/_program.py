@@ -46,7 +46,7 @@ def build_launch(kind: AgentType, agent: Agent, ask: TurnRequest) -> Launch:
     """Return the command line of one turn. `agent.args` come last, so that they win, or where the type has `{args}`."""
     argv = kind.argv if "{args}" in kind.argv else (*kind.argv, "{args}")
     words = [word for each in argv for word in _expand(each, kind, agent, ask)]
-    env = {**default_environment(kind, agent, _placeholder_values(agent, ask)), **build_environment(agent, ask)}
+    env = {**fill_environment(kind, agent, _list_placeholders(agent, ask)), **build_environment(agent, ask)}
     return Launch((kind.program, *words), env=env, stdin="prompt" if kind.wants_stdin else "nothing", unset=kind.unset)
 
 
@@ -67,7 +67,7 @@ def build_environment(agent: Agent, ask: TurnRequest) -> dict[str, str]:
     }
 
 
-def default_environment(kind: AgentType, agent: Agent, values: Mapping[str, str]) -> dict[str, str]:
+def fill_environment(kind: AgentType, agent: Agent, values: Mapping[str, str]) -> dict[str, str]:
     """Return the variables of the type, less those that the person sets.
 
     One with a placeholder says what was chosen for this turn: it goes before the person's, and is left out if empty.
@@ -77,7 +77,7 @@ def default_environment(kind: AgentType, agent: Agent, values: Mapping[str, str]
     return {name: value for name, value in filled.items() if (value if value != kind.env[name] else name not in chosen)}
 
 
-def _placeholder_values(agent: Agent, ask: TurnRequest) -> dict[str, str]:
+def _list_placeholders(agent: Agent, ask: TurnRequest) -> dict[str, str]:
     return {
         "prompt_file": ask.prompt_file,
         "output": ask.output_file,
@@ -96,7 +96,7 @@ def _expand(word: str, kind: AgentType, agent: Agent, ask: TurnRequest) -> Itera
         yield from agent.args
     elif group and group[1] in ARGUMENT_GROUPS:
         wanted = {
-            "approval": _approval_words(kind, agent, ask),
+            "approval": _choose_approval(kind, agent, ask),
             "model": kind.model if agent.model else (),
             "effort": kind.effort if agent.effort else (),
             "budget": kind.budget if ask.budget is not None else (),
@@ -107,7 +107,7 @@ def _expand(word: str, kind: AgentType, agent: Agent, ask: TurnRequest) -> Itera
         yield _fill(word, agent, ask)
 
 
-def _approval_words(kind: AgentType, agent: Agent, ask: TurnRequest) -> tuple[str, ...]:
+def _choose_approval(kind: AgentType, agent: Agent, ask: TurnRequest) -> tuple[str, ...]:
     """Nobody is there to be asked, unless a person gave other flags about it."""
     if kind.is_permitted_by(agent.args):
         return ()
@@ -117,7 +117,7 @@ def _approval_words(kind: AgentType, agent: Agent, ask: TurnRequest) -> tuple[st
 
 def _fill(word: str, agent: Agent, ask: TurnRequest) -> str:
     """Return a word with each placeholder filled in once; doubled braces are braces, as in `str.format`."""
-    values = _placeholder_values(agent, ask)
+    values = _list_placeholders(agent, ask)
 
     def value(match: "re.Match[str]") -> str:
         if match[0] in ("{{", "}}"):
@@ -140,7 +140,7 @@ def build_consultation(kind: AgentType, agent: Agent) -> Launch:
     """Return the command line that answers the question on standard input; `agent.args` could give it tools."""
     assert kind.judge is not None, "only a kind with `judge` is asked"
     words = [word for each in kind.judge.argv for word in _expand(each, kind, agent, NO_TURN)]
-    env = {**agent.env, **default_environment(kind, agent, {}), **kind.judge.env}
+    env = {**agent.env, **fill_environment(kind, agent, {}), **kind.judge.env}
     return Launch((kind.program, *words), env=env, unset=kind.unset)
 
 
@@ -276,7 +276,7 @@ def last_words(output: bytes, characters: int = LAST_WORDS) -> str:
     return f"…{tail[whole.end() :] if whole else tail}"
 
 
-def ending_from_action(action: str, thought: str, reason: str) -> tuple[TurnEnd, str, str]:
+def read_action(action: str, thought: str, reason: str) -> tuple[TurnEnd, str, str]:
     """Return how a turn ended by its structured reply: the end, the detail, and the agent's words.
 
     DONE is a claim like CONTINUE: the loop assesses the tree itself.

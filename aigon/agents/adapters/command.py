@@ -20,9 +20,9 @@ from aigon.agents.adapters._program import (
     LONGEST_DETAIL,
     build_environment,
     describe_own_ending,
-    ending_from_action,
     explain_no_interpreter,
     last_words,
+    read_action,
 )
 from aigon.agents.adapters._records import describe_use, list_at, parse_dollars, parse_reported_usage
 from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, TurnEnd, TurnReport, TurnRequest
@@ -103,7 +103,7 @@ def read_output(exited: ProgramExit) -> TurnReport:
         end, resets_at = _ENDS[named], parse_dollars(report.get("resets_at"))
         detail = " ".join(str(report.get("detail") or named.replace("_", " ")).split())[:LONGEST_DETAIL]
     elif action in _ACTIONS:
-        claimed, why, words = ending_from_action(action, *(str(report.get(key) or "") for key in ("thought", "reason")))
+        claimed, why, words = read_action(action, *(str(report.get(key) or "") for key in ("thought", "reason")))
         said = "\n\n".join(filter(None, (last_words(before), words)))
         if end == "finished":
             end, detail = claimed, " ".join(why.split())

@@ -70,15 +70,15 @@ def build_launch(agent: Agent, ask: TurnRequest) -> Launch:
     """Return the command line of one turn."""
     from aigon.agents.adapters import adapter_for
 
-    return _with_login(agent, _program.build_launch(adapter_for(agent).kind, agent, ask))
+    return _add_login(agent, _program.build_launch(adapter_for(agent).kind, agent, ask))
 
 
 def build_consultation(kind: AgentType, agent: Agent) -> Launch:
     """Return the command line of one question."""
-    return _with_login(agent, _program.build_consultation(kind, agent))
+    return _add_login(agent, _program.build_consultation(kind, agent))
 
 
-def _with_login(agent: Agent, launch: Launch) -> Launch:
+def _add_login(agent: Agent, launch: Launch) -> Launch:
     """Name the login: without settings of the person, Qwen does not take a key for one (measured)."""
     env = {**os.environ, **agent.env}
     chosen = any(word.split("=")[0] == "--auth-type" for word in launch.argv)

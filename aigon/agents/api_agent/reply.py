@@ -13,7 +13,7 @@ from anthropic.types.beta import BetaMessage, BetaToolUseBlock, BetaUsage
 from msgspec import Struct
 
 from aigon.agents.adapters._errors import END_WORDS, classify_error
-from aigon.agents.adapters._program import LONGEST_REASON, ending_from_action
+from aigon.agents.adapters._program import LONGEST_REASON, read_action
 from aigon.agents.anthropic_api import BrokenReply, find_status, get_cause, is_spend_limit, read_retry_after
 from aigon.agents.api_agent.settings import INVALID
 from aigon.model.turns import TurnEnd
@@ -113,7 +113,7 @@ def read_ending(text: str) -> Ending:
             action = re.sub(r"[\s-]+", "_", str(value.get("next_action")).strip()).upper()
             if action in ACTIONS:
                 thought, reason = (str(value.get(key) or "").strip() for key in ("thought", "reason"))
-                return Ending(*ending_from_action(action, thought, reason), action)
+                return Ending(*read_action(action, thought, reason), action)
     return Ending(
         "finished", "the last reply was not in the form asked for: taken for CONTINUE", text.strip(), "CONTINUE"
     )

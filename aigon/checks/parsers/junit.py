@@ -29,11 +29,11 @@ from aigon.checks.parsers.output import (
 from aigon.checks.parsers.readings import (
     KEPT_PROBLEMS,
     ResultTally,
-    as_reported,
     describe_unknown,
     find_error_lines,
     find_problems,
     make_problem,
+    name_in_report,
     summarize_tests,
 )
 from aigon.checks.parsers.stacks import Place, describe_thrown, find_frame, find_headline, find_jvm_frame, is_jvm_trace
@@ -178,7 +178,7 @@ def read_pytest(output: bytes, report: bytes | None) -> ParsedOutput:
     if reading is None:
         return _read_pytest_lines(lines)
     # The node ids that `pytest` itself takes are in the output.
-    printed = {as_reported(each.test): each for each in _find_failed(lines)}
+    printed = {name_in_report(each.test): each for each in _find_failed(lines)}
     pairs = ((each, printed.get(each.test)) for each in reading.problems)
     problems = (replace(each, test=on.test, file=each.file or on.file) if on else each for each, on in pairs)
     return replace(reading, problems=tuple(problems))

@@ -216,7 +216,7 @@ def list_beginnings(files: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"{name}{end}" for path in files for name in list_prefixes(path) for end in ("::", "."))
 
 
-def as_reported(test: str) -> str:
+def name_in_report(test: str) -> str:
     """Return a node id of pytest, `tests/a.py::TestX::test_y`, as its report has it: `tests.a.TestX::test_y`."""
     path, _, inside = test.partition("::")
     if not path.endswith(".py"):

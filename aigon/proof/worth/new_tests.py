@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.checks.execution import CRITERION
-from aigon.checks.parsers.readings import as_reported, list_beginnings
+from aigon.checks.parsers.readings import list_beginnings, name_in_report
 from aigon.checks.reports import EVERY_TEST, add_pytest_options
 from aigon.control.alteration import list_cases
 from aigon.git import objects
@@ -290,5 +290,5 @@ def _with_code_of_base(tree: Tree) -> str | None:
 
 def _list_noticed(result: Result) -> Iterator[str]:
     """Yield the tests that failed by what they assert."""
-    broke = {as_reported(each.test) for each in result.finding.problems if _BROKE.match(each.message)}
+    broke = {name_in_report(each.test) for each in result.finding.problems if _BROKE.match(each.message)}
     yield from (test for test, outcome in result.tests.items() if outcome == "failed" and test not in broke)
