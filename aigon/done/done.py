@@ -230,13 +230,14 @@ def _find_landing(main: Checkout, chosen: ChosenWork, request: DoneRequest) -> L
         if how.changed:
             what = f"The branch {chosen.branch} has changed since it was proven"
             where = f"{how.ended[:12]}..{how.tip[:12]}"
+        spec = str(Path(chosen.candidate.path) / feature.path) if chosen.candidate else feature.path
         command = (
-            describe_missing_failing_criterion(chosen.name, chosen.label, feature.path)
+            describe_missing_failing_criterion(chosen.name, chosen.label, spec)
             if how.nothing_built
             else chosen.resume(main)
         )
         if how.lacks_check:
-            command = f"fix {feature.path}, then {command} --accept-spec"
+            command = f"fix {spec}, then {command} --accept-spec"
         if how.waiting:
             agent = f" --agent {chosen.label}" if chosen.label else ""
             numbers = " ".join(map(str, how.waiting))

@@ -216,7 +216,7 @@ def _summarise_run(job: Job, world: World, outcome: Outcome, state: State) -> Ru
         findings=look.findings if look else (),
         commits=world.workspace.history(job.base_commit),
         spend=state.spend,
-        next_command=suggest_command(job, outcome, state),
+        next_command=suggest_command(job, outcome, state, str(world.workspace.root)),
         log=job.log_path if world.own_files.get(job.log_path) else "",
         elapsed=world.elapsed(),
         waited=world.get(Availability).waited_in_all,
@@ -267,9 +267,9 @@ def _name_undone(state: State) -> str:
     return f"iterations {first} {'and' if last == first + 1 else 'to'} {last} are"
 
 
-def suggest_command(job: Job, outcome: Outcome, state: State) -> str:
-    """Return what a person would type next."""
-    name = job.feature.name_for_people
+def suggest_command(job: Job, outcome: Outcome, state: State, root: str) -> str:
+    """Return what a person would type next. A worktree at `root` has a spec of its own, the one that counts."""
+    name, spec = job.feature.name_for_people, f"{root}/{job.spec_path}" if job.label else job.spec_path
     resume = format_run_command(name, job.label)
     if job.purpose != "build":
         again = f"aigon feature-prove {name} --resume"
@@ -278,12 +278,12 @@ def suggest_command(job: Job, outcome: Outcome, state: State) -> str:
         case Met():
             return f"aigon feature-done {name}{f' {job.label}' if job.label else ''}"
         case NeedsHuman(nothing_built=True):
-            return describe_missing_failing_criterion(name, job.label, job.spec_path)
+            return describe_missing_failing_criterion(name, job.label, spec)
         case NeedsHuman(allow=paths) if paths:
             line = f"allow: [{', '.join((*job.protection.allow, *paths))}]"
-            return f"say {line} in the frontmatter of {job.spec_path} if it may, then {resume} --accept-spec"
+            return f"say {line} in the frontmatter of {spec} if it may, then {resume} --accept-spec"
         case NeedsHuman(criteria=numbers):
-            return _suggest_decision(job, state, resume, numbers)
+            return _suggest_decision(job, state, resume, numbers, spec)
         case Stopped(guard="stop-file"):
             return f"remove the stop file, then {resume}"
         case Stopped(guard="iterations") if job.limits.all_used:
@@ -305,7 +305,7 @@ def _suggest_login(job: Job, agent: str) -> str:
     return f"log in to {kind.title} ({kind.login})" if kind and kind.login else f"give {agent} a key that is good"
 
 
-def _suggest_decision(job: Job, state: State, resume: str, numbers: Sequence[int]) -> str:
+def _suggest_decision(job: Job, state: State, resume: str, numbers: Sequence[int], spec: str) -> str:
     """Return how a person settles what remains: by approval if that decides, else by what is missing."""
     name, agent = job.feature.name_for_people, f" --agent {job.label}" if job.label else ""
     concerns = state.last.concerns if state.last else ()
@@ -320,14 +320,14 @@ def _suggest_decision(job: Job, state: State, resume: str, numbers: Sequence[int
         return f"git diff {job.base_commit[:12]}{branch}{of_paths}, then {approve}, then {resume}"
     if skipped := [f"{name}.{number}" for number in numbers if number in state.requests.skips]:
         waive = f"aigon run skip {' '.join(skipped)}{agent} --reason WHY waives what is not needed"
-        return f"{waive}; else fix {job.spec_path}; then {resume}"
+        return f"{waive}; else fix {spec}; then {resume}"
     if decidable:
         return f"aigon approve {name} {' '.join(decidable)}{agent} (or reject), then {resume}"
     if job.demand.skip_validation:
         return f"{resume} --no-skip-validation"
     if not numbers:
         return f"fix what the proof lacks, then {resume}"
-    return f"fix {job.spec_path}, then {resume} --accept-spec"
+    return f"fix {spec}, then {resume} --accept-spec"
 
 
 def _build_create_command(proposal: AgentRequest) -> str:

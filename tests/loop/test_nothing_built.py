@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.lab import BRANCH, DONE_WHEN, SPEC, Lab
+from tests.loop.rivals import worktree
 
 IN_PLACE = True
 PASSING = ("the readme is there <!-- verify: test -f README.md -->", "still there <!-- verify: test -f README.md -->")
@@ -133,6 +134,20 @@ def test_a_spec_changed_on_the_branch_is_judged_by_what_the_base_had(passing: La
     ran = passing.aigon("feature-implement", "42", "--resume", "--accept-spec", "--yes")
     assert ran.code == 0, ran.out + ran.err
     assert "Criteria 1 and 2 only run" in ran.out
+
+
+def test_the_spec_to_change_is_the_one_in_the_worktree(passing: Lab) -> None:
+    passing.agent("touch done.txt")
+    passing.commit("ready")
+    ran = passing.aigon("feature-implement", "42", "--loop", "--worktree")
+    assert ran.code == 4, ran.out + ran.err
+    spec = worktree(passing, "mine") / SPEC
+    said = (
+        f"add a criterion that fails now to {spec}, then aigon feature-implement 42 --resume --agent mine --accept-spec"
+    )
+    assert said in ran.out and said in passing.aigon("feature-done", "42").err
+    spec.write_text(f"{spec.read_text()}- [ ] done <!-- verify: {DONE_WHEN} -->\n")
+    assert passing.aigon("feature-implement", "42", "--resume", "--agent", "mine", "--accept-spec", "--yes").code == 0
 
 
 @pytest.mark.slow
