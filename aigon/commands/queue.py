@@ -180,7 +180,7 @@ def show_queue(tail: int, as_json: bool) -> int:
     with open_main() as main:
         found = read_queue_status(main, tail)
     lines = [f"{each.feature}: pid {each.loop.pid}, since {each.since}" for each in found.running]
-    lines = lines or ["Nobody works through tasks here now."]
+    lines = lines or ["Neither `aigon watch` nor `aigon run start` runs here."]
     lines += [describe_entry(each) for each in found.entries]
     lines += ["", *(f"{each.at[:19]} {describe_entry(each)}" for each in found.steps)] if found.steps else []
     document = {

@@ -232,7 +232,7 @@ def build_repair_document(done: RepairReport) -> dict[str, object]:
 
 def render_repair(done: RepairReport) -> str:
     """Return a paragraph per file, or one sentence if there was nothing to do."""
-    return "\n".join(_render_repairs(done)) or "Everything is sound: nothing was to do."
+    return "\n".join(_render_repairs(done)) or "Everything is sound: there was nothing to do."
 
 
 def _render_repairs(done: RepairReport) -> Iterator[str]:

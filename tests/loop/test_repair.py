@@ -145,7 +145,7 @@ def test_a_lost_state_file_is_made_anew_and_a_second_repair_has_nothing_to_do(la
     assert what(repair(lab)) == ["state file"]
     assert lab.path(STATE).read_bytes() == before
     assert repair(lab) == {"schema_version": 1, "exit_code": 0, "repaired": [], "unmended": [], "ended_processes": 0}
-    assert "nothing was to do" in ok(lab.aigon("doctor", "--repair")).out
+    assert "there was nothing to do" in ok(lab.aigon("doctor", "--repair")).out
 
 
 # the journal
