@@ -30,7 +30,7 @@ def main() -> None:
     # Isolated mode knows no folder of the program's own; this one comes last, so that it hides no standard module.
     sys.path.append(os.path.abspath(f"{__file__}/../../.."))  # noqa: PTH100 - without pathlib
     is_fork = sys.argv[1] == "serve"
-    words, folder = _serve(int(sys.argv[2])) if is_fork else (sys.argv[1:], "")
+    words, env, folder = _serve(int(sys.argv[2])) if is_fork else (sys.argv[1:], dict(os.environ), "")
     plan, argv = marshal.loads(bytes.fromhex(words[1])), words[2:]
     try:
         if folder:
@@ -38,22 +38,23 @@ def main() -> None:
         _enter(plan, is_inside=is_fork)
         if "cwd" in plan:
             os.chdir(plan["cwd"])
-            os.environ["PWD"] = plan["cwd"]
+            env["PWD"] = plan["cwd"]
     except OSError as error:
         _give_up(f"{plan.get('place', 'the sandbox')} could not be entered: {error}", NOT_ENTERED)
     for number in SIGNALS:
         signal.signal(number, signal.SIG_DFL)
     for name in plan.get("unset", ()):
-        os.environ.pop(name, None)
+        env.pop(name, None)
     try:
-        os.execvp(argv[0], argv)
+        os.execvpe(argv[0], argv, env)
     except OSError as error:
         missing = isinstance(error, FileNotFoundError)
         _give_up(f"{argv[0]}: {error.strerror}", NOT_FOUND if missing else NOT_EXECUTABLE)
 
 
-def _serve(number: int) -> "tuple[list[str], str]":
-    """Fork for every request into the namespaces that it names; return in the fork what it says, and where to start.
+def _serve(number: int) -> "tuple[list[str], dict[str, str], str]":
+    """Fork for every request into the namespaces that it names; return in the fork what it says: what to run, with
+    which environment, and where to start.
 
     This process ends once its requesters are gone.
     """
@@ -87,7 +88,7 @@ def _serve(number: int) -> "tuple[list[str], str]":
         connection.send(max(0, pid).to_bytes(size, "little"))
 
 
-def _take_request(asked: int, streams: "list[int]") -> "tuple[list[str], str]":
+def _take_request(asked: int, streams: "list[int]") -> "tuple[list[str], dict[str, str], str]":
     """Become the process that a request describes; end if it does not come whole."""
     with open(asked, "rb") as file:
         try:
@@ -97,9 +98,7 @@ def _take_request(asked: int, streams: "list[int]") -> "tuple[list[str], str]":
     for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
         os.close(descriptor)
-    os.environ.clear()  # an interpreter without a locale has chosen one
-    os.environ.update(env)
-    return words, folder
+    return words, env, folder
 
 
 def _enter(plan: dict[str, object], *, is_inside: bool) -> None:

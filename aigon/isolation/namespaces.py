@@ -150,8 +150,11 @@ def _make_mounts(table: "list[tuple[str, ...]]", numbers: bool) -> None:
         elif how == "dev":
             _mount_devices()
         elif how == "tmpfs":  # those that a mount needs can still be made in it
-            os.makedirs(target, exist_ok=True)  # noqa: PTH103 - without pathlib
-            _mount_empty(target, b"mode=0755,size=1m")
+            try:
+                _mount_empty(target, b"mode=0755,size=1m")
+            except FileNotFoundError:
+                os.makedirs(target)  # noqa: PTH103 - without pathlib
+                _mount_empty(target, b"mode=0755,size=1m")
         elif how == "remount-ro":
             _make_read_only(target)
         elif target == "/":
@@ -204,14 +207,25 @@ def _escape(path: str) -> str:
 
 
 def _attach(tree: int, target: str) -> None:
-    if os.path.isdir(f"/proc/self/fd/{tree}"):  # noqa: PTH112 - without pathlib
-        os.makedirs(target, exist_ok=True)  # noqa: PTH103 - as above
-    elif not os.path.lexists(target):
-        os.makedirs(os.path.dirname(target), exist_ok=True)  # noqa: PTH103, PTH120 - as above
-        os.close(os.open(target, os.O_CREAT | os.O_WRONLY))
-    flags = ctypes.c_uint(FROM_DESCRIPTOR)
-    syscall("move_mount", MOVE_MOUNT, tree, b"", HERE, os.fsencode(target), flags)
+    """Mount a copy, over an empty file or folder of its own if nothing is there: most often something is."""
+    try:
+        _move_mount(tree, target)
+    except FileNotFoundError:
+        if os.path.isdir(f"/proc/self/fd/{tree}"):  # noqa: PTH112 - without pathlib
+            os.makedirs(target)  # noqa: PTH103 - as above
+        else:
+            os.makedirs(os.path.dirname(target), exist_ok=True)  # noqa: PTH103, PTH120 - as above
+            _make_file(target)
+        _move_mount(tree, target)
     os.close(tree)
+
+
+def _move_mount(tree: int, target: str) -> None:
+    syscall("move_mount", MOVE_MOUNT, tree, b"", HERE, os.fsencode(target), ctypes.c_uint(FROM_DESCRIPTOR))
+
+
+def _make_file(path: str) -> None:
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY))
 
 
 def _mount_devices() -> None:
@@ -220,6 +234,7 @@ def _mount_devices() -> None:
     _mount_empty("/dev", b"mode=0755")
     for name, tree in trees.items():
         if tree is not None:
+            _make_file(f"/dev/{name}")
             _attach(tree, f"/dev/{name}")
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         os.symlink(f"/proc/self/fd/{number}", f"/dev/{name}")  # noqa: PTH211 - as above
