@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from aigon.errors import environment
-from aigon.files.atomic import move_aside
+from aigon.files.atomic import move_aside, write_in_place
 from aigon.files.locks import describe_holder, list_pids, read_command_line
 from aigon.git.repository import find_repository
 
@@ -113,7 +113,7 @@ def copy_index(index: Path, target: Path, directory: Path) -> bool:
 
 
 def _copy(index: Path, target: Path) -> None:
-    shutil.copyfile(index, target)
+    write_in_place(target, index.read_bytes())
     _copy_times(index, target)
 
 

@@ -19,7 +19,7 @@ from threading import Thread
 
 from msgspec import Struct, field
 
-from aigon.files.atomic import move_aside, write_view, write_whole
+from aigon.files.atomic import move_aside, write_in_place, write_view, write_whole
 from aigon.files.folders import discard_tree
 from aigon.git.branch_ref import replace_ref
 from aigon.git.foreign_objects import Confine, take_large_files, take_objects
@@ -164,15 +164,16 @@ class RunRepository(Struct):
     def _refresh(self, files: Plan) -> bool:
         """Write anew what differs in the repository of the turn before; return False if more than that did.
 
-        Making files and folders takes the disk longer than all else of a turn in which the agent ran no git.
+        Making files and folders takes the disk longer than all else of a turn in which the agent ran no git. As no file
+        has another name, all are written in place.
         """
         made, modes = self._layout, {name: mode for name, (_, mode) in files.items()}
         if made is None or made[0] != modes or _survey(self.folder, len(made[1])) != made[1]:
             return False
-        for name, (data, mode) in files.items():
-            file = self.folder / name
-            if file.stat().st_size != len(data) or file.read_bytes() != data:  # it may have any size
-                _write_new(file, data, mode)
+        for name, (data, _) in files.items():
+            file = f"{self.folder}/{name}"
+            if os.stat(file).st_size != len(data) or Path(file).read_bytes() != data:  # noqa: PTH116 - it may be large
+                write_in_place(file, data)
         self._copy_index()
         return True
 
@@ -201,8 +202,8 @@ class RunRepository(Struct):
         self._layout = {name: mode for name, (_, mode) in files.items()}, _survey(self.folder)
 
     def _copy_index(self) -> None:
-        (self.folder / "index").unlink(missing_ok=True)
-        copy_index(self.workspace.trusted.git_dir / "index", self.folder / "index", self.folder)
+        if not copy_index(self.workspace.trusted.git_dir / "index", self.folder / "index", self.folder):
+            (self.folder / "index").unlink(missing_ok=True)
 
     def take_back(self, save_aside: SaveAside) -> tuple[str, ...]:
         """Put the person's `.git` back, and take over what was committed; return a sentence for what is worth saying.

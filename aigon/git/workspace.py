@@ -16,7 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from aigon.errors import AigonError, environment
-from aigon.files.atomic import write_atomic, write_whole
+from aigon.files.atomic import write_atomic, write_in_place, write_whole
 from aigon.files.system_errors import explain_git_error
 from aigon.git.blind_spots import find_obstacles
 from aigon.git.branch_ref import BranchRef
@@ -83,7 +83,7 @@ class Workspace(PrivateIndex):
     def commit(self, files: Mapping[str, bytes], parent: str, message: str) -> str:
         """Commit the snapshot plus `files`, which are written to the work tree too, on `parent`; no ref moves."""
         # Noted before: no journal knows of these files yet if this process is killed in between.
-        self._note_written(files)
+        write_in_place(self._written, "".join(f"{_fingerprint_file(*each)}\n" for each in files.items()).encode())
         for path, data in files.items():
             self.write(path, data)
         # Git is asked for the difference only if the index is another than when the changes were listed.
@@ -102,15 +102,6 @@ class Workspace(PrivateIndex):
         else:
             self.ref.write_out(commit)
         return commit
-
-    def _note_written(self, files: Mapping[str, bytes]) -> None:
-        text = "".join(f"{_fingerprint_file(path, data)}\n" for path, data in files.items()).encode()
-        file = os.open(self._written, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:  # in place: ext4 flushes a file that is cut to nothing and written anew
-            os.pwrite(file, text, 0)
-            os.ftruncate(file, len(text))
-        finally:
-            os.close(file)
 
     def _foresee(self, changes: Iterable[RawChange], files: Mapping[str, bytes], digits: int) -> Changes | None:
         """Return what becomes of the parent's tree with these changes and `files`; None if only git can say."""
