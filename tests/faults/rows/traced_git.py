@@ -24,8 +24,9 @@ AGENT = """
 """
 WRAPPER = """#!/bin/sh
 [ -e "$HOME/armed" ] || exec "{git}" "$@"
-for word in "$@"; do
-    case "$word" in -*|*=*) ;; *) break ;; esac
+before=
+for word in "$@"; do  # the verb: no option, and no value of one
+    case "$before:$word" in -C:*|*:-*|*=*) before=$word ;; *) break ;; esac
 done
 count="$HOME/count-$word"
 nth=$(( $(cat "$count" 2>/dev/null || echo 0) + 1 ))
