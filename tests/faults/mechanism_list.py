@@ -105,6 +105,11 @@ POWER = (
         f"{ROWS}/test_durability.py::test_objects_then_the_intention_then_the_branch_and_only_then_done[packed]",
     ),
     Mechanism(
+        "power cut", "the objects of the next commit are written out", "aigon/git/branch_ref.py",
+        "        _flush_files(f\"{objects}/{name[:2]}/{name[2:]}\" for name in (*names, commit))\n", "",
+        f"{ROWS}/test_durability.py::test_all_objects_of_the_next_commit_are_handed_over_by_their_names",
+    ),
+    Mechanism(
         "power cut", "objects that the agent's git wrote are written out", "aigon/git/branch_ref.py",
         "        self.write_out()\n        code", "        code",
         f"{ROWS}/test_durability.py::test_objects_that_the_agents_own_git_wrote_are_handed_over_too",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from aigon.git import branch_ref
 from aigon.git.branch_ref import flush_loose_objects
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
@@ -83,6 +84,33 @@ def test_objects_that_the_agents_own_git_wrote_are_handed_over_too(lab: Lab) -> 
     theirs = lab.git("rev-parse", "HEAD^", "HEAD^^{tree}", "HEAD:one.txt").splitlines()
     for name in theirs:
         assert first(lines, rf"sync_file_range\(\d+<[^>]*objects/{name[:2]}/{name[2:]}>") < held
+
+
+def test_all_objects_of_the_next_commit_are_handed_over_by_their_names(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Checkout.open(lab.root) as checkout:
+        work = Workspace(checkout, tmp_path / "own", "main")
+    old = str(work.tip())
+    lab.write("deep/er/one.txt", "one\n")
+    work.snapshot()
+    first = work.commit({"log.md": b"one\n"}, old, "first\n")
+    handed_over: list[str] = []
+    real = branch_ref._flush_file
+
+    def note(name: str, how: int) -> bool:
+        handed_over.append(name)
+        return real(name, how)
+
+    monkeypatch.setattr(branch_ref, "_flush_file", note)
+    monkeypatch.setattr(branch_ref, "flush_loose_objects", lambda *_: pytest.fail("all folders were looked through"))
+    lab.write("deep/er/one.txt", "two\n")
+    lab.git("hash-object", "-w", "deep/er/one.txt")  # git finds it there, and writes nothing
+    work.snapshot()
+    second = work.commit({"log.md": b"second\n"}, first, "second\n")
+    names = lab.git("rev-list", "--objects", "--no-object-names", second, f"^{first}").split()
+    assert len(names) == 6
+    assert {f"{lab.root}/.git/objects/{name[:2]}/{name[2:]}" for name in names} == {*handed_over}
 
 
 def test_only_what_was_written_since_is_handed_over(tmp_path: Path) -> None:
