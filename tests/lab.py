@@ -107,6 +107,8 @@ class Lab:
     def make(self, *options: str) -> None:
         """`git init`, an identity, a first commit with a configuration if it is `configured`: empty or `in_place`."""
         self.git("-c", "init.defaultBranch=main", "init", "-q", *options)
+        for sample in self.root.glob(".git/hooks/*.sample"):
+            sample.unlink()  # each copy of the repository, and each run in it, would take them along
         self.git("config", "user.name", "Ada")
         self.git("config", "user.email", "ada@example.invalid")
         self.write("README.md", "# sample\n")

@@ -111,7 +111,7 @@ def test_compiled_code_endless_lines_and_unpacked_code_are_reviewed_in_the_produ
     for path, text in {
         "calc/_impl.so": "",
         "calc/_impl.pyc": "",
-        "calc/big.py": "x = 1\n" * 60_000,
+        "calc/big.py": ("x = [" + "1, " * 60 + "1]\n") * 1_700,
         "src/packed.js": "const a = '" + "a" * 60_000 + "';",
         "calc/a.py": f"import base64\nexec(base64.b64decode({packed!r}))\n",
         "calc/b.py": (
