@@ -17,10 +17,11 @@ import psutil
 import pytest
 
 from aigon.git.person import LOCAL_VARIABLES
-from tests.lab import Lab
+from tests.lab import TEMPORARY, Lab
 
 MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
+IN_MEMORY = "t"  # short, as a socket's path has 107 bytes at most
 
 sys.dont_write_bytecode = False  # else every worker of every run rewrites all asserts: 10 s of a processor each
 gc.disable()  # what is collected here stays to the end: see `pytest_collection_finish`
@@ -47,10 +48,12 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
         return
     failed = request.session.testsfailed
     with tempfile.TemporaryDirectory(prefix="aigon-test-", dir=MEMORY, ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
+        for name in (IN_MEMORY, TEMPORARY):
+            Path(folder, name).mkdir()
+        yield Path(folder, IN_MEMORY)
         if request.session.testsfailed > failed:  # pytest keeps it for whoever looks into the failure
             with contextlib.suppress(OSError):
-                shutil.copytree(folder, tmp_path, symlinks=True, dirs_exist_ok=True)
+                shutil.copytree(Path(folder, IN_MEMORY), tmp_path, symlinks=True, dirs_exist_ok=True)
 
 
 @pytest.fixture

@@ -25,6 +25,8 @@ BRANCH = "feature-42-dark-mode"
 LOG = "docs/specs/features/logs/feature-42-dark-mode-log.md"
 STATE = ".aigon/loop-state-42.json"
 DONE_WHEN = "test -f done.txt"
+TEMPORARY = "tmp"
+"""The folder beside that of a laboratory in memory, for its temporary files."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,8 @@ class Lab:
     def __init__(self, folder: Path) -> None:
         self.root = folder / "repo"
         self.home = folder / "home"
-        self.env = scrubbed(self.home)
+        temporary = folder.with_name(TEMPORARY)  # of a laboratory in memory
+        self.env = scrubbed(self.home, **({"TMPDIR": str(temporary)} if temporary.is_dir() else {}))
         self.root.mkdir(parents=True, exist_ok=True)
         self.home.mkdir(exist_ok=True)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.lab import BRANCH, DONE_WHEN, SPEC, Lab, finish, until
-from tests.loop.untouched import explained, print_of, refused
+from tests.loop.untouched import explained, is_still, print_of, refused
 from tests.stand_ins import without_agents
 
 IN_PLACE = True
@@ -149,7 +149,7 @@ def test_an_unknown_person_is_refused_before_the_branch_is_made(ready: Lab) -> N
 
 def test_a_repository_that_git_does_not_trust_is_refused_in_gits_words(ready: Lab) -> None:
     env = {"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"}
-    refused(ready, *LOOP, code=7, what="git cannot read this repository", where="repo", do="safe.directory", env=env)
+    refused(ready, *LOOP, code=7, what="git refuses to read this", where="repo", do="safe.directory", env=env)
 
 
 def test_a_git_configuration_that_cannot_be_read_is_refused_in_gits_words(ready: Lab) -> None:
@@ -270,7 +270,7 @@ def test_a_second_loop_on_the_feature_names_the_holders_pid(ready: Lab) -> None:
     ready.agent(f"touch {ready.home}/began; while test ! -e {ready.home}/go; do sleep 0.05; done; touch done.txt")
     ready.commit("slow agent")
     first = ready.start(*LOOP)
-    until(lambda: (ready.home / "began").exists())
+    until(lambda: (ready.home / "began").exists() and is_still(ready))
     refused(ready, *LOOP, code=7, what="in use by another aigon", where=f"pid {first.pid} on ", do="Ctrl+C")
     other = ready.home / "other"
     ready.git("worktree", "add", "-q", "--detach", str(other), "main")

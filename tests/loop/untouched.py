@@ -3,9 +3,11 @@
 import hashlib
 import json
 import re
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
+from aigon.journal.sinks import PAUSE_SECONDS
 from tests.lab import Lab, Ran
 
 MESSAGE = re.compile(r"aigon: (?P<what>[^\n]+)\.\n(?:  where: (?P<where>.+)\n)?(?:  do:    (?P<do>(?:.|\n)+)\n)?")
@@ -30,6 +32,13 @@ def print_of(lab: Lab) -> list[object]:
     seen = lab.fingerprint()
     own = {name: _content(lab.path(".git") / name) for name in KEPT if (lab.path(".git") / name).is_file()}
     return [seen, own, files_of(lab.root)]
+
+
+def is_still(lab: Lab) -> bool:
+    """Whether a loop that runs there writes nothing, for ten times as long as it waits for a pause of events."""
+    before = print_of(lab)
+    time.sleep(10 * PAUSE_SECONDS)
+    return print_of(lab) == before
 
 
 def explained(ran: Ran, code: int) -> dict[str, str]:
