@@ -140,13 +140,13 @@ def write_view(path: Path, text: str | Iterable[str | bytes]) -> None:
         with os.fdopen(_open_new(temporary), "wb") as file:
             parts = [text] if isinstance(text, str) else text
             file.writelines(part if isinstance(part, bytes) else part.encode("utf-8", "replace") for part in parts)
-        if exchange(temporary, name):
+        if _exchange(temporary, name):
             os.unlink(temporary)  # noqa: PTH108 - on the hot path
         else:
             os.replace(temporary, name)  # noqa: PTH105 - as above
     except OSError:
         if os.path.isdir(temporary):  # noqa: PTH112 - a folder was in the way, and goes back
-            exchange(temporary, name)
+            _exchange(temporary, name)
         Path(temporary).unlink(missing_ok=True)
         raise
 
@@ -165,7 +165,7 @@ _HERE, _EXCHANGE = -100, 2
 """AT_FDCWD and RENAME_EXCHANGE, from <fcntl.h> and <linux/fs.h>."""
 
 
-def exchange(one: str, other: str) -> bool:
+def _exchange(one: str, other: str) -> bool:
     """Let two files change places; return False if there is no other, or if the system cannot do that.
 
     ext4 flushes a file that replaces another (`auto_da_alloc`), and no file that is exchanged for it.

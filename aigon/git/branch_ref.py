@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Set
 from contextlib import suppress
 from pathlib import Path
 
-from aigon.files.atomic import exchange, sync_folder
+from aigon.files.atomic import sync_folder, write_in_place
 from aigon.files.syscalls import call
 from aigon.git.refs import LONGEST, is_hash
 from aigon.git.trusted import TrustedGit
@@ -102,9 +102,9 @@ def replace_ref(git: TrustedGit, name: str, commit: str, old: str = "") -> bool:
                 if old:
                     os.fsync(handle)
                     _log_move(git, log, old, commit)
-                if old or not exchange(lock, file):
                     os.rename(lock, file)  # noqa: PTH104 - as git names it
-                else:
+                else:  # in place: a power cut never leaves it empty, which makes every git gc fail
+                    write_in_place(file, f"{commit}\n".encode())
                     os.unlink(lock)  # noqa: PTH108 - as above
                 return True
     except OSError:

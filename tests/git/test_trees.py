@@ -88,3 +88,13 @@ def test_a_commit_never_names_an_object_that_was_deleted_after_it_was_staged(lab
     lab.path(f".git/objects/{blob[:2]}/{blob[2:]}").unlink()
     with pytest.raises(AigonError, match="write-tree"):
         work.commit({}, str(work.tip()), "more\n")
+
+
+def test_a_ref_that_keeps_objects_is_never_a_new_file_that_a_power_cut_leaves_empty(lab: Lab) -> None:
+    old, new = lab.git("rev-parse", "HEAD"), lab.commit("new")
+    lab.git("update-ref", "refs/aigon/runs/main", old)
+    ref = lab.path(".git/refs/aigon/runs/main")
+    with Checkout.open(lab.root) as checkout, ref.open("rb") as written_out:
+        assert replace_ref(TrustedGit(checkout, lab.home / "own"), "refs/aigon/runs/main", new)
+        assert written_out.read() == ref.read_bytes() == f"{new}\n".encode()
+    assert [path.name for path in ref.parent.iterdir()] == ["main"]
