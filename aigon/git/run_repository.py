@@ -173,7 +173,10 @@ class RunRepository(Struct):
         for name, (data, _) in files.items():
             file = f"{self.folder}/{name}"
             if os.stat(file).st_size != len(data) or Path(file).read_bytes() != data:  # noqa: PTH116 - it may be large
-                write_in_place(file, data)
+                try:
+                    write_in_place(file, data)
+                except OSError:  # a hook may be read-only
+                    return False
         self._copy_index()
         return True
 

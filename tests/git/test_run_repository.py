@@ -284,6 +284,25 @@ def test_a_person_may_delete_the_branch_and_prune_during_a_turn(run: Turns) -> N
     run.lab.git("fsck", "--full", "--strict")
 
 
+def test_a_hook_that_cannot_be_written_in_place_is_made_anew_for_the_next_turn(run: Turns) -> None:
+    """One that is read-only, or runs."""
+    hook = run.person.common_dir / "hooks" / "pre-push"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_bytes(Path("/bin/sleep").read_bytes())
+    hook.chmod(0o555)
+    run.turn("true")
+    running = subprocess.Popen([run.repository.folder / "hooks" / "pre-push", "60"])
+    try:
+        hook.unlink()
+        hook.write_text("#!/bin/sh\n")
+        hook.chmod(0o555)
+        assert run.turn("true") == ()
+    finally:
+        running.kill()
+        running.wait()
+    assert (run.repository.folder / "hooks" / "pre-push").read_text() == "#!/bin/sh\n"
+
+
 def test_a_turn_that_was_killed_loses_nothing(run: Turns) -> None:
     run.agent("echo one > one; git add one; git commit -qm one; echo open > open")
     with Checkout.open(run.root) as opened:  # an aigon that looks meanwhile, or the next one
