@@ -31,9 +31,14 @@ def measure_free_disk(path: Path) -> int | None:
 
 
 def find_memory_folder(size: int) -> Path | None:
-    """Return a folder whose files are in memory, if `size` bytes there take little of it; None otherwise."""
+    """Return a folder whose files are in memory, if `size` bytes there take little of it; None otherwise.
+
+    Programs can be run there, as checks do: many containers forbid it for files in memory.
+    """
     free = measure_free_memory()
     if free is None or size > free // MEMORY_SHARE or not (IN_MEMORY.is_mount() and os.access(IN_MEMORY, os.W_OK)):
+        return None
+    if os.statvfs(IN_MEMORY).f_flag & os.ST_NOEXEC:
         return None
     return IN_MEMORY if size <= (measure_free_disk(IN_MEMORY) or 0) // 2 else None
 

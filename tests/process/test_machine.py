@@ -1,5 +1,6 @@
 """What the machine has left: limits that bind count, wherever they come from."""
 
+import os
 import resource
 import subprocess
 import sys
@@ -99,3 +100,19 @@ def test_the_memory_of_all_descendants_is_what_counts() -> None:
         during = measure_memory_of_descendants()
         child.stdin.close()
     assert during - before > 50 * MB
+
+
+LOOK = "from aigon.process.capacity import find_memory_folder; print(find_memory_folder(1000))"
+
+
+def test_files_in_memory_from_which_no_program_may_run_are_not_used() -> None:
+    for options, folder in (("exec", "/dev/shm"), ("noexec", "None")):
+        script = f'mount -t tmpfs -o {options},size=64m tmpfs /dev/shm && exec "$0" -c "$1"'
+        way = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
+        if (
+            not sys.platform.startswith("linux")
+            or subprocess.run([*way, "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).returncode
+        ):
+            pytest.skip("no private mounts here")
+        ran = subprocess.run([*way, "sh", "-c", script, sys.executable, LOOK], capture_output=True, text=True)
+        assert ran.stdout.strip() == folder, ran.stderr
