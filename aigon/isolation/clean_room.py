@@ -100,9 +100,10 @@ def open_room(git: TrustedGit, tree: str, folder: Path, env: Mapping[str, str], 
                 _take_back(room)
                 (folder / KEPT).touch()
             if kept and plan.private:
-                _take_back(room)
-                kept.put_back()
-                kept.holds, kept = tree, None
+                with contextlib.suppress(OSError):  # else it is removed
+                    _take_back(room)
+                    kept.put_back()
+                    kept.holds, kept = tree, None
     finally:
         if kept:  # changed by commands, or in an unknown state
             remove_tree(kept.folder)

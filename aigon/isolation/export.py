@@ -7,7 +7,6 @@ the content before a file is written: an object that an agent replaced is missin
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -83,17 +82,13 @@ class RoomTree(Struct):
             self.undo.append(partial(file.write_bytes, file.read_bytes()))
             file.write_bytes(data)
             return
-        self.undo.append(partial(self._remove, file))
+        made = [above for above in file.parents if not above.exists()]
+        self.undo.extend(above.rmdir for above in reversed(made))
+        self.undo.append(file.unlink)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
         if data.startswith(b"#!"):
             file.chmod(0o755)
-
-    def _remove(self, file: Path) -> None:
-        file.unlink()
-        for above in file.relative_to(self.folder).parents[:-1]:
-            with suppress(OSError):  # it holds more
-                (self.folder / above).rmdir()
 
 
 class _Source(Struct, frozen=True):

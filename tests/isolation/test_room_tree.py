@@ -37,6 +37,8 @@ def test_what_is_written_over_a_tree_is_put_back(tmp_path: Path) -> None:
     (root / "tests/test_it.py").write_text("assert twice(2) == 4\n")
     (root / "check.sh").write_text("#!/bin/sh\n")
     (root / "check.sh").chmod(0o755)
+    (root / "own").mkdir()
+    (root / "own/only.py").write_text("of the agent\n")
     (root / "hidden").symlink_to(outside)
     (root / "linked.py").symlink_to(outside / "linked.py")
     before, tree = list_entries(root), RoomTree(root)
@@ -46,6 +48,8 @@ def test_what_is_written_over_a_tree_is_put_back(tmp_path: Path) -> None:
             "check.sh": None,
             "hidden/test_secret.py": b"secret\n",
             "hidden/more/gone.py": None,
+            "own/only.py": None,
+            "own/secret.py": b"secret\n",
             "linked.py": b"own\n",
             "new/deep/run.sh": b"#!/bin/sh\n",
             "never.py": None,
