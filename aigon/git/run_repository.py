@@ -59,7 +59,10 @@ def put_back_link(root: Path) -> None:
 
 
 def find_lent_branch(git_dir: Path) -> str | None:
-    """Return the branch of a turn that was killed while agents worked in this checkout; None if there is none."""
+    """Return the branch of a turn that was killed while agents worked in this checkout; None if there is none.
+
+    It is "" if a power cut emptied the note.
+    """
     with suppress(OSError):
         return (git_dir / "aigon" / "lent").read_text().partition("\n")[0]
     return None
@@ -219,6 +222,8 @@ class RunRepository(Struct):
             return tuple(sentences)
         lent = {name: value for value, name in _PACKED.findall((own / "lent").read_text())}
         self.folder.chmod(0o700)
+        if self._branch not in lent:
+            return (*sentences, self._keep_commits("the note of what it got is lost, as after a power cut"))
         old, head, refs = lent[self._branch], *self._read_agents()
         new = {ref: value for ref, value in refs.items() if value != lent.get(ref)}
         if is_hash(head) and head not in new.values():
@@ -229,9 +234,7 @@ class RunRepository(Struct):
         wanted = set(new.values()) - set(lent.values())
         objects = (self.over or self.folder) / "objects"
         if wanted and (why := take_objects(git, objects, wanted, self.confine, own / "incoming")):
-            kept = f"the files stay, the commits are in {move_aside(self.folder, own / 'displaced')}"
-            (own / "lent").unlink()
-            return (*sentences, f"what was committed could not be taken over ({why}): {kept}")
+            return (*sentences, self._keep_commits(why))
         if head not in (f"ref: {self._branch}", ""):
             sentences.append(f"HEAD had left the branch {self.workspace.branch}; it was put back")
         tip = new.pop(self._branch, old)
@@ -242,6 +245,13 @@ class RunRepository(Struct):
         sentences += take_large_files(self.folder / "lfs" / "objects", git.common_dir / "lfs" / "objects")
         (own / "lent").unlink()
         return tuple(sentences)
+
+    def _keep_commits(self, why: str) -> str:
+        """Move the repository aside, and return a sentence that says where it is."""
+        own = self.workspace.own
+        kept = move_aside(self.folder, own / "displaced")
+        (own / "lent").unlink()
+        return f"what was committed could not be taken over ({why}): the files stay, the commits are in {kept}"
 
     def _put_back(self) -> list[str]:
         root, git_dir = self.workspace.root, self.workspace.own.parent

@@ -215,6 +215,7 @@ def recover_turn(opening: Opening) -> tuple[str, ...]:
     branch = find_lent_branch(checkout.git_dir)
     if branch is None:
         return ()
+    branch = branch or checkout.branch or ""  # a power cut can empty the note
     workspace = opening.open_workspace(branch)
     sandbox, root = _make_reading_sandbox(checkout), checkout.root
 

@@ -416,3 +416,15 @@ def test_large_files_are_taken_over_if_they_are_what_their_names_say(tmp_path: P
     told = list(foreign_objects.take_large_files(theirs, ours))
     assert (ours / good[:2] / good[2:4] / good).read_bytes() == b"good" and len(told) == 2
     assert [file.name for file in ours.rglob("*") if file.is_file()] == [good]
+
+
+def test_commits_stay_if_a_power_cut_emptied_the_note_of_what_was_lent(run: Turns) -> None:
+    run.agent("echo 1 > file.py; git add file.py; git commit -qm mine")
+    note = run.person.git_dir / "aigon" / "lent"
+    note.write_bytes(b"")
+    assert find_lent_branch(run.person.git_dir) == ""
+    tip = run.tip()
+    (told,) = run.back()
+    kept = Path(told.rpartition(" ")[2])
+    assert run.tip() == tip and run.lab.git(f"--git-dir={kept}", "cat-file", "commit", "HEAD").endswith("mine")
+    assert find_lent_branch(run.person.git_dir) is None
