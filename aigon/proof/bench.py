@@ -24,7 +24,7 @@ from aigon.observation import Observer
 from aigon.proof import criteria
 from aigon.proof.base_tests import TestFiles, find_kept_tests, find_lost_tests, find_same_functions, leave_out_files
 from aigon.proof.frozen import Frozen
-from aigon.proof.rooms import Keeping, Products, Rooms, open_room, rooms_for
+from aigon.proof.rooms import Keeping, Products, Rooms, RoomTrees, open_room, rooms_for
 from aigon.text.quoting import fold
 
 _SUBJECT_ROLES = ("lint", "types", "build")
@@ -300,7 +300,8 @@ def make_bench(
 ) -> ProofBench:
     """Return the rooms for a proof of this tree. Raises AigonError (exit 7) if none can be made."""
     rooms = rooms_for(job, world, tree, record.folders, folder)
-    world.get(Products)  # before two rooms are open at a time
+    for shared in (Products, RoomTrees):
+        world.get(shared)  # before two rooms are open at a time
     theirs = tuple(record.theirs)
     if job.protection.allow:
         paths = objects.list_entries(world.workspace.trusted, job.base_commit)

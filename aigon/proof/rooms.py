@@ -164,8 +164,8 @@ def _locate_rooms(job: Job, world: World, suffix: str = "") -> Path:
 class RoomTrees(Struct, Attendant):
     """The exports that the rooms of one proof share, by the folder of the rooms.
 
-    They are in memory if they take little of it: writing thousands of files takes longer than most checks. Between two
-    proofs an agent works, so each proof begins without them.
+    They are in memory if they take little of it: writing thousands of files takes longer than most checks. None is left
+    when an agent works, as one without a sandbox could change it.
     """
 
     trees: dict[Path, RoomTree] = field(default_factory=dict)
@@ -185,6 +185,10 @@ class RoomTrees(Struct, Attendant):
             self.folders.append(made := TemporaryFolder("tree", place or parent))
             self.trees[folder] = RoomTree(made.path / "tree")
         return self.trees[folder]
+
+    def before_turn(self) -> None:
+        """Remove them."""
+        self.close()
 
     def close(self) -> None:
         """Remove them."""

@@ -120,6 +120,14 @@ def test_exports_are_in_memory_while_they_take_little_of_it(lab: Lab, monkeypatc
     assert places[0].is_relative_to(IN_MEMORY) == IN_MEMORY.is_mount() and places[1].is_relative_to(lab.home)
 
 
+def test_no_export_is_left_when_an_agent_works(lab: Lab) -> None:
+    git, trees = own_git(lab), RoomTrees()
+    tree = trees.find(git, lab.home / "rooms/42", objects.list_entries(git, lab.git("rev-parse", "HEAD")), stays=True)
+    assert tree is not None and tree.folder.parent.is_dir()
+    trees.before_turn()
+    assert not tree.folder.parent.exists() and not trees.trees
+
+
 def test_a_tree_with_submodules_is_not_shared(lab: Lab) -> None:
     lab.git("update-index", "--add", "--cacheinfo", f"160000,{lab.git('rev-parse', 'HEAD')},sub")
     lab.git("commit", "-q", "-m", "a submodule")
