@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from threading import Lock
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.errors import environment
 from aigon.files.system_errors import ResourceShortage, explain_os_error, explain_shortage
@@ -103,6 +104,13 @@ class Assessment(Struct, frozen=True):
         tests = sum(f.counts.passed for f in self.findings if f.counts)
         checks = sum(f.status == "pass" for f in self.findings)
         return (sum(v.status == "met" for v in self.verdicts), checks, tests)
+
+
+def leave_undecided(assessment: Assessment) -> Assessment:
+    """Return the assessment of a run that was stopped at once meanwhile: what did not run cannot speak against it."""
+    why = "the run was stopped before this was decided"
+    verdicts = tuple(replace(verdict, status="unclear", reason=why) for verdict in assessment.verdicts)
+    return replace(assessment, verdicts=verdicts, complete=False)
 
 
 def require_untouched(assessment: Assessment) -> None:

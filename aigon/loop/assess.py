@@ -11,7 +11,7 @@ from aigon.checks.passes import build_cache_key, forget_pass, save_pass
 from aigon.checks.schedule import ChooseWorld, Schedule, choose_cache_key, open_check_copy, run_checks
 from aigon.errors import environment
 from aigon.isolation.check_sandbox import ANYTHING, CheckSandbox
-from aigon.job.assessment import CHANGED, Assessment, Snapshot, few_paths, is_baseline
+from aigon.job.assessment import CHANGED, Assessment, Snapshot, few_paths, is_baseline, leave_undecided
 from aigon.job.demand import require_support
 from aigon.job.job import Job
 from aigon.job.results import BaselineResults, Result
@@ -73,9 +73,7 @@ def assess(job: Job, world: World, snapshot: Snapshot, state: State) -> Generato
     if any(criterion.kind in ("judge", HIDDEN) for criterion in job.spec.criteria):
         world.sweep()  # of a judge that is a program, and of hidden tests
     if world.stop.now:
-        why = "the run was stopped before this was decided"
-        undecided = tuple(replace(verdict, status="unclear", reason=why) for verdict in verdicts)
-        return Assessment(findings, undecided, content, complete=False)
+        return leave_undecided(Assessment(findings, verdicts, content))
     for verdict, criterion in zip(verdicts, job.spec.criteria, strict=True):
         yield CriterionJudged(world.now(), snapshot.number, verdict, criterion.text)
     everything = (*zip(job.checks, results, strict=True), *zip(asked, answers, strict=True))

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from aigon.checks import dependencies
 from aigon.errors import AigonError
 from aigon.files.system_errors import ResourceShortage, is_shortage
-from aigon.job.assessment import Assessment, Snapshot, require_untouched
+from aigon.job.assessment import Assessment, Snapshot, leave_undecided, require_untouched
 from aigon.job.demand import find_proof, is_hollow
 from aigon.job.job import Job
 from aigon.job.world import World
@@ -110,8 +110,8 @@ def _prove_snapshot(
         verdicts.append(_review_verdict(job, criterion, verdict, proof, findings))
         if verdicts[-1] != verdict:
             yield CriterionJudged(world.now(), snapshot.number, verdicts[-1], criterion.text)
-    complete = not world.stop.now
-    return replace(look, findings=findings, verdicts=tuple(verdicts), concerns=concerns, complete=complete)
+    look = replace(look, findings=findings, verdicts=tuple(verdicts), concerns=concerns)
+    return leave_undecided(look) if world.stop.now else look
 
 
 def frozen_of(job: Job, world: World) -> Frozen:
@@ -131,7 +131,8 @@ def _attempt_proof(
 
     folder = world.iteration_folder(snapshot.number) / "proof"
     try:
-        return run_proof(job, world, record, rows, look, folder)
+        proof = run_proof(job, world, record, rows, look, folder)
+        return ProofResult(failed="the run was stopped", log=str(folder)) if world.stop.now else proof
     except ResourceShortage:
         raise
     except AigonError as error:

@@ -96,13 +96,19 @@ def in_a_hook(lab: Lab) -> None:
     feature(lab)
 
 
-def in_the_proof(lab: Lab) -> None:
+def in_the_proof(lab: Lab, run: int = 2) -> None:
     """Run for the second time on finished work, it is the clean room that runs it."""
-    hangs(lab, "slow.sh", before='test -e done.txt || exit 1\necho x >> ~/seen; [ "$(wc -l < ~/seen)" = 2 ] || exit 0')
-    feature(lab, "looked at <!-- verify: bash slow.sh -->")
+    once = f'echo x >> ~/seen; [ "$(wc -l < ~/seen)" = {run} ] || exit 0'
+    hangs(lab, "slow.sh", before=f"test -e done.txt || exit 1\necho ready; {once}")
+    feature(lab, 'looked at <!-- verify: test "$(bash slow.sh)" = ready -->')
     (lab.home / "seen").touch()  # Landlock lets a check write to what is there
     lab.config(proof={"mode": "clean-room", "home": "real"}, sandbox={"allow": {"criteria": ["~/seen"]}})
     lab.commit("a clean room")
+
+
+def in_the_control(lab: Lab) -> None:
+    """The third time it is the negative control, in which the command has to fail."""
+    in_the_proof(lab, 3)
 
 
 def in_a_set_up(lab: Lab) -> None:
@@ -133,6 +139,7 @@ PHASES = {
     "published": Phase(feature, fail_point="iteration_finished.before@2", reached=recorded("checkpoint_intended")),
     "between": Phase(feature, fail_point="iteration_finished@2", reached=recorded("iteration_finished", 2)),
     "proof": Phase(in_the_proof, reached=lambda lab: (lab.home / "seen").read_text() == "x\nx\n", finishes=True),
+    "control": Phase(in_the_control, reached=lambda lab: (lab.home / "seen").read_text() == "x\nx\nx\n", finishes=True),
 }
 WAYS = {
     "one SIGINT": 130,
@@ -144,6 +151,7 @@ SHORT = {
     ("hook", "SIGTERM"),
     ("commit", "one SIGINT"),
     ("proof", "SIGHUP"),
+    ("control", "SIGTERM"),
     ("wait", "one SIGINT"),
 }
 """What the default suite tries; turns and checks have tests of their own beside."""
