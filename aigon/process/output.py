@@ -1,6 +1,7 @@
 """Short, trusted programs, such as git, whose output is wanted as a whole."""
 
 import contextlib
+import functools
 import os
 import select
 import signal
@@ -9,7 +10,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from aigon.process.start import Enter, Program, signal_group, start_program
+from aigon.process.start import UNKNOWN_EXIT, Enter, Program, signal_group, start_program
 
 _CHUNK = 65536
 
@@ -55,6 +56,7 @@ def start_capture(argv: Sequence[str], env: Mapping[str, str]) -> Callable[[], t
     Return what waits for it and returns exit code, standard output and standard error. It takes a third of the calls of
     `capture_output`, which a run makes some times per iteration. Raises OSError.
     """
+    _close_inherited_on_exec()
     with contextlib.ExitStack() as theirs:
         pipes = []
         for _ in range(2):
@@ -87,12 +89,25 @@ def start_capture(argv: Sequence[str], env: Mapping[str, str]) -> Callable[[], t
                     left -= 1
         try:
             code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        except ChildProcessError:  # as Popen has it
-            code = 0
+        except ChildProcessError:
+            code = UNKNOWN_EXIT
         out, err = map(b"".join, pieces.values())
         return code, out, err
 
     return finish
+
+
+@functools.cache
+def _close_inherited_on_exec() -> None:
+    """Close on exec what this process was started with, as a lock of a script around it: posix_spawn closes nothing.
+
+    What this process opens itself is closed on exec anyway.
+    """
+    with contextlib.suppress(OSError):
+        for name in os.listdir("/dev/fd"):  # noqa: PTH208 - names alone
+            if int(name) > 2:
+                with contextlib.suppress(OSError):
+                    os.set_inheritable(int(name), False)
 
 
 def capture_beginning(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], most: int) -> bytes:

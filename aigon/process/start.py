@@ -16,6 +16,22 @@ Enter = Callable[[], None]
 """Confines the thread that calls it and what this thread starts, for good. Raises OSError."""
 
 
+UNKNOWN_EXIT = -int(signal.SIGKILL)
+"""The exit code of a program that somebody else has collected: only a sweep does that, which kills first."""
+
+
+class _Program(subprocess.Popen[bytes]):
+    """A program whose exit may be unknown; Popen takes that for success."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        try:
+            if self.returncode is None:
+                os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | (0 if timeout is None else os.WNOHANG))
+        except ChildProcessError:
+            self.returncode = UNKNOWN_EXIT
+        return super().wait(timeout)
+
+
 class Program(Struct, frozen=True):
     """A command line, and what the thread that starts it has to `enter` before."""
 
@@ -27,12 +43,12 @@ def start_program(program: Program, **options: Any) -> RunningProgram:
     """Start a program in its own session, from a thread of its own if that is confined for it. Raises OSError."""
     enter = program.enter
     if enter is None:
-        return subprocess.Popen(program.argv, start_new_session=True, **options)
+        return _Program(program.argv, start_new_session=True, **options)
     from concurrent.futures import ThreadPoolExecutor
 
     def start_confined() -> RunningProgram:
         enter()
-        return subprocess.Popen(program.argv, start_new_session=True, **options)
+        return _Program(program.argv, start_new_session=True, **options)
 
     with ThreadPoolExecutor(1, thread_name_prefix="confined") as confined:
         try:

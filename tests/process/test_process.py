@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from aigon.model.turns import ProgramExit
-from aigon.process.output import capture_output
+from aigon.process.output import capture_output, start_capture
 from aigon.process.run import Command, EndingSteps, run
 from aigon.process.stop import Stop
 from aigon.secrets.redaction import make_redactor
@@ -306,3 +306,36 @@ def _thief(pid: int) -> None:
             os.waitpid(pid, 0)
 
     threading.Thread(target=steal).start()
+
+
+def _collect_children() -> None:
+    """Collect every child as it ends, as a sweep does."""
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
+
+
+def test_a_program_that_somebody_else_collected_has_not_succeeded() -> None:
+    finish = start_capture(["sh", "-c", "echo begun; exit 3"], ENV)
+    _collect_children()
+    assert finish() == (-signal.SIGKILL, b"begun\n", b"")
+
+
+def test_a_captured_program_that_is_collected_meanwhile_has_not_succeeded(tmp_path: Path) -> None:
+    thread = threading.Timer(0.1, _collect_children)
+    thread.start()
+    code, out, _ = capture_output(["sh", "-c", "echo begun; exec >&- 2>&-; sleep 0.5"], cwd=tmp_path, env=ENV)
+    thread.join()
+    assert (code, out) == (-signal.SIGKILL, b"begun\n")
+
+
+def test_a_captured_program_gets_no_file_that_aigon_was_started_with(tmp_path: Path) -> None:
+    code = """
+import os, sys
+from aigon.process.output import start_capture
+print(start_capture(["sh", "-c", "echo no >&7"], os.environ)()[0])
+"""
+    argv = ["sh", "-c", 'exec "$@" 7> lock', "sh", sys.executable, "-c", code]
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert int(done.stdout) > 0
+    assert (tmp_path / "lock").read_text() == ""
