@@ -168,6 +168,11 @@ def _export_over(git: TrustedGit, tree: str, shown: RoomTree) -> Export:
         with contextlib.suppress(AigonError):
             return export_tree(git, tree, shown.folder, forget=bool(shown.holds))
         remove_tree(shown.folder)
+    if shown.spare:
+        with contextlib.suppress(AigonError, OSError):
+            return export_tree(git, tree, shown.folder)
+        remove_tree(shown.folder)
+        shown.folder, shown.spare = shown.spare, None
     return export_tree(git, tree, shown.folder)
 
 

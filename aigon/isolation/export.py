@@ -48,10 +48,12 @@ class RoomTree(Struct):
     """The folder of an export. Several rooms can show it, one after the other, as what aigon changes there is put back.
 
     It `holds` the tree of this hash. Files keep their inodes: nothing about them should say how many rooms there were.
+    It moves to `spare` if it cannot be written to its folder, which may be in memory.
     """
 
     folder: Path
     holds: str = ""
+    spare: Path | None = None
     undo: list[Callable[[], object]] = field(default_factory=list)
 
     def write_over(self, files: Mapping[str, bytes | None]) -> None:

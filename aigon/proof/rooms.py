@@ -4,7 +4,7 @@ import mmap
 import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from aigon.checks.dependencies import Dependencies, choose_dependencies, keep_folder, locate_kept, run_setup
-from aigon.files.folders import TemporaryFolder, remove_tree
+from aigon.files.folders import TemporaryFolder, discard_tree, remove_tree
 from aigon.git import objects
 from aigon.git.listings import SUBMODULE
 from aigon.git.objects import TreeEntry
@@ -169,7 +169,7 @@ class RoomTrees(Struct, Attendant):
     """
 
     trees: dict[Path, RoomTree] = field(default_factory=dict)
-    folders: list[TemporaryFolder] = field(default_factory=list)
+    held: ExitStack = field(default_factory=ExitStack)
 
     def find(self, git: TrustedGit, folder: Path, entries: Mapping[str, TreeEntry], *, stays: bool) -> RoomTree | None:
         """Return the export for the rooms in `folder`; None if it is neither in memory nor `stays`."""
@@ -177,13 +177,16 @@ class RoomTrees(Struct, Attendant):
             if any(entry.mode == SUBMODULE for entry in entries.values()):
                 return None  # neither its size nor its files are known here
             place = None if has_filters(git) else find_memory_folder(_measure_files(git, entries))
-            parent = folder.with_name(f"{folder.name}-trees")
             if place is None and not stays:
                 return None
-            if place is None:
-                parent.mkdir(parents=True, exist_ok=True)
-            self.folders.append(made := TemporaryFolder("tree", place or parent))
-            self.trees[folder] = RoomTree(made.path / "tree")
+            disk = folder.with_name(f"{folder.name}-trees")
+            remove_tree(disk)  # of a killed aigon
+            disk.mkdir(parents=True)
+            self.held.callback(discard_tree, disk)
+            tree = RoomTree(disk / "tree")
+            if place:
+                tree = RoomTree(self.held.enter_context(TemporaryFolder("tree", place)) / "tree", spare=tree.folder)
+            self.trees[folder] = tree
         return self.trees[folder]
 
     def before_turn(self) -> None:
@@ -193,8 +196,7 @@ class RoomTrees(Struct, Attendant):
     def close(self) -> None:
         """Remove them."""
         self.trees.clear()
-        while self.folders:
-            self.folders.pop().close()
+        self.held.close()
 
 
 def _measure_files(git: TrustedGit, entries: Mapping[str, TreeEntry]) -> int:

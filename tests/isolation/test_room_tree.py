@@ -120,6 +120,28 @@ def test_exports_are_in_memory_while_they_take_little_of_it(lab: Lab, monkeypatc
     assert places[0].is_relative_to(IN_MEMORY) == IN_MEMORY.is_mount() and places[1].is_relative_to(lab.home)
 
 
+def test_what_cannot_be_written_in_memory_is_on_the_disk(lab: Lab, tmp_path: Path) -> None:
+    (tmp_path / "full").touch()
+    tree = RoomTree(tmp_path / "full/tree", spare=tmp_path / "disk/tree")
+    name, folder = lab.git("rev-parse", "HEAD^{tree}"), lab.home / "rooms/42"
+    with open_room(own_git(lab), name, folder, lab.env, RoomPlan("none", tree=tree)) as room:
+        assert room.root == tree.folder == tmp_path / "disk/tree"
+        assert (room.root / "README.md").read_text() == "# sample\n"
+
+
+def test_an_export_on_the_disk_does_not_outlast_the_next_one(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    git, folder = own_git(lab), lab.home / "rooms/42"
+    entries = objects.list_entries(git, lab.git("rev-parse", "HEAD"))
+    monkeypatch.setattr(capacity, "measure_free_memory", lambda: 0)
+    of_killed = RoomTrees().find(git, folder, entries, stays=True)
+    assert of_killed is not None
+    (of_killed.folder.parent / "left").touch()
+    trees = RoomTrees()
+    trees.find(git, folder, entries, stays=True)
+    trees.close()
+    assert list(folder.parent.iterdir()) == []
+
+
 def test_no_export_is_left_when_an_agent_works(lab: Lab) -> None:
     git, trees = own_git(lab), RoomTrees()
     tree = trees.find(git, lab.home / "rooms/42", objects.list_entries(git, lab.git("rev-parse", "HEAD")), stays=True)
