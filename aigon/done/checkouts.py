@@ -64,6 +64,28 @@ def save_changes_aside(place: Checkout, name: str) -> None:
     place.git(*NO_HOOKS, "reset", "-q", "--hard")
 
 
+@contextmanager
+def save_work_of_people(place: Checkout, name: str) -> Iterator[None]:
+    """Save aside what people commit or stage in here, before the checkout is put back. Raises AigonError (exit 7) then.
+
+    A proof takes minutes, in a checkout that may be a person's.
+    """
+    before = place.head, place.ask("write-tree")
+    try:
+        yield
+    finally:
+        head, tree = place.head, place.ask("write-tree")
+        if (head, tree) != before:
+            message = "committed or staged during feature-done"
+            commit = place.git("commit-tree", tree, "-p", "HEAD", "-m", message) if tree else str(head)
+            ref = save_commit_aside(place, name, commit)
+            raise environment(
+                "Something was committed or staged here during the proof, so nothing was merged",
+                where=str(place.root),
+                hint=f"It is kept as {ref}: `git show {ref}`, then `git checkout {ref} -- PATH`. Then run it again",
+            )
+
+
 def save_commit_aside(checkout: Checkout, name: str, commit: str) -> str:
     """Keep a commit under a ref of aigon's own, and return the ref."""
     ref = f"refs/aigon/parked/{name}/{commit[:12]}"

@@ -92,10 +92,15 @@ class Errand(Struct, frozen=True):
     render_report: RenderReport
 
     def prove(self, place: Checkout, landing: Landing) -> None:
-        """Run everything on the files of `place`, unless the merge is forced. Raises AigonError (exit 3)."""
+        """Run everything on the files of `place`, unless the merge is forced.
+
+        Raises AigonError: 3 if it is not proven, 7 if people committed or staged something there meanwhile.
+        """
         if self.request.force:
             return
-        if shortcomings := find_shortcomings(place, landing, self.observers):
+        with checkouts.save_work_of_people(place, landing.chosen.branch):
+            shortcomings = find_shortcomings(place, landing, self.observers)
+        if shortcomings:
             chosen, target = landing.chosen, landing.target
             why = f"{target} has moved on, and with it"
             if chosen.is_claim:

@@ -47,6 +47,28 @@ def test_a_target_that_has_moved_on_is_merged_once_the_result_is_proven(proven: 
     proven.sound()
 
 
+@pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
+@pytest.mark.parametrize("act", ["git add mine.txt", "git add mine.txt; git commit -qm mine -- mine.txt"])
+def test_what_a_person_commits_or_stages_during_the_proof_is_saved_aside(lab: Lab, how: str, act: str) -> None:
+    lab.config(proof="in-place")
+    lab.spec(f"it works <!-- verify: {DONE_WHEN} && sh ~/person -->")
+    lab.commit("spec")
+    lab.agent("touch done.txt")
+    person = lab.home / "person"
+    person.write_text("true\n")
+    assert lab.aigon("feature-implement", "42", "--loop").code == 0
+    theirs = meanwhile(lab, "theirs.txt")
+    person.write_text(f"cd {lab.root}; echo mine > mine.txt; {act}\n")
+    ran = lab.aigon("feature-done", "42", *([] if how == "merge" else [f"--{how}"]))
+    ref = lab.git("for-each-ref", "--format=%(refname)", "refs/aigon/parked")
+    assert ran.code == 7 and ref in ran.err, ran.err
+    assert lab.git("show", f"{ref}:mine.txt") == "mine" and lab.git("rev-parse", "main") == theirs
+    person.write_text("true\n")
+    lab.git("reset", "-q", "--hard")
+    assert lab.aigon("feature-done", "42").code == 0
+    lab.sound()
+
+
 def test_a_new_script_that_a_criterion_calls_is_the_works_own_wherever_it_is_proven(lab: Lab) -> None:
     lab.spec("it greets <!-- verify: sh greet.sh | grep -q hello -->")
     lab.commit("spec")
