@@ -8,6 +8,7 @@ from pathlib import Path
 
 from aigon.config.loading import PROJECT_FILE
 from aigon.errors import AigonError, environment, usage
+from aigon.files.atomic import write_atomic
 from aigon.files.checksums import is_unedited_command
 from aigon.files.home import IGNORED_LINES, is_runtime
 from aigon.files.home import STOP_FILES as STOP_FILES
@@ -135,10 +136,11 @@ def require_configuration(checkout: Checkout, changed: Sequence[str] | None = No
 
 
 def _is_own(checkout: Checkout, path: str) -> bool:
+    file = checkout.root / path
     if path == ".gitignore":
         before = checkout.ask("show", "HEAD:.gitignore") or ""
-        return has_only_own_lines(before, (checkout.root / path).read_text(errors="replace"))
-    return path.startswith(".aigon/") or is_runtime(path) or is_own_command(checkout.root / path)
+        return file.is_file() and has_only_own_lines(before, file.read_text(errors="replace"))
+    return path.startswith(".aigon/") or is_runtime(path) or is_own_command(file)
 
 
 def is_own_command(file: Path) -> bool:
@@ -221,7 +223,8 @@ def exclude_from_git(checkout: Checkout, lines: Sequence[str], whose: str) -> No
     if missing := [line for line in lines if line not in known]:
         file.parent.mkdir(exist_ok=True)
         block = "\n".join([f"# {whose}", *missing, ""])
-        file.write_text(text + ("" if not text or text.endswith("\n") else "\n") + block, errors="surrogateescape")
+        text += "" if not text or text.endswith("\n") else "\n"
+        write_atomic(file.resolve(), f"{text}{block}".encode(errors="surrogateescape"))  # it is a person's
 
 
 def ignore_runtime_files(checkout: Checkout) -> None:

@@ -63,6 +63,18 @@ def test_a_line_of_a_persons_own_in_gitignore_is_not_taken_up(ready: Lab) -> Non
     refused(ready, *LOOP, code=7, what="uncommitted changes", where=".gitignore", do="git stash")
 
 
+@pytest.mark.parametrize("instead", ["nothing", "folder", "link"])
+def test_a_gitignore_that_is_no_file_any_more_is_refused_as_a_change(ready: Lab, instead: str) -> None:
+    ready.write(".gitignore", "build/\n")
+    ready.commit("ignore")
+    ready.path(".gitignore").unlink()
+    if instead == "folder":
+        ready.write(".gitignore/file", "x\n")
+    elif instead == "link":
+        ready.path(".gitignore").symlink_to("nowhere")
+    refused(ready, *LOOP, code=7, what="uncommitted changes", where=".gitignore", do="git stash")
+
+
 # --- where HEAD is
 
 
