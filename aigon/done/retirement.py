@@ -4,6 +4,7 @@ Nothing is lost by any of it.
 """
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -79,6 +80,7 @@ def reopen_feature(main: Checkout, wanted: str, how: Committing) -> StageChange:
 
     def clear(works: Sequence[Candidate]) -> None:
         if feature.stage == "done":
+            _require_not_checked_out(main, feature, works)
             _remove_worktrees(main, works)
             _save_branches_aside(main, feature, works)
             _save_records_aside(main, feature, works)
@@ -155,6 +157,16 @@ def _bring_spec(main: Checkout, place: SpecLocation) -> Iterator[Feature]:
 
 def _list_branches(feature: Feature, works: Sequence[Candidate]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([feature.name, *(each.branch for each in works)]))
+
+
+def _require_not_checked_out(main: Checkout, feature: Feature, works: Sequence[Candidate]) -> None:
+    """Raise AigonError (exit 7) if a branch that is to be deleted is checked out, but for the agents' worktrees."""
+    paths = {each.path for each in works}
+    for name in _list_branches(feature, works):
+        place = str(main.root) if main.branch == name else main.checked_out_elsewhere(name)
+        if place and place not in paths and os.path.isdir(place):  # noqa: PTH112 - a text
+            hint = f"git -C {shlex.quote(place)} switch OTHER, or remove that worktree. Then run this again"
+            raise environment(f"The branch {name} is checked out, and would be deleted", where=place, hint=hint)
 
 
 def _save_branches_aside(main: Checkout, feature: Feature, works: Sequence[Candidate]) -> None:

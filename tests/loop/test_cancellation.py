@@ -76,6 +76,22 @@ def test_a_feature_that_was_done_begins_anew_once_it_is_reopened(lab: Lab) -> No
     lab.sound()
 
 
+def test_a_merged_branch_that_is_checked_out_somewhere_keeps_its_feature_from_being_reopened(lab: Lab) -> None:
+    planned(lab)
+    assert lab.aigon(*LOOP).code == 0
+    assert lab.aigon("feature-done", "42").code == 0
+    lab.git("switch", "-q", "feature-42-dark-mode")
+    before = lab.fingerprint()
+    refused = lab.aigon("reopen", "42", "--no-commit")
+    assert (refused.code, lab.fingerprint()) == (7, before), refused.out
+    lab.git("switch", "-q", "main")
+    lab.git("worktree", "add", "-q", "../beside", "feature-42-dark-mode")
+    elsewhere = lab.aigon("reopen", "42")
+    assert (elsewhere.code, "beside" in elsewhere.err) == (7, True), elsewhere.out
+    lab.git("worktree", "remove", "../beside")
+    assert lab.aigon("reopen", "42").code == 0
+
+
 def test_nothing_is_put_away_while_somebody_works_on_it(lab: Lab) -> None:
     planned(lab, 'touch "$HOME/begun"; until [ -e "$HOME/go" ]; do sleep 0.02; done; touch done.txt')
     process = lab.start(*LOOP, "--worktree")
