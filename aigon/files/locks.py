@@ -164,13 +164,13 @@ def try_lock(path: Path, flags: int = os.O_RDWR | os.O_CREAT) -> int | None:
 def hold_lock(path: Path, what: str) -> Iterator[None]:
     """Hold the system's lock on `path`; a file next to it names the holder.
 
-    Raises AigonError (exit 7) at once if another process holds it, naming that process, or if locking fails.
+    Raises AigonError (exit 7) if another process holds it, naming that process, or if locking fails.
     """
     holder = path.with_suffix(".holder")
     with ExitStack() as held:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            held.enter_context(lock_file(path))
+            held.enter_context(lock_file(path, 2 * RETRY_SECONDS))  # `is_locked` shares it for a moment
         except TimeoutError:
             raise _explain_taken(what, read_holder(holder)) from None
         except OSError as error:

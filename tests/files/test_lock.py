@@ -1,5 +1,6 @@
 """The system's lock is the truth: what is written beside it misleads nobody, and what is left of it hinders nobody."""
 
+import fcntl
 import json
 import os
 import signal
@@ -62,6 +63,15 @@ def test_a_killed_holder_frees_the_lock_at_once_though_what_it_started_lives_on(
         assert is_locked(path) is False
         with hold_lock(path, "It"):
             assert json.loads(path.with_suffix(".holder").read_text())["pid"] == os.getpid()
+
+
+def test_somebody_who_only_asks_whether_a_lock_is_held_keeps_nobody_from_taking_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.lock"
+    with path.open("wb") as asked:
+        fcntl.flock(asked, fcntl.LOCK_SH)
+        threading.Timer(0.02, fcntl.flock, (asked, fcntl.LOCK_UN)).start()
+        with hold_lock(path, "It"):
+            assert is_locked(path)
 
 
 def test_a_lock_that_was_deleted_while_it_is_held_is_still_held(tmp_path: Path) -> None:
