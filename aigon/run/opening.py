@@ -191,7 +191,7 @@ def begin_run(opening: Opening, records: Records, prepared: Prepared, old: State
         workspace.take_over_index()
     head, is_new = str(workspace.tip()), records.origin() is None
     before = sum_earlier_spend(records)
-    records.archive(old.started.run_id if old.started else f"unread-{new_run_id()}")
+    records.archive(old.started.run_id if old.started else f"{new_run_id()}-unread")
     origin = _keep_origin(opening, records, workspace, head)
     last = old.checkpoint or (origin.commit if is_new else "")
     since = last if last and last != head and workspace.is_ancestor(last, head) else ""

@@ -1,5 +1,6 @@
 """What a run leaves for people to read, and what it says of its failures."""
 
+import re
 from pathlib import Path
 
 from tests.lab import DONE_WHEN, Lab
@@ -61,3 +62,17 @@ def _is_whole(folder: Path, step: Path) -> bool:
     prompt, output = (folder / f"0{step.stem[-2:]}" / name for name in ("prompt.md", "agent.log"))
     linked = all(f"({file.parent.name}/{file.name})" in text and file.is_file() for file in (prompt, output))
     return linked and "\n```text\nSENTINEL everything is done\n```\n" in text and "- Ended: finished" in text
+
+
+def test_a_damaged_journal_counts_no_later_attempt_twice(lab: Lab) -> None:
+    lab.spec("never <!-- verify: false -->")
+    lab.agent('cp "$AIGON_PROMPT_FILE" "$HOME/prompt"; echo "$AIGON_ITERATION" >> tries.txt')
+    run = ("feature-implement", "42", "--loop", "--max-iterations", "2")
+    assert lab.aigon(*run).code == 3
+    (journal,) = lab.home.glob("state/repos/*/features/42/journal.jsonl")
+    lines = journal.read_bytes().split(b"\n")
+    journal.write_bytes(b"\n".join([*lines[:6], lines[6][:40], *lines[7:]]))
+    for _ in range(3):
+        assert lab.aigon(*run).code == 3
+    told = re.findall(r"Iteration (\d+):", (lab.home / "prompt").read_text())
+    assert len(told) > 2 and sorted(told) == sorted(set(told))
