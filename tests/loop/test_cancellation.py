@@ -76,7 +76,7 @@ def test_a_feature_that_was_done_begins_anew_once_it_is_reopened(lab: Lab) -> No
     lab.sound()
 
 
-def test_a_merged_branch_that_is_checked_out_somewhere_keeps_its_feature_from_being_reopened(lab: Lab) -> None:
+def test_a_feature_is_not_reopened_while_its_branch_is_checked_out(lab: Lab) -> None:
     planned(lab)
     assert lab.aigon(*LOOP).code == 0
     assert lab.aigon("feature-done", "42").code == 0
