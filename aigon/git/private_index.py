@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from aigon.files.system_errors import explain_git_error
 from aigon.git import blind_spots
 from aigon.git.file_state import list_names
+from aigon.git.index_entries import IndexEntries, read_entries
 from aigon.git.listings import (
     RawChange,
     parse_config,
@@ -77,6 +78,7 @@ class PrivateIndex:
         self._sparse = blind_spots.is_sparse(checkout)
         self._left: dict[str, str] = {}
         self._compared: _Comparison | None = None
+        self._committed: tuple[str, IndexEntries] | None = None
         self._tree: tuple[tuple[object, ...], str] = (), ""
         self._listed: tuple[tuple[object, ...], bytes] = (), b""
         self.take_over_index()
@@ -166,8 +168,30 @@ class PrivateIndex:
         return self._compare(since).counts
 
     def raw_changes(self, since: str) -> tuple[RawChange, ...]:
-        """Return them with their modes and objects."""
-        return self._compare(since).changes
+        """Return them with their modes and objects.
+
+        They are read from the index if the commit was made from an earlier one; git says the same later (`changes`).
+        """
+        of = (since, *identify_index(self._index))
+        if self._compared and self._compared.of == of:
+            return self._compared.changes
+        entries = self._read_since(since)
+        return entries[1] if entries else self._compare(since).changes
+
+    def _read_since(self, commit: str) -> tuple[IndexEntries, tuple[RawChange, ...]] | None:
+        """Return the entries of the index, and what they change in a commit; None if only git can say."""
+        if self._committed is None or self._committed[0] != commit:
+            return None
+        with contextlib.suppress(IndexError, ValueError):  # it is no index
+            return self._committed[1].compare(self._index.read_bytes())
+        return None
+
+    def _note_committed(self, commit: str, entries: IndexEntries | None) -> None:
+        """Note that the index holds exactly the tree of the commit, and these `entries`; None to read them."""
+        if entries is None and len(commit) == 40:
+            with contextlib.suppress(IndexError, ValueError):
+                entries = read_entries(self._index.read_bytes())
+        self._committed = (commit, entries) if entries else None
 
     def _compare(self, since: str) -> _Comparison:
         """Return how the snapshot differs from a commit; git is asked again once the index is another."""

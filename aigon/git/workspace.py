@@ -21,16 +21,22 @@ from aigon.files.system_errors import explain_git_error
 from aigon.git.blind_spots import find_obstacles
 from aigon.git.branch_ref import BranchRef
 from aigon.git.commits import write_commit
-from aigon.git.file_state import read_mark
+from aigon.git.file_state import NOTHING, read_mark
+from aigon.git.index_entries import IndexEntries
 from aigon.git.listings import RawChange, split_paths
 from aigon.git.locks import lock_index
-from aigon.git.objects import Changes, TreeWriter, has_loose_object, name_object
+from aigon.git.objects import Changes, TreeWriter, has_loose_object, name_object, write_object
 from aigon.git.person import Checkout
 from aigon.git.private_index import PrivateIndex
+from aigon.text.patterns import compile_re
 
 _RESUME = "Run again with --resume"
 MESSAGES = 1 << 20
 """Bytes that are read of the messages of an agent's commits: people write a thousandth of that."""
+_CONVERTING = compile_re(rb"filter|ident|encoding|\[attr\]")
+"""What is in a file of attributes by which git stores a file otherwise than it is."""
+_LARGEST = 1 << 16
+"""Bytes of such a file; a larger one is git's to read."""
 
 
 class Tip(Struct, frozen=True):
@@ -88,20 +94,56 @@ class Workspace(PrivateIndex):
             self.write(path, data)
         # Git is asked for the difference only if the index is another than when the changes were listed.
         entries = self._foresee(self.raw_changes(parent), files, len(parent))
+        staged = self._stage_plain(parent, entries, files) if entries is not None else None
         # Trees are written while git stages the files. If it staged anything else, they are dropped.
         staging = self.trusted.running("update-index", "--add", "--replace", "--", *files)
-        with staging if files else contextlib.nullcontext():
+        with staging if files and staged is None else contextlib.nullcontext():
             tree = "" if entries is None else self._trees.write(parent, entries)
-        if entries is None or not self._has_staged(entries, files):
+        if entries is None or (staged is None and not self._has_staged(entries, files)):
             tree = ""
         commit = self.commit_tree(tree or self.tree(), parent, message)
         self._trees.of = commit if tree else ""
+        self._note_committed(commit if tree else "", staged)
         if tree and entries is not None:
             blobs = [entry[1] for entry in entries.values() if entry]
             self.ref.write_out_commit(commit, parent, (*blobs, *self._trees.written))
         else:
             self.ref.write_out(commit)
         return commit
+
+    def _stage_plain(self, parent: str, foreseen: Changes, files: Mapping[str, bytes]) -> IndexEntries | None:
+        """Stage files that the index has, and that git would take as they are; None if git has to stage them.
+
+        The index keeps its age: a file that was staged in the second in which it changed is looked at again.
+        """
+        read = self._read_since(parent) if files and not self._sparse else None
+        entries = read[0] if read else None
+        for path, data in files.items():
+            new = foreseen[path]
+            if entries is None or new is None or b"\r" in data or self._is_converted(path):
+                return None
+            entries = entries.replace_blob(path, *new, (self.root / path).lstat(), len(data))
+        if entries is None or self._index.with_name("index.lock").exists():
+            return None
+        for data in files.values():
+            write_object(self.trusted, "blob", data, len(parent))
+        written = self._index.stat()
+        write_in_place(self._index, entries.data)  # a torn one is made anew when a run begins
+        os.utime(self._index, ns=(written.st_atime_ns, written.st_mtime_ns))
+        return entries
+
+    def _is_converted(self, path: str) -> bool:
+        """Return whether attributes may say that git has other bytes for a file than its own, but for line ends."""
+        parts = path.split("/")[:-1]
+        folders = (f"{self.root}/{'/'.join(parts[:end])}" for end in range(len(parts) + 1))
+        own = (f"{self.trusted.directory}/{name}" for name in ("attributes", "info/attributes"))
+        for file in (*(f"{folder.rstrip('/')}/.gitattributes" for folder in folders), *own):
+            mark = read_mark(file)
+            if mark == NOTHING:
+                continue
+            if not stat.S_ISREG(mark[0]) or mark[1] > _LARGEST or _CONVERTING.search(Path(file).read_bytes()):
+                return True
+        return False
 
     def _foresee(self, changes: Iterable[RawChange], files: Mapping[str, bytes], digits: int) -> Changes | None:
         """Return what becomes of the parent's tree with these changes and `files`; None if only git can say."""

@@ -315,13 +315,13 @@ def _collect_children() -> None:
             os.waitpid(-1, 0)
 
 
-def test_a_program_that_somebody_else_collected_has_not_succeeded() -> None:
+def test_a_program_that_somebody_else_collected_has_failed() -> None:
     finish = start_capture(["sh", "-c", "echo begun; exit 3"], ENV)
     _collect_children()
     assert finish() == (-signal.SIGKILL, b"begun\n", b"")
 
 
-def test_a_captured_program_that_is_collected_meanwhile_has_not_succeeded(tmp_path: Path) -> None:
+def test_a_program_that_is_collected_meanwhile_has_failed(tmp_path: Path) -> None:
     thread = threading.Timer(0.1, _collect_children)
     thread.start()
     code, out, _ = capture_output(["sh", "-c", "echo begun; exec >&- 2>&-; sleep 0.5"], cwd=tmp_path, env=ENV)
@@ -329,7 +329,7 @@ def test_a_captured_program_that_is_collected_meanwhile_has_not_succeeded(tmp_pa
     assert (code, out) == (-signal.SIGKILL, b"begun\n")
 
 
-def test_a_captured_program_gets_no_file_that_aigon_was_started_with(tmp_path: Path) -> None:
+def test_a_program_gets_no_file_that_aigon_was_started_with(tmp_path: Path) -> None:
     code = """
 import os, sys
 from aigon.process.output import start_capture
