@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -84,17 +85,36 @@ def _resolve_existing(path: str) -> Iterator[str]:
     yield os.path.realpath(named)
 
 
+_VENV_HOME = compile_re(r"^home *= *(/.+)$", re.MULTILINE)
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 def list_program_folders(path: str, closed: Sequence[str]) -> tuple[str, ...]:
-    """Return the folders of PATH, each with its installation (`X` for `X/bin`) unless that holds a `closed` path."""
+    """Return the folders of PATH, each with its installation (`X` for `X/bin`) unless that holds a `closed` path.
+
+    With a virtual environment goes the installation that its interpreter belongs to.
+    """
+    named = [os.path.realpath(part) for part in path.split(os.pathsep) if part.startswith("/")]
     folders = []
-    for folder in (os.path.realpath(part) for part in path.split(os.pathsep) if part.startswith("/")):
+    for folder in (*named, *filter(None, map(_find_base_folder, named))):
         above = folder.rpartition("/")[0]
         folders.append(folder if _holds_closed(above, closed) else above)
     own = (_PACKAGE, os.path.realpath(f"{_PACKAGE}/../templates"), sys.prefix, sys.base_prefix)
     return tuple(dict.fromkeys((*folders, *map(os.path.realpath, own))))
+
+
+def _find_base_folder(folder: str) -> str:
+    """Return where the interpreter of the virtual environment around `folder` is installed; "" without one.
+
+    An agent can write the file that says so: only what is a Python installation counts.
+    """
+    try:
+        settings = Path(folder).with_name("pyvenv.cfg").read_text(errors="replace")
+    except OSError:
+        return ""
+    home = _VENV_HOME.search(settings)
+    base = Path(os.path.realpath(home[1].strip())) if home else None
+    return str(base) if base and next(base.parent.glob("lib/python3*/os.py"), None) else ""
 
 
 def find_needed_files(argv: Sequence[str], grants: Grants, env: Mapping[str, str], root: Path) -> tuple[str, ...]:

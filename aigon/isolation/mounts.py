@@ -10,9 +10,12 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from aigon.config.grants import Grants, find_covering_grant, is_inside, list_grant_layers
 
 Mount = tuple[str, ...]
+SHARED_MEMORY = "/dev/shm"
 MACHINE_SETTINGS = ("sys", "irq", "bus", "fs", "acpi", "scsi", "mtrr", "sysrq-trigger")
 """Settings in /proc that hold for the whole machine. The kernel asks only for the user: root needs no capability to
 name a program that runs outside of every sandbox in sys/kernel/core_pattern, which bwrap 0.8 leaves writable."""
@@ -28,7 +31,8 @@ def list_mounts(grants: Grants, folder: Path, changes: Path | None = None) -> li
     What is written in private folders goes to folders in `changes`. Without, programs find private folders empty where
     these are caches, and can only read those that lie in what they may write.
     """
-    layers = _select_seen(list_grant_layers(grants))
+    layers = _select_seen(list_grant_layers(replace(grants, own=(*grants.own, SHARED_MEMORY))))
+    layers = [layer for layer in layers if layer != (SHARED_MEMORY, "own")]  # "dev" makes it
     layers = sorted({*layers, *_list_pinned(layers, grants)}, key=lambda layer: (layer[0].count("/"), layer[0]))
     settings = [("ro-bind-try", f"/proc/{name}", f"/proc/{name}") for name in MACHINE_SETTINGS]
     root: list[Mount] = [("ro-bind", "/", "/"), ("dev", "/dev"), ("proc", "/proc"), *settings]

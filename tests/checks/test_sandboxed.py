@@ -5,6 +5,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +32,7 @@ from aigon.profiles.ecosystem import Setup
 from tests.compare.bench import ran, script, world_of
 from tests.judge.backends.test_command import SCRIPT, question, settings
 from tests.lab import DONE_WHEN, Lab, Ran
+from tests.projects import files
 
 TRY = 'try() { if ( eval "$1" ) > /dev/null 2>&1; then echo "$1: open"; else echo "$1: denied"; fi; }\n'
 PLAN = ProofPlan(setups=(Setup("requirements.txt", ("true",), ".venv"),))
@@ -109,6 +111,27 @@ def test_a_check_plants_nothing_in_environments_caches_git_or_records(lab: Lab) 
         )
     assert said == ["open"] * 5 + ["denied"] * 7  # what is open is the check's own copy
     assert read_files(lab) == before
+
+
+def test_checks_run_the_interpreter_of_the_projects_environment_wherever_it_is_installed(lab: Lab) -> None:
+    files(lab.home, {"opt/py/bin/python3": "#!/bin/sh\necho runs", "opt/py/lib/python3.13/os.py": "", "opt/mine": ""})
+    (lab.home / "opt/py/bin/python3").chmod(0o755)
+    lab.write(".gitignore", ".venv/\n")
+    lab.write(".venv/pyvenv.cfg", f"home = {lab.home}/opt/py/bin\n")
+    lab.write("other/venv/pyvenv.cfg", f"home = {lab.home}/opt\n")
+    (lab.root / ".venv/bin").mkdir()
+    (lab.root / ".venv/bin/python3").symlink_to(lab.home / "opt/py/bin/python3")
+    lab.env["PATH"] = f"{lab.root}/.venv/bin:{lab.root}/other/venv/bin:{lab.env['PATH']}"
+    with confined(lab) as (world, _):
+        assert outcomes(world, ".venv/bin/python3", "cat ~/opt/mine") == ["open", "denied"]
+
+
+def test_a_grant_in_shared_memory_holds_and_the_rest_of_it_is_the_checks_own(lab: Lab) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as shared:
+        files(Path(shared), {"granted/file": "", "mine": ""})
+        with confined(lab, read=[f"{shared}/granted"]) as (world, _):
+            tries = (f"cat {shared}/granted/file", f"echo > {shared}/granted/file", f"cat {shared}/mine")
+            assert outcomes(world, *tries, "echo > /dev/shm/new") == ["open", "denied", "denied", "open"]
 
 
 ATTACKS = {
