@@ -19,7 +19,8 @@ from aigon.hooks.notifications import MAX_TEXT_CHARS, SCHEMA_VERSION, list_servi
 from aigon.job import branch
 from aigon.job.ledger import prepare_arena_folder
 from aigon.job.options import Options
-from aigon.job.seat import open_main_checkout
+from aigon.job.seat import list_known_candidates, open_main_checkout
+from aigon.job.spec_locations import locate_spec
 from aigon.job.world import World
 from aigon.journal import records
 from aigon.journal.records import Records
@@ -52,6 +53,8 @@ def enter_arena(
         if options.model:
             raise usage("Several agents have no model in common", where="--model", hint="--agent claude:opus names one")
         require_feature(main, options.feature, write=True)
+        if not list_known_candidates(main, options.feature):
+            locate_spec(main.root, main.common_dir, options.feature).parse()
         made = set_up_feature(main, options.feature, agents, say)
         home, feature = ensure_home(main.common_dir), made[0].feature
         folder = home / "arena" / feature

@@ -107,7 +107,8 @@ def prepare(
     parse_promises(options.promises)
     find = find_feature_to_begin if with_agent else find_feature_here
     feature = feature or find(root, checkout.common_dir, options.feature)
-    spec = files.read_spec(read, feature)
+    name = feature.path if root == main else str(root / feature.path)
+    spec = files.read_spec(read, feature, name)
     kind = find_kind(config, spec, feature.path)
     options = apply_settings(options, spec.settings, kind)
     _require_loop(config, options)
@@ -119,7 +120,7 @@ def prepare(
     checks = resolve_checks(root, config, spec, options, env)
     acceptance = load_acceptance(find_home(checkout.common_dir), feature.name_for_people)
     spec = _bind_criteria(spec, checks, acceptance)
-    require_named(spec, feature.path, checks.checks)
+    require_named(spec, name, checks.checks)
     prepared = Prepared(
         config=config,
         options=options,

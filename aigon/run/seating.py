@@ -82,6 +82,14 @@ def choose_default_agent(main: Checkout, options: Options) -> str:
     return choose_agent(main.root, load_configuration(read), options, dict(os.environ), read)[0].name
 
 
+def _require_agent(main: Checkout, options: Options) -> None:
+    from aigon.run.actors import choose_agent, require_agent
+
+    read, env = open_work_tree(main.root), dict(os.environ)
+    agent, _ = choose_agent(main.root, load_configuration(read), spell_out_agent(main, options), env, read)
+    require_agent(main.root, agent, options, env)
+
+
 def has_run_solo_last(main: Checkout, known: Sequence[Candidate]) -> bool:
     """Return whether the feature's last run was in no worktree."""
     home = find_home(main.common_dir)
@@ -166,7 +174,7 @@ def _is_worktree_complete(main: Checkout, config: Config) -> bool:
 def take_seat(checkout: Checkout, options: Options, say: Callable[[str], None]) -> Iterator[tuple[Seat, Options]]:
     """Yield the seat of the one agent that is to work, and the options with its name and model spelled out.
 
-    Raises AigonError (exit 2) if several agents could be meant.
+    Raises AigonError (exit 2) if several agents could be meant, and before a worktree is made if none could work there.
     """
     with open_main_checkout(checkout) as (main, here):
         if not options.resume:
@@ -185,6 +193,9 @@ def take_seat(checkout: Checkout, options: Options, say: Callable[[str], None]) 
             raise usage(f"Feature {options.feature} has several agents: {listed}", hint="Name one with --agent")
         from aigon.worktrees.setup import set_up_feature
 
+        if not list_known_candidates(main, options.feature):
+            locate_spec(main.root, main.common_dir, options.feature).parse()
+            _require_agent(main, replace(options, agents=names))
         (candidate,) = set_up_feature(main, options.feature, names, say)
         with Checkout.open(Path(candidate.path)) as worktree:
             chosen = replace(options, feature=candidate.feature, agents=(candidate.agent,))

@@ -65,12 +65,15 @@ def feature_for_path(path: str) -> Feature:
     )
 
 
-def read_spec(files: "ReadFile", feature: Feature) -> "Spec":
-    """Return the spec as `files` have it. Raises AigonError (exit 2) if it is missing or has no criterion."""
-    raw = files(feature.path)
+def read_spec(files: "ReadFile", feature: Feature, name: str = "") -> "Spec":
+    """Return the spec as `files` have it, called `name` in messages.
+
+    Raises AigonError (exit 2) if it is missing or has no criterion.
+    """
+    raw, name = files(feature.path), name or feature.path
     if raw is None:
-        raise usage("The spec is missing", where=feature.path, hint="git status shows where it went")
-    return parse_runnable_spec(raw, feature.path)
+        raise usage("The spec is missing", where=name, hint="git status shows where it went")
+    return parse_runnable_spec(raw, name)
 
 
 def read_spec_file(path: Path, name: str) -> "Spec":

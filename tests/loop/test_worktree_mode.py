@@ -12,6 +12,7 @@ IN_PLACE = True
 STATE = ".aigon/loop-state-42-mine.json"
 LOG = "docs/specs/features/logs/feature-42-mine-dark-mode-log.md"
 BRANCH = "feature-42-mine-dark-mode"
+BACKLOG = "docs/specs/features/02-backlog/feature-42-dark-mode.md"
 
 
 @pytest.fixture
@@ -58,6 +59,36 @@ def test_a_resume_with_another_agent_names_the_run_that_there_is(ready: Lab) -> 
     assert "do:    aigon feature-implement 42 --resume --agent mine\n" in ran.err
 
 
+@pytest.mark.parametrize("agents", [["--worktree"], ["--agent", "mine", "--agent", "mine:b"]], ids=["one", "several"])
+def test_a_spec_without_criteria_is_refused_before_anything_is_set_up(lab: Lab, agents: list[str]) -> None:
+    lab.spec(name=BACKLOG)
+    lab.agent("true")
+    lab.commit("ready")
+    before = lab.git("for-each-ref")
+    ran = lab.aigon("feature-implement", "42", "--loop", *agents)
+    assert ran.code == 2 and "Acceptance Criteria" in ran.err, ran.out + ran.err
+    assert lab.git("for-each-ref") == before
+    assert lab.git("worktree", "list").count("\n") == 0
+
+
+def test_a_missing_agent_is_refused_before_its_worktree_is_made(ready: Lab) -> None:
+    before = ready.git("for-each-ref")
+    ran = ready.aigon("feature-implement", "42", "--loop", "--worktree", "--agent", "codex")
+    assert ran.code == 6 and "there is no `codex` on PATH" in ran.err, ran.out + ran.err
+    assert ready.git("for-each-ref") == before
+    assert ready.git("worktree", "list").count("\n") == 0
+
+
+def test_an_error_in_the_spec_of_a_worktree_names_the_file_there(lab: Lab) -> None:
+    lab.spec(name=BACKLOG)
+    lab.agent("true")
+    lab.commit("ready")
+    assert lab.aigon("feature-setup", "42", "mine").code == 0
+    ran = lab.aigon("feature-implement", "42", "--loop")
+    assert ran.code == 2, ran.out + ran.err
+    assert f"  where: {worktree(lab, 'mine')}/{SPEC}:" in ran.err
+
+
 @pytest.mark.slow
 def test_from_inside_the_worktree_the_same_run_is_meant(ready: Lab) -> None:
     assert ready.aigon("feature-implement", "42", "--worktree").code == 3
@@ -89,8 +120,7 @@ def test_uncommitted_work_stays_in_the_checkout_and_the_worktree_does_not_have_i
 
 
 def test_a_worktree_can_start_from_the_branch_that_a_feature_was_set_up_on(lab: Lab) -> None:
-    backlog = "docs/specs/features/02-backlog/feature-42-dark-mode.md"
-    lab.spec("it is done <!-- verify: test -f done.txt -->", name=backlog)
+    lab.spec("it is done <!-- verify: test -f done.txt -->", name=BACKLOG)
     lab.agent("touch done.txt")
     lab.commit("ready")
     assert lab.aigon("feature-setup", "42").code == 0
