@@ -113,7 +113,7 @@ def test_a_check_plants_nothing_in_environments_caches_git_or_records(lab: Lab) 
     assert read_files(lab) == before
 
 
-def test_checks_run_the_interpreter_of_the_projects_environment_wherever_it_is_installed(lab: Lab) -> None:
+def test_the_python_of_the_projects_environment_runs_wherever_it_is_installed(lab: Lab) -> None:
     files(lab.home, {"opt/py/bin/python3": "#!/bin/sh\necho runs", "opt/py/lib/python3.13/os.py": "", "opt/mine": ""})
     (lab.home / "opt/py/bin/python3").chmod(0o755)
     lab.write(".gitignore", ".venv/\n")
@@ -126,7 +126,7 @@ def test_checks_run_the_interpreter_of_the_projects_environment_wherever_it_is_i
         assert outcomes(world, ".venv/bin/python3", "cat ~/opt/mine") == ["open", "denied"]
 
 
-def test_a_grant_in_shared_memory_holds_and_the_rest_of_it_is_the_checks_own(lab: Lab) -> None:
+def test_a_grant_in_shared_memory_holds_and_the_rest_is_the_checks_own(lab: Lab) -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm") as shared:
         files(Path(shared), {"granted/file": "", "mine": ""})
         with confined(lab, read=[f"{shared}/granted"]) as (world, _):
