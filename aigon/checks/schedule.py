@@ -95,12 +95,13 @@ def _open_copy(job: Job, world: World, tree: str, number: int) -> Iterator[World
     plan = clean_room.RoomPlan(
         # Landlock mounts nothing: all it could do is to hide the workspace, and nothing has to be hidden.
         mechanism if mechanism in ("bwrap", "namespaces") else "none",
+        copy.path,
         lent={setup.makes: root / setup.makes for setup in setups if setup.makes},
         home="real",
         keep=True,
         box=world.find(CheckSandbox),
     )
-    with clean_room.open_room(world.workspace.trusted, tree, copy.path, world.check_env, plan) as room:
+    with clean_room.open_room(world.workspace.trusted, tree, world.check_env, plan) as room:
         place = CheckEnvironment(room.seen_as, room.env, room.wrap_command, room.scratch, room.root)
         inside = replace(world, place=place)
         if room.exported.fresh:

@@ -49,6 +49,9 @@ class CleanRoom(Enclosure, frozen=True, kw_only=True):
 class RoomPlan(Struct, frozen=True):
     """The plan of a room. `isolation` comes from `choose_isolation`.
 
+    `folder` is deterministic, outside the workspace and used by one aigon at a time, so that what a killed aigon left
+    there is removed.
+
     Commands cannot reach the folders in `hidden`, git directories and aigon's records, except what is `shown`. The
     folders in `lent` are shown read-only at the relative paths that they have there, unless the tree itself holds
     something at such a path. With namespaces, `box` keeps the commands from everything else that is the person's.
@@ -60,6 +63,7 @@ class RoomPlan(Struct, frozen=True):
     """
 
     isolation: Isolation
+    folder: Path
     hidden: tuple[Path, ...] = ()
     shown: tuple[Path, ...] = ()
     lent: Mapping[str, Path] = field(default_factory=dict)
@@ -73,13 +77,12 @@ class RoomPlan(Struct, frozen=True):
 
 
 @contextmanager
-def open_room(git: TrustedGit, tree: str, folder: Path, env: Mapping[str, str], plan: RoomPlan) -> Iterator[CleanRoom]:
-    """Make a room with the files of `tree` in `folder`, and remove it afterwards. Raises AigonError (exit 7).
+def open_room(git: TrustedGit, tree: str, env: Mapping[str, str], plan: RoomPlan) -> Iterator[CleanRoom]:
+    """Make a room with the files of `tree`, and remove it afterwards. Raises AigonError (exit 7).
 
-    `folder` is deterministic, outside the workspace and used by one aigon at a time, so that what a killed aigon left
-    there is removed. `env` is the environment of the checks.
+    `env` is the environment of the checks.
     """
-    was_kept = False
+    folder, was_kept = plan.folder, False
     with contextlib.suppress(OSError):
         (folder / KEPT).unlink()  # a killed aigon leaves the room in an unknown state
         was_kept = plan.keep
@@ -92,7 +95,7 @@ def open_room(git: TrustedGit, tree: str, folder: Path, env: Mapping[str, str], 
         with TemporaryFolder("room", _choose_temporary(git.root, env)) as scratch:
             for name in {*ROOM_FOLDERS.values(), HOME}:
                 (scratch / name).mkdir(mode=0o700)
-            room = _make_room(git, exported, shown, scratch, env, plan, folder)
+            room = _make_room(git, exported, scratch, env, replace(plan, tree=shown))
             _lend(room)
             yield replace(room, env=_make_env(room, plan.home, plan.places))
             if plan.keep:
@@ -116,30 +119,30 @@ def open_room(git: TrustedGit, tree: str, folder: Path, env: Mapping[str, str], 
 def _make_room(
     git: TrustedGit,
     exported: Export,
-    tree: RoomTree,
     scratch: Path,
     env: Mapping[str, str],
     plan: RoomPlan,
-    folder: Path,
 ) -> CleanRoom:
+    assert plan.tree is not None, "it was exported there"
     box, hidden = plan.box, (git.common_dir, git.git_dir, git.directory, state_home() / "repos", *plan.hidden)
+    place = plan.tree.folder.parent
     return CleanRoom(
         plan.isolation,
         git.root,
         exported.folder,
         scratch,
-        (*hidden, tree.folder.parent) if plan.tree else hidden,
+        hidden if place == plan.folder else (*hidden, place),
         {name: path for name, path in plan.lent.items() if path.is_dir() and _is_free(exported.folder, name)},
         plan.shown,
         writable=plan.keep,
         private=plan.private,
         products=plan.products,
-        folder=folder,
+        folder=plan.folder,
         confine=box.list_room_mounts if box else list_no_mounts,
         confine_writes=box.confine_writes if box else confine_nothing,
         env=env,
         exported=exported,
-        tree=tree,
+        tree=plan.tree,
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from aigon.checks.execution import CRITERION
-from aigon.control.alteration import find_scripts
+from aigon.control.programs import find_scripts
 from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check

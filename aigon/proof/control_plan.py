@@ -8,18 +8,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.checks.execution import CRITERION
-from aigon.control.alteration import (
-    Alteration,
-    alter,
+from aigon.control.alteration import Alteration, alter, find_tests, write_files
+from aigon.control.places import AlterableTest, Draw
+from aigon.control.programs import (
+    C_PROGRAMS,
     alter_assertions,
     alter_command,
     alter_script,
+    fail_at_end,
     find_scripts,
-    find_tests,
-    write_files,
 )
-from aigon.control.endings import C_PROGRAMS, fail_at_end
-from aigon.control.places import AlterableTest, Draw
 from aigon.git import objects
 from aigon.job.results import Result
 from aigon.model.changes import hash_change

@@ -12,7 +12,8 @@ from pathlib import PurePosixPath
 from msgspec.structs import replace
 
 from aigon.config.grants import is_inside
-from aigon.control.alteration import alter, alter_script, write_files
+from aigon.control.alteration import alter, write_files
+from aigon.control.programs import alter_script
 from aigon.errors import environment
 from aigon.files.home import state_home
 from aigon.git import objects

@@ -118,8 +118,10 @@ def open_room(
     box = world.find(CheckSandbox)
     parent = world.rooms or (box.folder if box else world.home).parent
     overlays = rooms.mechanism == "namespaces" and can_overlay(parent)
+    folder = _locate_rooms(job, world, rooms.suffix)
     plan = clean_room.RoomPlan(
         rooms.mechanism,
+        folder,
         rooms.hidden,
         rooms.shown,
         {**{name: root / name for name in rooms.needs.lent}, **rooms.needs.given},
@@ -129,11 +131,10 @@ def open_room(
         private=private and overlays,
         products=products,
     )
-    folder = _locate_rooms(job, world, rooms.suffix)
     if (keep == "memory" or (keep and plan.private)) and not rooms.needs.each_time:  # which is made in the tree
         trees, git = world.get(RoomTrees), world.workspace.trusted
         plan = replace(plan, tree=trees.find(git, folder, rooms.entries, stays=plan.private))
-    with clean_room.open_room(world.workspace.trusted, tree, folder, world.check_env, plan) as made:
+    with clean_room.open_room(world.workspace.trusted, tree, world.check_env, plan) as made:
         compiled, room = world.find(Bytecode), made
         if compiled:
             room = compiled.lend(made, rooms.needs.lent, can_overlay=overlays)

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from aigon.control.alteration import Alteration, alter, alter_assertions, alter_command, alter_script, write_files
-from aigon.control.endings import fail_at_end
+from aigon.control.alteration import Alteration, alter, write_files
 from aigon.control.places import AlterableTest
+from aigon.control.programs import alter_assertions, alter_command, alter_script, fail_at_end
 from aigon.syntax import apply_edits, parse
 
 PYTHON = """

@@ -24,8 +24,8 @@ def opened(lab: Lab, folder: Path, lent: Sequence[str] = VENV, isolation: Isolat
         git = TrustedGit(checkout, lab.home / "own.git")
         tree = lab.git("rev-parse", "HEAD^{tree}")
         folders = {name: lab.root / name for name in lent}
-        plan = clean_room.RoomPlan(isolation, lent=folders)
-        with clean_room.open_room(git, tree, folder, lab.env, plan) as room:
+        plan = clean_room.RoomPlan(isolation, folder, lent=folders)
+        with clean_room.open_room(git, tree, lab.env, plan) as room:
             yield room
 
 

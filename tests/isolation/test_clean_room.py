@@ -86,8 +86,8 @@ def room(
     """A room for the last commit."""
     options["lent"] = {name: lab.root / name for name in lent} | dict(given or {})
     git, folder = own_git(lab), lab.home / "state" / "repos" / "one" / "rooms" / "42"
-    plan = RoomPlan(isolation, **options)
-    with open_room(git, lab.git("rev-parse", "HEAD"), folder, env or lab.env, plan) as made:
+    plan = RoomPlan(isolation, folder, **options)
+    with open_room(git, lab.git("rev-parse", "HEAD"), env or lab.env, plan) as made:
         yield made
 
 

@@ -74,9 +74,9 @@ def test_rooms_of_one_tree_write_it_once(lab: Lab, tmp_path: Path) -> None:
     lab.commit("changed")
     second = lab.git("rev-parse", "HEAD^{tree}")
     git, folder, tree = own_git(lab), lab.home / "state/repos/one/rooms/42", RoomTree(tmp_path / "shared/tree")
-    plan, seen = RoomPlan("namespaces", private=True, tree=tree), list[Listing]()
+    plan, seen = RoomPlan("namespaces", folder, private=True, tree=tree), list[Listing]()
     for name in (first, first, second, first):
-        with open_room(git, name, folder, lab.env, plan) as room:
+        with open_room(git, name, lab.env, plan) as room:
             assert room.exported.fresh == (not seen)
             room.tree.write_over({"tests/test_it.py": b"altered\n"})
             (tmp_path / "check").mkdir(exist_ok=True)
@@ -96,10 +96,10 @@ def test_rooms_of_one_tree_write_it_once(lab: Lab, tmp_path: Path) -> None:
         seen.append({path: entry for path, entry in list_entries(tree.folder).items() if not path.startswith(".git")})
     assert seen[0] == seen[1] and seen[2]["tests/test_it.py"][2] == "3\n" and seen[3]["tests/test_it.py"][2] == "1\n"
     assert len({listing["other.py"] for listing in seen}) == 1
-    with pytest.raises(RuntimeError), open_room(git, first, folder, lab.env, plan):
+    with pytest.raises(RuntimeError), open_room(git, first, lab.env, plan):
         raise RuntimeError("a room that breaks leaves nothing for the next one")
     assert not tree.folder.exists()
-    with open_room(git, first, folder, lab.env, plan) as room:
+    with open_room(git, first, lab.env, plan) as room:
         assert room.exported.fresh
 
 
