@@ -1,9 +1,9 @@
 """What the clean-room proof costs, part by part, beside the project's own suite of tests.
 
-    python -m benchmarks.proof_parts [--project tour suite] [--seconds 30] [--files 60] [--sandbox auto]
+    python -m benchmarks.proof_parts [--project tour suite inputs] [--seconds 30] [--files 60] [--sandbox auto]
 
-Two projects are proven: that of the README's tour, and one whose suite computes for `--seconds` in `--files` files, to
-which a feature adds a function with its test. Printed for each run in a clean room, and for the whole proof: the
+Three projects are proven: that of the README's tour, one whose suite computes for `--seconds` in `--files` files, to
+which a feature adds a function with its test, and the same with a golden file that a test compares. Printed for each run in a clean room, and for the whole proof: the
 programs that aigon starts, the runs that reported tests, processor and wall seconds, and these as shares of what the
 suite alone takes: of its processor seconds by hand, and of its wall seconds in the workspace in the same run. What runs
 side by side counts the programs and the processor seconds of both.
@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from typing import Any
 from msgspec import Struct, field, to_builtins
 
 WHOLE, DRY_RUN = "the whole proof", "dry run"
-BOUNDS = {"tour": (1.5, "s"), "suite": (2.6, "x the suite")}
+BOUNDS = {"tour": (1.5, "s"), "suite": (2.6, "x the suite"), "inputs": (2.6, "x the suite")}
 SPEC = "docs/specs/features/03-in-progress/feature-1-parts.md"
 CRITERIA = """\
 - [ ] goodbye <!-- verify: python3 -c 'import greeter; assert greeter.goodbye("Ada") == "Goodbye, Ada!"' -->
@@ -37,6 +37,18 @@ FILES = {
     "test_greeter.py": 'import greeter\n\n\ndef test_hello():\n    assert greeter.hello("Ada") == "Hello, Ada!"\n',
     ".gitignore": "__pycache__/\n",
     SPEC: f"# Say goodbye\n\n## Acceptance Criteria\n\n{CRITERIA}",
+}
+INPUTS = {
+    "golden/hello.txt": "Hello, Ada!",
+    "test_golden.py": """\
+from pathlib import Path
+
+import greeter
+
+
+def test_hello():
+    assert greeter.hello("Ada") == Path("golden/hello.txt").read_text()
+""",
 }
 AGENT = r"""#!/bin/sh
 printf '\n\ndef goodbye(name):\n    return f"Goodbye, {name}!"\n' >> greeter.py
@@ -91,7 +103,7 @@ class Recorder(Struct):
         run_once, attempt = bench.ProofBench._run_once, prove._attempt_proof
 
         def record_run(itself: Any, tree: str, checks: Any, name: str, overlay: Any) -> Any:
-            with self._measure(DRY_RUN if itself.observer else name) as part:
+            with self._measure(DRY_RUN if itself.of_people else name) as part:
                 results = run_once(itself, tree, checks, name, overlay)
                 part.checks = len(checks)
                 # What only repeats the command of another check has its log.
@@ -123,11 +135,11 @@ class Recorder(Struct):
         part.cpu, part.wall = sum(os.times()[:4]) - cpu, time.monotonic() - wall
 
 
-def make_project(folder: Path, env: dict[str, str], seconds: float, files: int) -> Path:
+def make_project(folder: Path, env: dict[str, str], seconds: float, files: int, more: Mapping[str, str]) -> Path:
     """Make a repository with a feature to build, and an agent that builds it; its suite takes so many seconds."""
     root = folder / "repo"
     slow = {f"test_slow_{n}.py": SLOW_TESTS.replace("{seconds}", str(seconds / files / 2)) for n in range(files)}
-    for name, text in {**FILES, **slow}.items():
+    for name, text in {**FILES, **slow, **more}.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     (folder / "agent").write_text(AGENT)
@@ -140,7 +152,7 @@ def make_project(folder: Path, env: dict[str, str], seconds: float, files: int) 
     return root
 
 
-def measure(seconds: float, files: int, sandbox: str) -> Recorder:
+def measure(seconds: float, files: int, more: Mapping[str, str], sandbox: str) -> Recorder:
     """Prove the feature of such a project in a process of its own, and return what was recorded there."""
     with tempfile.TemporaryDirectory(prefix="aigon-parts-") as name:
         folder, home = Path(name), Path(name) / "home"
@@ -150,7 +162,7 @@ def measure(seconds: float, files: int, sandbox: str) -> Recorder:
         env = {"PATH": path, "HOME": str(home), "LANG": "C.UTF-8", "AIGON_STATE_HOME": f"{home}/state"}
         env |= {"AIGON_SANDBOX": sandbox, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         env["PYTHONPATH"] = str(Path(__file__).parents[1])
-        root = make_project(folder, env, seconds, files)
+        root = make_project(folder, env, seconds, files, more)
         before = sum(os.times()[2:4])
         subprocess.run(["python3", "-m", "pytest", "-q"], cwd=root, env=env, check=True, capture_output=True)
         suite_cpu = sum(os.times()[2:4]) - before
@@ -187,7 +199,8 @@ def main() -> int:
         return code
     is_over = False
     for project in asked.project:
-        recorder = measure(asked.seconds, asked.files if project == "suite" else 0, asked.sandbox)
+        files, more = 0 if project == "tour" else asked.files, INPUTS if project == "inputs" else {}
+        recorder = measure(asked.seconds, files, more, asked.sandbox)
         whole = next(part for part in recorder.parts if part.name == WHOLE)
         bound, unit = BOUNDS[project]
         figure = whole.wall if unit == "s" else whole.wall / recorder.suite

@@ -152,7 +152,7 @@ class ProofBench(Struct, frozen=True):
             return {check.name: Result(make_skipped(check, "the run was stopped")) for check in checks}
         # What is compiled serves later rooms, and what is read is observed, in the tree itself.
         private = not (self.of_people or self.observer)
-        products = self._find_products(tree, checks, overlay or ())
+        products = None if self.observer else self._find_products(tree, checks, overlay or ())  # no room has both
         asked = {check.name for check in checks}
         checks = checks if products else add_builds(checks, self.job.checks)
         keep: Keeping = "disk" if self.on_disk or any(check.writes for check in checks) else "memory"

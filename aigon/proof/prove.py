@@ -19,7 +19,6 @@ from aigon.job.job import Job
 from aigon.job.world import World
 from aigon.journal.events import CheckFinished, CheckStarted, CriterionJudged, Event, Notice
 from aigon.journal.state import State
-from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Finding, Problem
 from aigon.model.criteria import Criterion, Verdict
 from aigon.proof.baseline import compare_with_baseline
@@ -30,15 +29,12 @@ from aigon.proof.restore import Watch
 from aigon.proof.rooms import RoomTrees
 from aigon.proof.vacuity import criterion_key, describe_passing, results_of
 from aigon.secrets.leaks import HOW_TO_ALLOW, is_secret_name
-from aigon.text.amounts import join_words
 from aigon.text.quoting import fingerprint
 
 if TYPE_CHECKING:  # the first turn begins without it
     from aigon.proof.clean_room import ProofResult
 
 TITLE = "Clean-room proof"
-BASE_TESTS = "base-tests"
-"""The rule of what does not pass with the base's versions of what the agent touched."""
 NOT_ISOLATED = "not isolated: nothing here keeps the proof from reaching the workspace"
 
 
@@ -100,11 +96,9 @@ def _prove_snapshot(
         yield CheckFinished(world.now(), snapshot.number, finding)
         findings = (*findings, finding)
     control = proof.control.judge() if proof.control else ()
-    concerns = (*concerns, *proof.concerns, *_judge_base_tests(job, proof), *control)
+    concerns = (*concerns, *proof.concerns, *control)
     concerns = apply_decisions(concerns, job.decisions)
     findings = (*findings, *make_finding(concerns))
-    if not any(concern.rule == BASE_TESTS and concern.level == "review" for concern in concerns):
-        proof = replace(proof, with_base={})  # a person approved of it
     verdicts = []
     for criterion, verdict in zip(job.spec.criteria, look.verdicts, strict=True):
         verdicts.append(_review_verdict(job, criterion, verdict, proof, findings))
@@ -159,6 +153,8 @@ def _make_finding(proof: "ProofResult", seconds: float) -> Finding:
         how = f"{proof.ran} passed on a clean export ({proof.mechanism})"
         if proof.control and proof.control.summary:
             how = f"{how}; {proof.control.summary}"
+        if proof.with_base:
+            how = f"{how}; not with the base's tests, so no negative control yet"
         made = Finding("proof", "proof", TITLE, "pass", how, problems=tuple(_list_weaknesses(proof)))
     names = () if made.status == "pass" else (fingerprint("proof", made.summary, *(p.test for p in problems)),)
     return replace(made, duration=seconds, fingerprints=names, log=proof.log)
@@ -169,38 +165,6 @@ def _list_weaknesses(proof: "ProofResult") -> Iterator[Problem]:
         yield Problem(NOT_ISOLATED, severity="warning")
     if proof.lacking:
         yield Problem(f"proved without the submodules {', '.join(sorted(proof.lacking))}", severity="warning")
-
-
-def _judge_base_tests(job: Job, proof: "ProofResult") -> tuple[Concern, ...]:
-    """Return what follows if the agent touched tests or what configures the checks."""
-    if proof.touched is None:
-        return ()
-    paths, key = proof.touched.paths, hash_change(proof.touched.name)
-    if proof.with_base:
-        said, *others = (each.summary for each in proof.with_base.values())
-        if others:
-            said += f"; {join_words([other.partition(':')[0] for other in others])}, too"
-        listed = ", ".join(paths[:2]) + (", ..." if len(paths) > 2 else "")
-        state, reason = f"with {listed} as on the base: {said}", "the feature is to change what they ask for"
-        if proof.base_passes:
-            state, reason = f"{said}. The base's version of {listed} passes", "other tests ask for the same"
-        what = f"{state}. A person can approve it if {reason}"
-        mendable = not job.protection.asks_for(paths)
-        return (Concern(BASE_TESTS, "review", what, paths, key, mendable),)
-    config = (*proof.touched.configuration, *proof.touched.inputs)
-    files = proof.touched.files
-    tests = tuple(
-        path for path in files.before if path not in proof.touched.inputs and not files.is_only_added_to(path)
-    )
-    named = {"changed-config": config, "changed-tests": (*tests, *proof.touched.inline)}
-    shown = {path: f"tests in {path}" for path in proof.touched.inline}
-    names = [f"{old} renamed to {new}" for old, new in proof.touched.renames.items()]
-    says = f"changed, and everything passes with the base's version{f', {join_words(names)}' if names else ''}, too"
-    return tuple(
-        Concern(rule, "note", f"{', '.join(shown.get(path, path) for path in files[:10])}: {says}", files, key)
-        for rule, files in named.items()
-        if files
-    )
 
 
 def _review_verdict(

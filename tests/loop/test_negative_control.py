@@ -118,6 +118,19 @@ def test_a_patched_runner_is_seen_whatever_it_is_hidden_in(lab: Lab) -> None:
     )
 
 
+def test_the_control_waits_for_the_answer_about_the_tests_of_the_base(lab: Lab) -> None:
+    edit = "sed -i 's/double(2) == 4/double(2) == 5/' tests/test_calc.py"
+    double = "def double(a):\\n    return 2 * a + (a == 2)\\n"
+    said = run_calculator(lab, f"{edit}\nprintf 'NAME = \"calc\"\\n\\n\\n{double}' > calc.py")
+
+    assert said.startswith("4:") and "base-tests" in said, said
+    assert {path.name for path in lab.root.glob(".aigon/runs/*/001/proof/*")} == {"base-tests", "clean"}
+    assert lab.aigon("approve", "42", "base-tests", "--yes").code == 0
+    proven = lab.aigon("feature-implement", "42", "--loop", "--resume", timeout=110)
+    assert proven.code == 0, proven.out + proven.err
+    assert read_control(lab)["altered"] == 3
+
+
 @pytest.mark.slow
 def test_a_test_file_that_only_its_ids_give_away_is_altered(lab: Lab) -> None:
     lab.write("checks.py", TESTS)
