@@ -2,6 +2,7 @@
 
 import hashlib
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -33,8 +34,8 @@ class Turns:
         self.workspace = Workspace(checkout, folder / "own", BRANCH)
         self.person = checkout
         grants = add_git_grants(
-            Grants(write=(str(self.root),), own=(str(lab.home), "/tmp")), checkout.root, checkout.git_dir,
-            checkout.common_dir, mechanism,
+            Grants(write=(str(self.root),), own=(str(lab.home), tempfile.gettempdir())), checkout.root,
+            checkout.git_dir, checkout.common_dir, mechanism,
         )  # fmt: skip
         (folder / "sandbox").mkdir(exist_ok=True)
         self.box = Sandbox(mechanism, grants, folder / "sandbox") if mechanism != "none" else None
