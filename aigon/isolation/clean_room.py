@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from aigon.errors import AigonError
 from aigon.files.folders import TemporaryFolder, remove_tree
 from aigon.files.home import state_home
+from aigon.files.system_errors import ResourceShortage
 from aigon.git.trusted import TrustedGit
 from aigon.isolation.dependencies import find_editable_paths
 from aigon.isolation.enclosure import (
@@ -103,6 +104,7 @@ def open_room(git: TrustedGit, tree: str, env: Mapping[str, str], plan: RoomPlan
                 _take_back(room)
                 (folder / KEPT).touch()
             if kept and plan.private:
+                _require_tree(kept)
                 with contextlib.suppress(OSError):  # else it is removed
                     _take_back(room)
                     kept.put_back()
@@ -177,6 +179,17 @@ def _export_over(git: TrustedGit, tree: str, shown: RoomTree) -> Export:
         remove_tree(shown.folder)
         shown.folder, shown.spare = shown.spare, None
     return export_tree(git, tree, shown.folder)
+
+
+def _require_tree(tree: RoomTree) -> None:
+    """Raise AigonError (exit 7) if somebody removed the files that the commands of a room were to read."""
+    if not (tree.folder / ".git" / "HEAD").exists():
+        raise ResourceShortage(
+            "The files of a clean room were removed while commands ran there, so nothing was decided",
+            where=str(tree.folder),
+            hint="Run again with --resume: the work is assessed again, without a paid turn. If it happens again, "
+            "systemd may empty /dev/shm when you log out (RemoveIPC in logind.conf)",
+        )
 
 
 def _is_free(root: Path, name: str) -> bool:

@@ -1,10 +1,12 @@
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from aigon.files.folders import IN_MEMORY
+from aigon.files.system_errors import ResourceShortage
 from aigon.git import objects
 from aigon.isolation.clean_room import RoomPlan, open_room
 from aigon.isolation.export import RoomTree
@@ -127,6 +129,16 @@ def test_what_cannot_be_written_in_memory_is_on_the_disk(lab: Lab, tmp_path: Pat
     with open_room(own_git(lab), name, folder, lab.env, RoomPlan("none", tree=tree)) as room:
         assert room.root == tree.folder == tmp_path / "disk/tree"
         assert (room.root / "README.md").read_text() == "# sample\n"
+
+
+def test_a_room_whose_files_were_removed_decides_nothing(lab: Lab, tmp_path: Path) -> None:
+    tree, name = RoomTree(tmp_path / "shared/tree"), lab.git("rev-parse", "HEAD^{tree}")
+    plan = RoomPlan("none", private=True, tree=tree)
+    with (
+        pytest.raises(ResourceShortage, match="so nothing was decided"),
+        open_room(own_git(lab), name, lab.home / "rooms/42", lab.env, plan) as room,
+    ):
+        shutil.rmtree(room.root)
 
 
 def test_an_export_on_the_disk_does_not_outlast_the_next_one(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
