@@ -48,6 +48,7 @@ _DAMAGED_STATE = "The state file is damaged ({})"
 _TEMPORARY = compile_re(r".+\.(\d+)\.tmp")
 _OWN = ("arena", "cache", "compared", "evaluations", "features", "rehearsed")
 """Folders in which only aigon writes. Rooms and kept dependencies have files of the project and of its tools."""
+_OF_CHECKOUT = ("*.tmp", "approvals/*.tmp", "runs/*/*.tmp")
 
 
 def repair_repository(start: Path, feature: str | None = None) -> RepairReport:
@@ -181,7 +182,7 @@ def _remove_temporary_files(repository: RepositoryFolders, home: Path) -> Iterat
     paths = [*home.glob("*.tmp"), *(path for name in _OWN for path in (home / name).rglob("*.tmp"))]
     paths += (repository.common_dir / "aigon").glob("*.tmp")
     for root in _list_checkouts(repository):
-        paths += [*(root / ".aigon").glob("loop-state-*.tmp"), *(root / ".aigon" / "runs").glob("*/*.tmp")]
+        paths += [path for name in _OF_CHECKOUT for path in (root / ".aigon").glob(name)]
     for path in sorted(paths):
         match = _TEMPORARY.fullmatch(path.name)
         if match and path.is_file() and not read_start(int(match[1])):

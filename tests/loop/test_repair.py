@@ -400,13 +400,14 @@ def test_temporary_files_of_processes_that_are_gone_are_removed_and_others_stay(
     gone, mine = records(lab) / "frozen.json.4194305.tmp", records(lab) / f"frozen.json.{os.getpid()}.tmp"
     for path in (gone, mine):
         path.touch()
-    lab.write(f"{STATE}.4194305.tmp", "")
+    for name in (STATE, ".aigon/tasks-42.json", ".aigon/approvals/42.md"):
+        lab.write(f"{name}.4194305.tmp", "")
     home = records(lab).parent.parent
     theirs = [home / "dependencies/key/node_modules/a.4194305.tmp", home / "rooms/42/work/b.4194305.tmp"]
     for path in theirs:
         path.parent.mkdir(parents=True)
         path.touch()
-    assert len(repair(lab)["repaired"]) == 2
+    assert len(repair(lab)["repaired"]) == 4
     assert mine.exists() and not gone.exists() and all(path.exists() for path in theirs)
 
 
