@@ -196,7 +196,7 @@ def test_who_works_without_a_worktree_is_compared_with_nobody(lab: Lab) -> None:
     assert lab.aigon("feature-implement", "42", "--loop").code == 0
     tip = lab.git("rev-parse", "HEAD")
     found = evaluated(lab, code=0)
-    assert found["proposal"]["winner"] == "solo" and "nobody has proven" in found["not_written"]
+    assert found["proposal"]["winner"] == "solo" and "not proven" in found["not_written"]
     assert lab.git("rev-parse", "HEAD") == tip, "a commit on top would undo the proof"
     lab.git("switch", "-q", "main")
     assert evaluated(lab, code=0)["commit"] == lab.git("rev-parse", "HEAD")
