@@ -3,10 +3,10 @@
     python -m benchmarks.proof_parts [--project tour suite inputs] [--seconds 30] [--files 60] [--sandbox auto]
 
 Three projects are proven: that of the README's tour, one whose suite computes for `--seconds` in `--files` files, to
-which a feature adds a function with its test, and the same with a golden file that a test compares. Printed for each run in a clean room, and for the whole proof: the
-programs that aigon starts, the runs that reported tests, processor and wall seconds, and these as shares of what the
-suite alone takes: of its processor seconds by hand, and of its wall seconds in the workspace in the same run. What runs
-side by side counts the programs and the processor seconds of both.
+which a feature adds a function with its test, and the same with a golden file that a test compares. Printed for each
+run in a clean room, and for the whole proof: the programs that aigon starts, the runs that reported tests, processor
+and wall seconds, and these as shares of what the suite alone takes: of its processor seconds by hand, and of its wall
+seconds in the workspace in the same run. What runs side by side counts the programs and the processor seconds of both.
 """
 
 import argparse

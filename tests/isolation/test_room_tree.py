@@ -126,7 +126,7 @@ def test_what_cannot_be_written_in_memory_is_on_the_disk(lab: Lab, tmp_path: Pat
     (tmp_path / "full").touch()
     tree = RoomTree(tmp_path / "full/tree", spare=tmp_path / "disk/tree")
     name, folder = lab.git("rev-parse", "HEAD^{tree}"), lab.home / "rooms/42"
-    with open_room(own_git(lab), name, folder, lab.env, RoomPlan("none", tree=tree)) as room:
+    with open_room(own_git(lab), name, lab.env, RoomPlan("none", folder, tree=tree)) as room:
         assert room.root == tree.folder == tmp_path / "disk/tree"
         assert (room.root / "README.md").read_text() == "# sample\n"
 

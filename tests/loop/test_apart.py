@@ -57,7 +57,7 @@ def test_a_change_that_begins_to_need_a_service_is_proven_with_it(lab: Lab, serv
 
 
 @pytest.mark.usefixtures("service")
-def test_inputs_are_observed_where_they_are_read_anyway(lab: Lab) -> None:
+def test_inputs_are_observed_where_they_are_read(lab: Lab) -> None:
     lab.write("golden/words.txt", "a word\n")
     check = "import sys; sys.path.append('lib'); import product; assert open('golden/words.txt').read()\n"
     assert prove(lab, check) == [FIRST, "001/base-tests", "001/clean"]
