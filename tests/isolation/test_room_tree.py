@@ -133,10 +133,10 @@ def test_what_cannot_be_written_in_memory_is_on_the_disk(lab: Lab, tmp_path: Pat
 
 def test_a_room_whose_files_were_removed_decides_nothing(lab: Lab, tmp_path: Path) -> None:
     tree, name = RoomTree(tmp_path / "shared/tree"), lab.git("rev-parse", "HEAD^{tree}")
-    plan = RoomPlan("none", private=True, tree=tree)
+    plan = RoomPlan("none", lab.home / "rooms/42", private=True, tree=tree)
     with (
         pytest.raises(ResourceShortage, match="so nothing was decided"),
-        open_room(own_git(lab), name, lab.home / "rooms/42", lab.env, plan) as room,
+        open_room(own_git(lab), name, lab.env, plan) as room,
     ):
         shutil.rmtree(room.root)
 
