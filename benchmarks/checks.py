@@ -31,8 +31,8 @@ from msgspec.structs import replace
 
 from aigon.git.person import Checkout
 from aigon.job.assessment import Assessment
+from aigon.job.job import Seat
 from aigon.job.options import Options
-from aigon.job.seat import Seat
 from aigon.journal.events import Event
 from aigon.journal.state import State
 from aigon.loop.assess import assess

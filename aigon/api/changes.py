@@ -21,8 +21,8 @@ from aigon.errors import AigonError, Exit, environment
 from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
 from aigon.job.bookkeeping import Committing
+from aigon.job.job import hold_checkout
 from aigon.job.options import spell_option
-from aigon.job.seat import hold_checkout
 from aigon.job.spec_locations import locate_spec
 from aigon.model.criteria import Criterion, SpecSettings
 from aigon.process.children import collect_output, start_in_background, start_piped

@@ -307,7 +307,7 @@ class Project(Struct, frozen=True):
         if no loop of it runs.
         """
         from aigon.git.person import Checkout
-        from aigon.job.seat import open_main_checkout
+        from aigon.job.job import open_main_checkout
         from aigon.run.invocations import ask_to_stop
 
         with Checkout.open(self.root) as checkout, open_main_checkout(checkout) as (main, _):

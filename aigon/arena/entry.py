@@ -17,9 +17,9 @@ from aigon.files.locks import hold_lock
 from aigon.git.person import Checkout
 from aigon.hooks.notifications import MAX_TEXT_CHARS, SCHEMA_VERSION, list_services, tell_targets
 from aigon.job import branch
+from aigon.job.job import list_known_candidates, open_main_checkout
 from aigon.job.ledger import prepare_arena_folder
 from aigon.job.options import Options
-from aigon.job.seat import list_known_candidates, open_main_checkout
 from aigon.job.spec_locations import locate_spec
 from aigon.job.world import World
 from aigon.journal import records

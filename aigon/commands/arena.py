@@ -81,7 +81,7 @@ def run(
 
 def _list_known_agents(options: Options) -> tuple[str, ...]:
     """The agents whose worktrees are there, where none is named. Raises AigonError (exit 2) for fewer than two."""
-    from aigon.job.seat import list_known_candidates
+    from aigon.job.job import list_known_candidates
 
     with open_main() as main:
         names = tuple(each.agent for each in list_known_candidates(main, options.feature))

@@ -97,7 +97,7 @@ def here() -> Iterator["Checkout"]:
 @contextmanager
 def open_main() -> Iterator["Checkout"]:
     """The main checkout of the repository around the current folder, which may be a candidate's worktree."""
-    from aigon.job.seat import open_main_checkout
+    from aigon.job.job import open_main_checkout
 
     with here() as checkout, open_main_checkout(checkout) as (main, _):
         yield main

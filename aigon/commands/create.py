@@ -172,7 +172,7 @@ def create(
 
 def _write_template(title: str, slug: str, priority: str, how: "Committing", as_json: bool) -> None:
     from aigon.agents.configured import build_loop_command
-    from aigon.job.seat import hold_checkout
+    from aigon.job.job import hold_checkout
     from aigon.run.feature_stages import create_feature
 
     with here() as checkout, hold_checkout(checkout):
@@ -186,7 +186,7 @@ def _import(
     source: str, title: str, slug: str, priority: str, how: "Committing", as_json: bool, *, is_one: bool
 ) -> str:
     """Import a source and return the first feature. With `is_one`, raise AigonError (exit 2) if there are more."""
-    from aigon.job.seat import hold_checkout
+    from aigon.job.job import hold_checkout
     from aigon.run.importing import ImportRequest, import_features
 
     with here() as checkout, hold_checkout(checkout):

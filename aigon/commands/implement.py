@@ -249,7 +249,7 @@ def take_arena_part() -> dict[str, Any]:
 
 def choose_arena_agents(checkout: "Checkout", options: Options) -> tuple[str, ...]:
     """The agents that are to work side by side; none where it is one alone."""
-    from aigon.job.seat import open_main_checkout
+    from aigon.job.job import open_main_checkout
     from aigon.run.seating import choose_agents
 
     if options.arena:

@@ -24,7 +24,7 @@ from aigon.job.options import Options
 
 if TYPE_CHECKING:
     from aigon.git.person import Checkout
-    from aigon.journal.acceptance import Acceptance
+    from aigon.journal.decisions import Acceptance
     from aigon.run.implement import Observers
 
 
@@ -86,7 +86,7 @@ def prove_before_work(options: Options, *, as_json: bool) -> int:
     Tests that already wait for a person are shown again, and no agent is paid for others.
     """
     from aigon.config.loading import load_configuration, open_work_tree
-    from aigon.job.seat import open_main_checkout
+    from aigon.job.job import open_main_checkout
     from aigon.prove.prove import find_waiting_tests, needs_tests
     from aigon.run.seating import require_startable
 
@@ -111,7 +111,7 @@ def prove_before_work(options: Options, *, as_json: bool) -> int:
 def prove(checkout: "Checkout", options: Options, *, witness: bool, yes: bool, as_json: bool) -> int:
     """Have the tests written, show them, and accept them if a person says yes."""
     from aigon.commands.implement import observers
-    from aigon.job.seat import open_main_checkout
+    from aigon.job.job import open_main_checkout
     from aigon.prove.prove import prove_feature
     from aigon.run.invocations import require_outside_a_run
 
@@ -144,7 +144,7 @@ def decide(
     """
     from aigon.agents.configured import build_loop_command
     from aigon.errors import Exit
-    from aigon.journal.acceptance import NOBODY
+    from aigon.journal.decisions import NOBODY
     from aigon.prove.acceptance import accept_tests, choose_tests
     from aigon.text.amounts import list_criteria
     from aigon.views.report.words import encode_acceptance, render_acceptance

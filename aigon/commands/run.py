@@ -176,7 +176,7 @@ def convert(file: Path, title: str, slug: str, how: "Committing", as_json: bool)
 
     Exit codes: 0 written, 2 the file is malformed; the message lists everything that is wrong with it.
     """
-    from aigon.job.seat import hold_checkout
+    from aigon.job.job import hold_checkout
     from aigon.run.importing import convert_table
 
     with here() as checkout, hold_checkout(checkout):

@@ -65,7 +65,7 @@ def init(
     commit; without a terminal, --commit makes it. The commit contains these files only, even if others are staged.
     """
     from aigon.agents.obstacles import find_obstacles
-    from aigon.job.seat import hold_checkout
+    from aigon.job.job import hold_checkout
     from aigon.model.turns import Agent
     from aigon.run.setup import UNCOMMITTED_HINT, commit_setup, find_uncommitted_setup, initialise
     from aigon.views.setup import build_init_document, render_init

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def prioritise(feature: str, how: "Committing", as_json: bool) -> int:
     """Give the feature NAME of the inbox the next free ID, move its spec to the backlog, and commit both."""
     from aigon.agents.configured import build_loop_command
-    from aigon.job.seat import hold_checkout
+    from aigon.job.job import hold_checkout
     from aigon.run.feature_stages import prioritise_feature
 
     with here() as checkout, hold_checkout(checkout):
@@ -61,7 +61,7 @@ def set_up(feature: str, agents: tuple[str, ...], how: "Committing", as_json: bo
 
 def _set_up_branch(feature: str, how: "Committing", as_json: bool) -> int:
     from aigon.agents.configured import build_loop_command
-    from aigon.job.seat import hold_checkout
+    from aigon.job.job import hold_checkout
     from aigon.run.actors import has_judge
     from aigon.run.feature_stages import set_up_feature
 
@@ -194,7 +194,7 @@ def cancel(feature: str, how: "Committing", as_json: bool) -> int:
     Exit codes: 0 cancelled, 2 there is no such feature or it is over, 7 a loop works on it.
     """
     from aigon.done.retirement import cancel_feature
-    from aigon.job.seat import hold_checkout
+    from aigon.job.job import hold_checkout
     from aigon.run.invocations import require_outside_a_run
 
     require_outside_a_run("cancel")
@@ -216,7 +216,7 @@ def reopen(feature: str, how: "Committing", as_json: bool) -> int:
     Exit codes: 0 reopened, 2 there is no such feature or it is open, 7 a loop works on it.
     """
     from aigon.done.retirement import reopen_feature
-    from aigon.job.seat import hold_checkout
+    from aigon.job.job import hold_checkout
     from aigon.run.invocations import require_outside_a_run
 
     require_outside_a_run("reopen")

@@ -23,7 +23,7 @@ from aigon.files.resources import find_resource
 from aigon.git.commits import commit_paths
 from aigon.git.person import Checkout
 from aigon.job.bookkeeping import open_own_git
-from aigon.job.seat import hold_checkout
+from aigon.job.job import hold_checkout
 from aigon.journal.account import Recommendation
 from aigon.model.changes import quote_path
 from aigon.text.patterns import compile_re

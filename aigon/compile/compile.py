@@ -18,9 +18,9 @@ from aigon.compile.proposals import Proposal, find_edit, find_flaw, propose
 from aigon.errors import environment, usage
 from aigon.files.atomic import write_atomic
 from aigon.git.person import Checkout
+from aigon.job.job import hold_checkout
 from aigon.job.options import Options
 from aigon.job.results import Result
-from aigon.job.seat import hold_checkout
 from aigon.job.spec_locations import SpecLocation, find_feature_here
 from aigon.model.checks import Check, CheckStatus
 from aigon.model.criteria import Criterion, CriterionKind

@@ -20,8 +20,8 @@ from aigon.errors import AigonError, unavailable
 from aigon.files.resources import read_prompt
 from aigon.git.person import Checkout
 from aigon.job.bookkeeping import Committing
+from aigon.job.job import hold_checkout, open_main_checkout
 from aigon.job.options import Options
-from aigon.job.seat import hold_checkout, open_main_checkout
 from aigon.job.spec_locations import SpecLocation, find_feature_here
 from aigon.judge.backends import ask_redacted, choose_judge
 from aigon.judge.question import make_question

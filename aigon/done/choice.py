@@ -17,7 +17,7 @@ from aigon.files.home import ensure_home
 from aigon.git import objects
 from aigon.git.person import Checkout
 from aigon.job import bookkeeping, branch
-from aigon.job.seat import list_known_candidates
+from aigon.job.job import list_known_candidates
 from aigon.journal.events import RunFinished
 from aigon.journal.records import Records, candidate_records, locate_records
 from aigon.journal.state import replay

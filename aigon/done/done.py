@@ -31,7 +31,7 @@ from aigon.files.home import ensure_home
 from aigon.files.locks import hold_lock
 from aigon.git.person import Checkout
 from aigon.job import bookkeeping, branch
-from aigon.job.seat import checkout_lock, hold_checkout, open_main_checkout
+from aigon.job.job import checkout_lock, hold_checkout, open_main_checkout
 from aigon.journal import records
 from aigon.journal.sinks import Observer
 from aigon.journal.state_document import command_elsewhere, describe_search

@@ -21,7 +21,7 @@ from aigon.job.world import World
 from aigon.journal.durations import load_durations
 from aigon.journal.sinks import Observer
 from aigon.journal.state import replay
-from aigon.loop.drive import Recorder
+from aigon.loop.loop import Recorder
 from aigon.model.checks import Check
 from aigon.model.failures import describe_first_problems
 from aigon.proof import frozen

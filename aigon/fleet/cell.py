@@ -18,8 +18,7 @@ from aigon.arena.entrant import Entrant, build_command_line, list_entrants
 from aigon.errors import AigonError, Exit, environment
 from aigon.files.home import ensure_home, state_home
 from aigon.files.locks import describe_holder, is_locked, lock_file
-from aigon.fleet.lease import HOLD, Lease, LostLeaseError
-from aigon.fleet.order import CellOrder, CellSummary
+from aigon.fleet.lease import HOLD, CellOrder, CellSummary, Lease, LostLeaseError
 from aigon.git.person import LOCAL_VARIABLES, NO_HOOKS, Checkout
 from aigon.git.remote import PushError, Remote
 from aigon.job.options import Options

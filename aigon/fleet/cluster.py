@@ -15,8 +15,7 @@ from aigon import __version__
 from aigon.errors import environment
 from aigon.files.home import state_home
 from aigon.fleet.cell import work_on_cell
-from aigon.fleet.lease import name_owner
-from aigon.fleet.order import CellOrder, CellSummary, format_label
+from aigon.fleet.lease import CellOrder, CellSummary, format_label, name_owner
 from aigon.installation import require_extra
 from aigon.process.capacity import count_slots
 from aigon.run.doctor import diagnose

@@ -13,7 +13,7 @@ from aigon import __version__
 from aigon.arena.lane import combine_exit_codes
 from aigon.errors import Exit, environment
 from aigon.fleet.cluster import SLOTS, TOPIC, list_workers, name_stop, run_task
-from aigon.fleet.order import AGAIN, CellOrder, CellSummary, format_label
+from aigon.fleet.lease import AGAIN, CellOrder, CellSummary, format_label
 from aigon.fleet.plan import FleetNote, FleetPlan, update_note, write_note
 from aigon.process.stop import Stop
 

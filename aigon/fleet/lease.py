@@ -1,8 +1,9 @@
-"""The lease of a cell: only its holder may publish, and each push renews it in the same transaction.
+"""A cell as scheduler and workers name it to each other, and its lease: only the holder may publish.
 
-It is a chain of commits on the remote. Each carries owner, nonce, epoch and state, and has the one before as its
-parent; two of them are never equal. A lease is stale once this very commit has been there for so many seconds by the
-observer's own clock; the holder gives up before that by a clock that goes on while the machine sleeps.
+Each push renews the lease in the same transaction. It is a chain of commits on the remote. Each carries owner, nonce,
+epoch and state, and has the one before as its parent; two of them are never equal. A lease is stale once this very
+commit has been there for so many seconds by the observer's own clock; the holder gives up before that by a clock that
+goes on while the machine sleeps.
 """
 
 import secrets
@@ -15,8 +16,67 @@ from contextlib import contextmanager, suppress
 from msgspec import Struct, field, json
 
 from aigon.errors import AigonError, environment
-from aigon.fleet.order import CellSummary
 from aigon.git.remote import NOTHING, PushError, RefChange, Remote
+from aigon.journal.spending import Spend
+
+AGAIN = ("held", "lost", "away", "unfit")
+"""What a cell may come to that is tried again."""
+
+
+class CellOrder(Struct, frozen=True):
+    """One cell: a feature and an agent. `url` is the remote without credentials, `base` a commit with the feature.
+
+    `kind` is the agent's type, `money` what the run may cost over all, in US dollars, `lease` the seconds of a lease.
+    `stale` is the lease commit that the fleet has seen for that long: a worker takes over if it is still there.
+    """
+
+    aigon: str
+    fleet: str
+    url: str
+    prefix: str
+    name: str
+    agent: str
+    kind: str
+    branch: str
+    base: str
+    lease: float
+    money: float = 0.0
+    stale: str = ""
+
+    @property
+    def label(self) -> str:
+        return self.name.rpartition("--")[2]
+
+    @property
+    def feature(self) -> str:
+        return self.name.rpartition("--")[0]
+
+
+class CellSummary(Struct, frozen=True):
+    """The result of a cell: `status` of its run, or `refused` if it did not begin. The others are to be tried again:
+    `held` by the machine that made the commit `lease`, `lost` to another meanwhile, the remote is `away`, or the
+    machine is `unfit`.
+
+    `spend` is that of its run over all machines.
+    """
+
+    status: str = ""
+    exit_code: int = 0
+    said: str = ""
+    met: int = 0
+    total: int = 0
+    iterations: int = 0
+    spend: Spend = Spend()
+    commit: str = ""
+    worker: str = ""
+    seconds: float = 0.0
+    lease: str = ""
+
+
+def format_label(version: str, kind: str) -> str:
+    """Return the resource that a worker offers for agents of a type; only workers with the same aigon have it."""
+    return f"aigon {version} {kind}"
+
 
 HOLD = 0.6
 """The share of a lease's time after which its holder gives up, counted from before its last renewal was sent."""

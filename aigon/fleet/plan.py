@@ -17,12 +17,11 @@ from aigon.errors import AigonError, Exit, environment, usage
 from aigon.files.atomic import write_atomic
 from aigon.files.home import ensure_home
 from aigon.files.locks import read_start
-from aigon.fleet.lease import LeaseNote, name_owner, read_notes
-from aigon.fleet.order import CellOrder, CellSummary
+from aigon.fleet.lease import CellOrder, CellSummary, LeaseNote, name_owner, read_notes
 from aigon.git.person import Checkout
 from aigon.git.remote import PushError, RefChange, Remote, probe_remote
+from aigon.job.job import list_known_candidates
 from aigon.job.options import Options, get_limit
-from aigon.job.seat import list_known_candidates
 from aigon.journal.records import candidate_records
 from aigon.model.agents import Candidate
 from aigon.model.outcomes import MachineFact

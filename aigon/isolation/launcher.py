@@ -1,7 +1,7 @@
 """The program that enters a clean room or a sandbox and becomes the command.
 
     python -I -S launcher.py NAMESPACES PLAN ARGV...
-    python -I -S launcher.py serve SOCKET                forks itself for every request (`aigon.process.spawner`)
+    python -I -S launcher.py serve SOCKET                forks itself for every request (`aigon.process.start`)
 
 The fork goes on as if it had been started for the request, in its namespaces.
 

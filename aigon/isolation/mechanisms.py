@@ -22,8 +22,7 @@ from aigon.isolation.enclosure import (
 )
 from aigon.isolation.mounts import Mount
 from aigon.process import run
-from aigon.process.spawner import Spawner
-from aigon.process.start import Program
+from aigon.process.start import Program, Spawner
 
 Wanted = Literal["auto", "bwrap", "namespaces", "landlock", "none"]
 IN_ORDER: tuple[Isolation, ...] = ("namespaces", "bwrap", "landlock")

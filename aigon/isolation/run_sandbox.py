@@ -23,7 +23,7 @@ from aigon.isolation.machine_paths import (
     strip_made,
 )
 from aigon.isolation.mechanisms import can_overlay
-from aigon.job.seat import Seat
+from aigon.job.job import Seat
 from aigon.job.world import Attendant
 from aigon.journal.events import Notice
 from aigon.model.turns import Agent, Launch, Turn, TurnRequest

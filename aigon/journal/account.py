@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from aigon.git.forge import Forge
-from aigon.journal.acceptance import Acceptance
+from aigon.journal.decisions import Acceptance
 from aigon.journal.history import History, IterationRecord
 from aigon.journal.spending import Spend
 from aigon.model.changes import FileChange

@@ -1,11 +1,18 @@
-"""Decisions of people on criteria, and for how long each holds."""
+"""Decisions of people, on criteria and for how long each holds, and on acceptance tests that an agent wrote.
+
+Acceptance tests are written before the work. They are in aigon's home, `acceptance/<feature>.json`, until they are
+accepted; hidden tests are nowhere else.
+"""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct, convert
+from msgspec import Struct, convert, field, to_builtins
 
-from aigon.model.criteria import WAIVED, Criterion, Verdict
+from aigon.files.atomic import make_lasting, write_atomic
+from aigon.files.checksums import damage_error, dump_with_sum, load_with_sum
+from aigon.model.criteria import WAIVED, Criterion, CriterionKind, Verdict
 
 DecisionKind = Literal["approve", "reject", "waive", "reset"]
 
@@ -68,3 +75,106 @@ def find_human_ticks(criteria: Iterable[Criterion], decisions: Iterable[HumanDec
     """Return the texts of ticked `human` items that aigon did not tick itself for an approval of other code."""
     approved = {d.text for d in decisions if d.decision == "approve"}
     return tuple(c.text for c in criteria if c.kind == "human" and c.checked and c.text not in approved)
+
+
+class AcceptanceTest(Struct, frozen=True):
+    """A test that would decide one criterion, and what running it showed.
+
+    `kind` and `command` are as in an annotation; `kind` is "judge" if its author says that nothing can run. `red` says
+    how it was red before the work, `message` what it printed then. `fault` says why it is worth nothing. Of `mutants`,
+    alterations of the throwaway implementation by name, those that it noticed are True; `is_green` with the unaltered
+    one, None if there is none.
+    """
+
+    number: int
+    text: str
+    kind: CriterionKind
+    command: str = ""
+    red: str = ""
+    message: str = ""
+    seconds: float = 0.0
+    runs: int = 0
+    is_green: bool | None = None
+    mutants: Mapping[str, bool] = field(default_factory=dict)
+    fault: str = ""
+    is_accepted: bool = False
+
+    @property
+    def is_worth(self) -> bool:
+        """True if it decides its criterion, as far as running shows."""
+        return bool(self.command) and not self.fault
+
+    @property
+    def worth(self) -> str:
+        """The result of running a test that shows something."""
+        why = "by an assertion" if self.red == "assertion" else "for want of what the spec names"
+        said = f"red {why}, {self.runs} times of {self.runs} in a clean room"
+        if self.is_green is None:
+            return said
+        if not self.is_green:
+            return f"{said}; a throwaway implementation does not turn it green"
+        noticed = f", and notices {sum(self.mutants.values())} of {len(self.mutants)} mutants of it"
+        noticed = noticed if self.mutants else ", of which no mutant could be made"
+        return f"{said}; green with a throwaway implementation{noticed}"
+
+
+class Acceptance(Struct, frozen=True):
+    """The tests of a feature by `agent`, written at the commit `base`; `files` are theirs, by path.
+
+    `accepted_by` is empty until they are accepted; NOBODY if `--yes` did that. The worker never sees those that are
+    `hidden`. `cost` is what writing them took, in US dollars; None if that is unknown.
+    """
+
+    feature: str
+    agent: str
+    base: str
+    at: str
+    tests: tuple[AcceptanceTest, ...]
+    files: Mapping[str, bytes]
+    hidden: bool = False
+    accepted_by: str = ""
+    cost: float | None = None
+
+    def find_accepted(self, criterion: Criterion) -> AcceptanceTest | None:
+        """Return the accepted test of a criterion, whose text has to be the one that it was written for."""
+        tests = (test for test in self.tests if test.is_accepted and test.text == criterion.text)
+        return next(tests, None) if self.accepted_by else None
+
+    @property
+    def caveat(self) -> str:
+        """The words of an outcome about these tests."""
+        return f"tests written by {self.agent}, accepted by {self.accepted_by}"
+
+    def list_caveats(self, *, seen: bool) -> tuple[str, ...]:
+        """Return what the outcome of a run says of these tests; `seen`: hidden ones were not kept out of sight."""
+        said = [self.caveat] if self.accepted_by == NOBODY else []
+        if seen and self.hidden and self.accepted_by:
+            said.append("its hidden tests were within the agent's reach (--allow-visible)")
+        return tuple(said)
+
+
+NOBODY = "nobody"
+
+
+def locate_acceptance(home: Path, feature: str) -> Path:
+    """Return where the tests of a feature are recorded."""
+    return home / "acceptance" / f"{feature}.json"
+
+
+def load_acceptance(home: Path | None, feature: str) -> Acceptance | None:
+    """Return the tests of a feature, or None. Raises AigonError (exit 7) for a damaged record."""
+    if home is None:
+        return None
+    file = locate_acceptance(home, feature)
+    try:
+        return convert(load_with_sum(file.read_bytes()), Acceptance)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError):
+        raise damage_error("The record of acceptance tests", str(file), feature) from None
+
+
+def save_acceptance(home: Path, acceptance: Acceptance) -> None:
+    file = locate_acceptance(home, acceptance.feature)
+    make_lasting(file.parent)
+    write_atomic(file, dump_with_sum(to_builtins(acceptance)), lasting=True)

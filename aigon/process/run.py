@@ -19,8 +19,7 @@ from aigon.model.turns import ProgramExit
 from aigon.process import orphans
 from aigon.process.capture import Capture, open_log
 from aigon.process.meter import IdleClock
-from aigon.process.spawner import SpawnedProgram, Spawner
-from aigon.process.start import Enter, Program, RunningProgram, signal_group, start_program
+from aigon.process.start import Enter, Program, RunningProgram, SpawnedProgram, Spawner, signal_group, start_program
 from aigon.process.stop import POLL_SECONDS, Stop
 
 RUNNING, STANDING = 1 / 6, 1.5

@@ -24,7 +24,7 @@ from aigon.job.assessment import Snapshot
 from aigon.job.job import Job
 from aigon.job.results import Result
 from aigon.job.world import World
-from aigon.journal.acceptance import Acceptance
+from aigon.journal.decisions import Acceptance
 from aigon.journal.events import CheckFinished, CheckStarted, Event
 from aigon.journal.state import State
 from aigon.model.checks import Finding

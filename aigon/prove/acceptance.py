@@ -21,9 +21,9 @@ from aigon.files.folders import remove_tree
 from aigon.files.home import ensure_home, find_home, is_runtime
 from aigon.git.person import NO_HOOKS, Checkout
 from aigon.job.bookkeeping import Committing, commit_as_asked
-from aigon.job.seat import Seat, hold_checkout
+from aigon.job.job import Seat, hold_checkout
 from aigon.job.spec_locations import locate_spec
-from aigon.journal.acceptance import Acceptance, AcceptanceTest, load_acceptance, save_acceptance
+from aigon.journal.decisions import Acceptance, AcceptanceTest, load_acceptance, save_acceptance
 from aigon.journal.records import Origin, locate_records, sum_earlier_spend
 from aigon.journal.spending import Spend
 from aigon.model.agents import Candidate, format_branch_name

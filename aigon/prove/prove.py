@@ -19,7 +19,7 @@ from aigon.job.job import Job
 from aigon.job.options import Options, get_limit
 from aigon.job.spec_locations import locate_spec
 from aigon.job.world import World
-from aigon.journal.acceptance import Acceptance, load_acceptance, save_acceptance
+from aigon.journal.decisions import Acceptance, load_acceptance, save_acceptance
 from aigon.journal.events import RunFinished
 from aigon.journal.records import locate_records, new_run_id
 from aigon.model.criteria import Spec, SpecSettings

@@ -15,7 +15,7 @@ from aigon.job.assessment import Assessment, Snapshot
 from aigon.job.job import Job
 from aigon.job.results import Result
 from aigon.job.world import World
-from aigon.journal.acceptance import AcceptanceTest
+from aigon.journal.decisions import AcceptanceTest
 from aigon.journal.events import CheckFinished, CheckStarted, CriterionJudged, Event, Notice
 from aigon.journal.state import State
 from aigon.loop.take import keep_secrets_out

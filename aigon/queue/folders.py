@@ -19,7 +19,7 @@ from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.job import bookkeeping
 from aigon.job.bookkeeping import Committing
-from aigon.job.seat import hold_set_up_lock
+from aigon.job.job import hold_set_up_lock
 from aigon.job.spec_locations import choose_next_id
 from aigon.journal.events import RunFinished, RunStarted
 from aigon.journal.queue import QueueEntry, append_entry

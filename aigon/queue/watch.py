@@ -14,8 +14,8 @@ from aigon.errors import AigonError, Exit
 from aigon.files.home import STOP_FILES, ensure_home
 from aigon.files.locks import is_locked
 from aigon.git.person import Checkout
+from aigon.job.job import find_checkout_lock
 from aigon.job.options import Options
-from aigon.job.seat import find_checkout_lock
 from aigon.job.spec_locations import SpecLocation, find_checked_out_feature, list_missing, list_spec_locations
 from aigon.job.world import World
 from aigon.journal.events import Event, RunFinished, RunStarted

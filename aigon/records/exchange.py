@@ -23,7 +23,7 @@ from aigon.git.person import NO_HOOKS, Checkout
 from aigon.git.remote import NOTHING, RefChange, Remote
 from aigon.git.repository import find_repository
 from aigon.job import branch
-from aigon.job.seat import list_known_candidates
+from aigon.job.job import list_known_candidates
 from aigon.job.spec_locations import locate_spec
 from aigon.job.world import World
 from aigon.journal.records import Records, candidate_records, list_candidates, locate_records, new_run_id

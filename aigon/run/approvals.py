@@ -16,7 +16,7 @@ from aigon.files.atomic import read_bounded, write_view
 from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
 from aigon.job.branch import exclude_from_git, ignore_runtime_files
-from aigon.job.seat import open_main_checkout
+from aigon.job.job import open_main_checkout
 from aigon.journal.decisions import HumanDecision
 from aigon.journal.events import RunFinished
 from aigon.journal.queue import QueueEntry, read_queue

@@ -9,7 +9,7 @@ from aigon.agents.configured import build_loop_command
 from aigon.errors import environment, usage
 from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
-from aigon.job.seat import open_main_checkout
+from aigon.job.job import open_main_checkout
 from aigon.job.spec_locations import locate_spec
 from aigon.job.world import World
 from aigon.journal.decisions import DecisionKind, HumanDecision, find_decision

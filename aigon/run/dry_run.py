@@ -10,9 +10,8 @@ from aigon.isolation import sandbox
 from aigon.isolation.machine_paths import find_absent, strip_made
 from aigon.job import branch
 from aigon.job.escalation import AgentStep
-from aigon.job.job import Job
+from aigon.job.job import Job, open_main_checkout
 from aigon.job.options import Options
-from aigon.job.seat import open_main_checkout
 from aigon.job.spec_locations import require_open_feature
 from aigon.journal.records import locate_records
 from aigon.journal.state import replay

@@ -16,7 +16,7 @@ from aigon.git.commits import FIRST_COMMIT
 from aigon.git.person import Checkout
 from aigon.job import branch
 from aigon.job.bookkeeping import Committing, commit_as_asked, commit_taken_up
-from aigon.job.seat import hold_checkout, list_known_candidates
+from aigon.job.job import hold_checkout, list_known_candidates
 from aigon.job.spec_locations import (
     choose_next_id,
     find_checked_out_feature,

@@ -21,9 +21,8 @@ from aigon.hooks.notifications import make_notifiers
 from aigon.isolation.check_sandbox import announce_no_check_sandbox
 from aigon.isolation.run_sandbox import RunSandbox, announce_sandbox
 from aigon.job import branch
-from aigon.job.job import Job
+from aigon.job.job import Job, Seat
 from aigon.job.options import Options
-from aigon.job.seat import Seat
 from aigon.job.world import World
 from aigon.journal.decisions import find_decision
 from aigon.journal.events import Notice, RunFinished, RunStarted
@@ -38,8 +37,7 @@ from aigon.journal.sinks import (
 from aigon.journal.snapshot import SnapshotSink
 from aigon.journal.spending import estimate_cost_range
 from aigon.journal.state_file import StateFileSink
-from aigon.loop.drive import Durable, Recorder, drive_loop
-from aigon.loop.loop import Assess, Loop, assess_and_prove, run_loop
+from aigon.loop.loop import Assess, Durable, Loop, Recorder, assess_and_prove, drive_loop, run_loop
 from aigon.loop.prompt import render_prompt
 from aigon.model.agents import format_run_command
 from aigon.model.criteria import HIDDEN, find_bound_checks

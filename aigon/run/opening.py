@@ -12,9 +12,8 @@ from aigon.files.home import own_git_directory
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
 from aigon.job import branch
-from aigon.job.job import Job
+from aigon.job.job import Job, Seat
 from aigon.job.options import Options
-from aigon.job.seat import Seat
 from aigon.job.spec_locations import find_checked_out_feature
 from aigon.job.world import World
 from aigon.journal.attempt import Attempt

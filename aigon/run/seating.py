@@ -14,8 +14,8 @@ from aigon.errors import AigonError, usage
 from aigon.files.home import find_home
 from aigon.git.person import Checkout
 from aigon.job import branch
+from aigon.job.job import Seat, list_known_candidates, open_main_checkout
 from aigon.job.options import Options
-from aigon.job.seat import Seat, list_known_candidates, open_main_checkout
 from aigon.job.spec_locations import find_feature_to_begin, locate_spec, require_open_feature
 from aigon.journal import records
 from aigon.journal.records import locate_records

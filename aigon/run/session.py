@@ -18,9 +18,8 @@ from aigon.files.home import ensure_home
 from aigon.files.locks import hold_lock
 from aigon.files.system_errors import require_writable
 from aigon.job import branch
-from aigon.job.job import Job
+from aigon.job.job import Job, Seat, checkout_lock
 from aigon.job.options import Options
-from aigon.job.seat import Seat, checkout_lock
 from aigon.job.settings import limit_by_kind
 from aigon.job.world import TurnNotes, World
 from aigon.journal.decisions import find_human_ticks

@@ -19,7 +19,7 @@ from aigon.text.patterns import compile_re
 from aigon.ui.feed import Feed, Fragment
 from aigon.ui.guard import Access
 from aigon.ui.lane import Lane
-from aigon.ui.rendering import render
+from aigon.ui.pages import render
 from aigon.views.board_cards import Card, RunEnd
 
 MOVES: Mapping[str, Mapping[str, str]] = {

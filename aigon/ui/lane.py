@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from aigon.api.runs import is_running
 from aigon.api.watch import tail_run
 from aigon.errors import AigonError, explain_error
-from aigon.fleet.order import CellSummary
+from aigon.fleet.lease import CellSummary
 from aigon.fleet.plan import read_note
 from aigon.journal.account import count_changed_lines
 from aigon.journal.events import (

@@ -29,10 +29,9 @@ from aigon.files.resources import find_resource
 from aigon.journal.statistics import GROUPINGS, Grouping
 from aigon.model.criteria import DEFAULT_PROMISE, MAX_ITERATIONS
 from aigon.ui.feed import Feed, Render, Topic, read_version
-from aigon.ui.forms import RALPH_ITERATIONS, VERBS, Form, load_config, run_form, save_feature
 from aigon.ui.fragments import Parts, choose_lane, read_spec
 from aigon.ui.guard import Access, Guard
-from aigon.ui.rendering import render
+from aigon.ui.pages import RALPH_ITERATIONS, VERBS, Form, load_config, render, run_form, save_feature
 
 NOTES = 50
 """Messages about what a form did that are kept until they are shown."""

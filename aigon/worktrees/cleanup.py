@@ -18,7 +18,7 @@ from aigon.git.person import Checkout
 from aigon.git.run_repository import put_back_link
 from aigon.git.workspace import Workspace
 from aigon.job.branch import list_saved_work
-from aigon.job.seat import checkout_lock, list_known_candidates
+from aigon.job.job import checkout_lock, list_known_candidates
 from aigon.job.spec_locations import locate_spec
 from aigon.model.agents import Candidate, find_candidate
 from aigon.process.running import loop_lock

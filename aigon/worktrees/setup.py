@@ -17,7 +17,7 @@ from aigon.files.home import ensure_home
 from aigon.git.person import Checkout
 from aigon.job import bookkeeping, branch
 from aigon.job.bookkeeping import Committing
-from aigon.job.seat import checkout_lock, hold_set_up_lock, list_known_candidates
+from aigon.job.job import checkout_lock, hold_set_up_lock, list_known_candidates
 from aigon.job.spec_locations import find_feature_to_begin
 from aigon.journal.records import Origin, candidate_records, find_candidates, list_candidates, locate_records
 from aigon.model.agents import Candidate, RequestedAgent, find_candidate, format_branch_name

@@ -221,7 +221,7 @@ MEANWHILE = (
         f"{REFUSALS}::test_a_resume_in_another_checkout_names_the_holders_pid",
     ),
     Mechanism(
-        "two loops in one checkout", "the checkout's lock, whatever is worked on", "aigon/job/seat.py",
+        "two loops in one checkout", "the checkout's lock, whatever is worked on", "aigon/job/job.py",
         'return hold_lock(find_checkout_lock(home, root), "This checkout")',
         "import contextlib\n\n    return contextlib.nullcontext()",
         f"{REFUSALS}::test_a_loop_on_another_feature_of_the_checkout_names_the_holders_pid",
@@ -301,7 +301,7 @@ RECORDS = (
 )  # fmt: skip
 KEPT_IN = (
     Mechanism(
-        "secrets", "events are redacted where all of them pass", "aigon/loop/drive.py",
+        "secrets", "events are redacted where all of them pass", "aigon/loop/loop.py",
         "        event = redact_value(event, self.redact)\n        after", "        after",
         "tests/loop/test_drive.py::test_nobody_is_told_a_secret_and_the_state_does_not_know_it_either",
     ),

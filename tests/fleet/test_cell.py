@@ -19,7 +19,7 @@ from aigon import __version__
 from aigon.errors import AigonError
 from aigon.fleet.cell import provide_clone, work_on_cell
 from aigon.fleet.fleet import judge_workers
-from aigon.fleet.order import CellOrder, CellSummary, format_label
+from aigon.fleet.lease import CellOrder, CellSummary, format_label
 from aigon.fleet.plan import check_remote, check_request, take_up
 from aigon.git.person import Checkout
 from aigon.git.remote import RefChange, Remote
@@ -283,7 +283,7 @@ WORKER = """
 import sys
 from msgspec import json
 from aigon.fleet.cell import work_on_cell
-from aigon.fleet.order import CellOrder
+from aigon.fleet.lease import CellOrder
 order = json.decode(sys.argv[1], type=CellOrder)
 print(work_on_cell(order, "one", lambda _: None, lambda: False).status)
 """

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from aigon.errors import AigonError
-from aigon.fleet.lease import Lease, LostLeaseError, read_notes
-from aigon.fleet.order import CellSummary
+from aigon.fleet.lease import CellSummary, Lease, LostLeaseError, read_notes
 from aigon.fleet.plan import probe
 from aigon.git.person import Checkout
 from aigon.git.remote import PushError, Remote

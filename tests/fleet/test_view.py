@@ -8,7 +8,7 @@ from rich.text import Text
 
 from aigon.files.home import ensure_home
 from aigon.fleet.fleet import FleetEnd
-from aigon.fleet.order import CellSummary
+from aigon.fleet.lease import CellSummary
 from aigon.fleet.plan import read_note, update_note, write_note
 from aigon.journal.records import Origin, locate_records
 from aigon.journal.spending import Spend

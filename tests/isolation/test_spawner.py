@@ -16,7 +16,7 @@ from aigon.isolation.sandbox import find_sandbox_flaw, has_process_numbers
 from aigon.model.turns import ProgramExit
 from aigon.process import orphans, run
 from aigon.process.orphans import list_children
-from aigon.process.spawner import Spawner
+from aigon.process.start import Spawner
 from tests.isolation.test_sandbox import boxed, script
 from tests.lab import alive, until
 
@@ -95,7 +95,7 @@ import os, sys
 from pathlib import Path
 from aigon.isolation.enclosure import LAUNCHER
 from aigon.process import orphans, run
-from aigon.process.spawner import Spawner
+from aigon.process.start import Spawner
 from tests.isolation.test_spawner import start
 spawner = Spawner(LAUNCHER)
 spawner.start()

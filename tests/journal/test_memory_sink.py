@@ -7,7 +7,7 @@ from pathlib import Path
 from aigon.journal.attempts import fold_attempts
 from aigon.journal.events import Event
 from aigon.journal.memory import render_scratchpad
-from aigon.loop.drive import Recorder
+from aigon.loop.loop import Recorder
 from aigon.run.sinks.files import BUILD_LOG, SCRATCHPAD, MemorySink
 from tests.journal.tried import run
 from tests.views.story import story

@@ -11,7 +11,7 @@ from aigon.config.models import Config
 from aigon.files.home import ensure_home
 from aigon.files.locks import hold_lock
 from aigon.git.person import Checkout
-from aigon.job.seat import checkout_lock
+from aigon.job.job import checkout_lock
 from aigon.journal import records
 from aigon.model.agents import Candidate
 from aigon.process.running import loop_lock

@@ -13,7 +13,7 @@ from aigon.journal.events import Event, MoneySpent, Notice, RunFinished
 from aigon.journal.replay import read_events
 from aigon.journal.sinks import JournalSink
 from aigon.journal.state import State
-from aigon.loop.drive import Recorder, drive_loop
+from aigon.loop.loop import Recorder, drive_loop
 from aigon.model.outcomes import Met, Outcome, Refused
 
 FIRST = MoneySpent("", 0, "judge", 0.25, "reported")

@@ -6,7 +6,7 @@ import pytest
 
 from aigon.errors import AigonError
 from aigon.files.resources import read_profiles
-from aigon.journal.acceptance import AcceptanceTest
+from aigon.journal.decisions import AcceptanceTest
 from aigon.profiles.profile import load_protections
 from aigon.profiles.protection import Protection
 from aigon.prove.witness import FILE, Witness, WitnessFile, load_witness, save_witness

@@ -17,6 +17,6 @@ def _run_session() -> int:
 if __name__ == "__main__":
     # Isolated mode knows neither this folder nor a user's own packages, of which aigon may be one.
     sys.path.append(str(Path(__file__).resolve().parents[3]))
-    from aigon.process.program import run_program
+    from aigon.process.start import run_program
 
     run_program(_run_session, failure=3)

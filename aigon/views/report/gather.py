@@ -20,11 +20,11 @@ from aigon.git.listings import parse_raw_and_counts
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository
 from aigon.job import branch
-from aigon.job.seat import list_known_candidates
+from aigon.job.job import list_known_candidates
 from aigon.job.spec_locations import locate_spec
 from aigon.journal import records
-from aigon.journal.acceptance import load_acceptance
 from aigon.journal.account import CriterionItem, FeatureAccount, WorkAccount
+from aigon.journal.decisions import load_acceptance
 from aigon.journal.history import IterationRecord, build_history
 from aigon.journal.records import Records, locate_records
 from aigon.journal.replay import read_journals

@@ -11,9 +11,9 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from aigon.files.resources import find_resource, read_shipped
-from aigon.journal.acceptance import Acceptance
 from aigon.journal.account import CriterionItem, FeatureAccount, WorkAccount, count_changed_lines, seconds_between
 from aigon.journal.attempt import describe_checks
+from aigon.journal.decisions import Acceptance
 from aigon.journal.history import IterationRecord, RunRecord
 from aigon.journal.spending import describe_spend, format_cost
 from aigon.model.agents import format_run_command

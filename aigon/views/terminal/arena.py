@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
 from aigon.errors import AigonError, as_document
 from aigon.files.system_errors import write_line
-from aigon.fleet.order import AGAIN, CellSummary
+from aigon.fleet.lease import AGAIN, CellSummary
 from aigon.journal.codec import SCHEMA_VERSION, dump_compact
 from aigon.journal.events import Event
 from aigon.journal.spending import Spend, format_spend
