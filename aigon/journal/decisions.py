@@ -5,13 +5,10 @@ accepted; hidden tests are nowhere else.
 """
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct, convert, field, to_builtins
+from msgspec import Struct, convert, field
 
-from aigon.files.atomic import make_lasting, write_atomic
-from aigon.files.checksums import damage_error, dump_with_sum, load_with_sum
 from aigon.model.criteria import WAIVED, Criterion, CriterionKind, Verdict
 
 DecisionKind = Literal["approve", "reject", "waive", "reset"]
@@ -154,27 +151,3 @@ class Acceptance(Struct, frozen=True):
 
 
 NOBODY = "nobody"
-
-
-def locate_acceptance(home: Path, feature: str) -> Path:
-    """Return where the tests of a feature are recorded."""
-    return home / "acceptance" / f"{feature}.json"
-
-
-def load_acceptance(home: Path | None, feature: str) -> Acceptance | None:
-    """Return the tests of a feature, or None. Raises AigonError (exit 7) for a damaged record."""
-    if home is None:
-        return None
-    file = locate_acceptance(home, feature)
-    try:
-        return convert(load_with_sum(file.read_bytes()), Acceptance)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, TypeError):
-        raise damage_error("The record of acceptance tests", str(file), feature) from None
-
-
-def save_acceptance(home: Path, acceptance: Acceptance) -> None:
-    file = locate_acceptance(home, acceptance.feature)
-    make_lasting(file.parent)
-    write_atomic(file, dump_with_sum(to_builtins(acceptance)), lasting=True)

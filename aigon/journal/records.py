@@ -12,7 +12,7 @@ from aigon.errors import AigonError, environment
 from aigon.files.atomic import make_lasting, write_atomic
 from aigon.files.checksums import JournalFile, damage_error, dump_with_sum, load_with_sum, parse_lines, read_documents
 from aigon.journal.codec import decode
-from aigon.journal.decisions import HumanDecision, parse_decision
+from aigon.journal.decisions import Acceptance, HumanDecision, parse_decision
 from aigon.journal.events import Event
 from aigon.journal.replay import EventOrder, NewerJournal, iterate_events
 from aigon.journal.spending import Spend
@@ -223,3 +223,27 @@ def read_intact_events(data: bytes) -> tuple[Sequence[Event], bool]:
         except ValueError:
             break
     return events, len(events) == len(documents)
+
+
+def locate_acceptance(home: Path, feature: str) -> Path:
+    """Return where the tests of a feature are recorded."""
+    return home / "acceptance" / f"{feature}.json"
+
+
+def load_acceptance(home: Path | None, feature: str) -> Acceptance | None:
+    """Return the tests of a feature, or None. Raises AigonError (exit 7) for a damaged record."""
+    if home is None:
+        return None
+    file = locate_acceptance(home, feature)
+    try:
+        return convert(load_with_sum(file.read_bytes()), Acceptance)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, TypeError):
+        raise damage_error("The record of acceptance tests", str(file), feature) from None
+
+
+def save_acceptance(home: Path, acceptance: Acceptance) -> None:
+    file = locate_acceptance(home, acceptance.feature)
+    make_lasting(file.parent)
+    write_atomic(file, dump_with_sum(to_builtins(acceptance)), lasting=True)

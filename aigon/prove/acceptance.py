@@ -23,8 +23,8 @@ from aigon.git.person import NO_HOOKS, Checkout
 from aigon.job.bookkeeping import Committing, commit_as_asked
 from aigon.job.job import Seat, hold_checkout
 from aigon.job.spec_locations import locate_spec
-from aigon.journal.decisions import Acceptance, AcceptanceTest, load_acceptance, save_acceptance
-from aigon.journal.records import Origin, locate_records, sum_earlier_spend
+from aigon.journal.decisions import Acceptance, AcceptanceTest
+from aigon.journal.records import Origin, load_acceptance, locate_records, save_acceptance, sum_earlier_spend
 from aigon.journal.spending import Spend
 from aigon.model.agents import Candidate, format_branch_name
 from aigon.proof.protection import proof_of

@@ -19,9 +19,9 @@ from aigon.job.job import Job
 from aigon.job.options import Options, get_limit
 from aigon.job.spec_locations import locate_spec
 from aigon.job.world import World
-from aigon.journal.decisions import Acceptance, load_acceptance, save_acceptance
+from aigon.journal.decisions import Acceptance
 from aigon.journal.events import RunFinished
-from aigon.journal.records import locate_records, new_run_id
+from aigon.journal.records import load_acceptance, locate_records, new_run_id, save_acceptance
 from aigon.model.criteria import Spec, SpecSettings
 from aigon.model.outcomes import Interrupted, NeedsHuman, Refused, Stopped, Unavailable
 from aigon.process.running import keep_note, loop_lock

@@ -32,7 +32,8 @@ from aigon.job.options import (
 )
 from aigon.job.settings import TaskKind, apply_settings, describe_settings, find_kind
 from aigon.job.spec_locations import find_dependencies, find_feature_here, find_feature_to_begin, list_spec_locations
-from aigon.journal.decisions import Acceptance, load_acceptance
+from aigon.journal.decisions import Acceptance
+from aigon.journal.records import load_acceptance
 from aigon.model.criteria import HIDDEN, Criterion, Spec, list_promises, parse_promises
 from aigon.model.judging import JudgeSettings
 from aigon.model.turns import Agent

@@ -12,7 +12,8 @@ from aigon.commands import prove
 from aigon.files.home import ensure_home, find_home
 from aigon.git.person import Checkout
 from aigon.job.world import World
-from aigon.journal.decisions import Acceptance, AcceptanceTest, load_acceptance, save_acceptance
+from aigon.journal.decisions import Acceptance, AcceptanceTest
+from aigon.journal.records import load_acceptance, save_acceptance
 from aigon.spec.document import parse_spec
 from tests.lab import Lab, Ran
 from tests.loop.processes import answer_in_terminal

@@ -1,8 +1,9 @@
-"""Integrity rules: what the checks cannot see about how a tree came about. One module per rule, and those of plug-ins.
+"""Integrity rules: what the checks cannot see about how a tree came about, and the rules of plug-ins.
 
-A rule module has two public names: `RULE`, its name for people, and `look(edits: Edits) -> Iterator[Concern]`. It is
-pure, and about what the change added: what the base had already is no concern, wherever it is now. Texts are chosen by
-an agent, so every rule is bounded in time and survives anything. What rules share is in `aigon.proof.analysis`.
+A rule module, or an object in `entries`, has two public names: `RULE`, its name for people, and
+`look(edits: Edits) -> Iterator[Concern]`. It is pure, and about what the change added: what the base had already is no
+concern, wherever it is now. Texts are chosen by an agent, so every rule is bounded in time and survives anything. What
+rules share is in `aigon.proof.analysis`.
 
 `review` is kept for what an honest change hardly ever needs; everything that ordinary work brings along is a `note`.
 """
@@ -11,7 +12,7 @@ from aigon.errors import AigonError
 from aigon.files.resources import Registry
 from aigon.model.changes import Concern, Edits, hash_change
 
-RULES = Registry("aigon.rules", __name__, "integrity rule")
+RULES = Registry("aigon.rules", __name__, "integrity rule", {"entries": "attributes executables forged links"})
 
 
 def concerns(edits: Edits) -> tuple[Concern, ...]:

@@ -24,9 +24,8 @@ from aigon.job.job import list_known_candidates
 from aigon.job.spec_locations import locate_spec
 from aigon.journal import records
 from aigon.journal.account import CriterionItem, FeatureAccount, WorkAccount
-from aigon.journal.decisions import load_acceptance
 from aigon.journal.history import IterationRecord, build_history
-from aigon.journal.records import Records, locate_records
+from aigon.journal.records import Records, load_acceptance, locate_records
 from aigon.journal.replay import read_journals
 from aigon.journal.state_document import command_elsewhere
 from aigon.model.agents import Candidate
