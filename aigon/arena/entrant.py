@@ -17,8 +17,8 @@ from aigon.arena.lane import Lane, LaneEnd
 from aigon.errors import AigonError
 from aigon.job.options import DEFAULTS, Options, spell_option
 from aigon.journal import records as registry
-from aigon.journal.codec import decode
 from aigon.journal.events import Event
+from aigon.journal.replay import decode
 from aigon.journal.state import State, replay
 from aigon.model.agents import Candidate
 from aigon.process.children import Child, wait_for_ready

@@ -81,7 +81,7 @@ def _render_raw(item: "Item") -> str | None:
 
 def render_json(item: "Item") -> str:
     """Return an event or a step as a line of JSON."""
-    from aigon.journal.codec import encode
+    from aigon.journal.replay import encode
     from aigon.model.turns import Step
 
     assert not isinstance(item, bytes)

@@ -40,7 +40,7 @@ from aigon.judge.reply import Quote, StrictModel, bound_text, describe_malformed
 from aigon.judge.selection import BUDGET, ShownChange, asks_documentation, measure_diff, select_shown
 from aigon.model.changes import FileDiff, Hunk
 from aigon.model.criteria import Criterion, Spec
-from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.requests import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.model.turns import CostStatus
 from aigon.run.actors import find_judge
 from aigon.secrets import redaction

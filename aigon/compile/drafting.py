@@ -28,7 +28,7 @@ from aigon.judge.question import make_question
 from aigon.judge.reply import StrictModel
 from aigon.model.checks import Check
 from aigon.model.criteria import CriterionKind, ImportedCriterion, ImportedSpec
-from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.requests import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.run.actors import find_judge
 from aigon.run.feature_stages import make_feature, write_features
 from aigon.spec.criteria import find_deciding_role

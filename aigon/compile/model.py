@@ -22,7 +22,7 @@ from aigon.judge.question import make_question
 from aigon.judge.reply import StrictModel
 from aigon.model.checks import Check, ProjectReader
 from aigon.model.criteria import Criterion, CriterionKind, find_bound_checks
-from aigon.model.judging import JudgeAnswer, JudgeQuestion
+from aigon.model.requests import JudgeAnswer, JudgeQuestion
 from aigon.run.prepare import Prepared
 from aigon.spec.annotation import read_expectation
 from aigon.text.patterns import compile_re

@@ -14,8 +14,8 @@ from aigon.hooks.hook import HOOKS_FOLDER, Hook
 from aigon.isolation.check_sandbox import ANYTHING, CheckSandbox
 from aigon.job.job import Job
 from aigon.job.world import HOOK_OUTPUTS, CheckStart, World
-from aigon.journal.codec import SCHEMA_VERSION, to_ndjson
 from aigon.journal.events import Event, HookRan, HookStatus
+from aigon.journal.replay import SCHEMA_VERSION, to_ndjson
 from aigon.model.turns import ProgramExit
 from aigon.process import orphans, run
 from aigon.process.stop import Stop

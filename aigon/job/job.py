@@ -26,8 +26,8 @@ from aigon.journal.decisions import Acceptance, HumanDecision, find_decision
 from aigon.model.agents import Candidate
 from aigon.model.checks import Check
 from aigon.model.criteria import DEFAULT_PROMISE, Criterion, Spec
-from aigon.model.judging import JudgeSettings
 from aigon.model.outcomes import RunPurpose
+from aigon.model.requests import JudgeSettings
 from aigon.model.turns import Agent
 from aigon.profiles.ecosystem import Setup
 from aigon.profiles.protection import Protection

@@ -11,10 +11,9 @@ from msgspec import Struct, convert, to_builtins
 from aigon.errors import AigonError, environment
 from aigon.files.atomic import make_lasting, write_atomic
 from aigon.files.checksums import JournalFile, damage_error, dump_with_sum, load_with_sum, parse_lines, read_documents
-from aigon.journal.codec import decode
 from aigon.journal.decisions import Acceptance, HumanDecision, parse_decision
 from aigon.journal.events import Event
-from aigon.journal.replay import EventOrder, NewerJournal, iterate_events
+from aigon.journal.replay import EventOrder, NewerJournal, decode, iterate_events
 from aigon.journal.spending import Spend
 from aigon.journal.state import replay
 from aigon.model.agents import Candidate

@@ -16,8 +16,8 @@ from msgspec import Struct, field
 from aigon.errors import AigonError, as_document, usage
 from aigon.files.checksums import JournalFile
 from aigon.files.system_errors import write_line
-from aigon.journal.codec import dump_compact, dumps, to_ndjson
 from aigon.journal.events import DURABLE, Event, RunFinished
+from aigon.journal.replay import dump_compact, dumps, to_ndjson
 from aigon.journal.state import State
 from aigon.model.outcomes import Refused
 from aigon.text.patterns import compile_re

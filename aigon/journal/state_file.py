@@ -13,7 +13,6 @@ from typing import Literal
 
 from aigon.files.atomic import write_atomic, write_view
 from aigon.journal.best import count_passed_criteria, is_unchanged_since
-from aigon.journal.codec import dump_indented
 from aigon.journal.events import (
     CheckStarted,
     Event,
@@ -26,6 +25,7 @@ from aigon.journal.events import (
     TurnEnded,
     Waiting,
 )
+from aigon.journal.replay import dump_indented
 from aigon.journal.spending import Spend
 from aigon.journal.state import State
 from aigon.journal.state_document import NEWEST

@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from aigon.model.criteria import VerdictStatus
-from aigon.model.judging import JudgeAnswer
+from aigon.model.requests import JudgeAnswer
 from aigon.model.turns import CostStatus, Usage
 
 Truth = Literal["met", "unmet"]

@@ -26,7 +26,7 @@ from aigon.judge.reply import bound_text
 from aigon.judge.selection import select_shown
 from aigon.model.changes import FileDiff
 from aigon.model.criteria import Criterion, Verdict
-from aigon.model.judging import JUDGE_UNAVAILABLE, JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.requests import JUDGE_UNAVAILABLE, JudgeAnswer, JudgeQuestion, JudgeSettings
 
 NOTHING_CHANGED = "nothing was changed yet, so there is nothing to judge; `aigon approve` decides"
 Item = TypeVar("Item")

@@ -12,7 +12,7 @@ from aigon.judge.selection import ShownChange
 from aigon.model.changes import FileDiff, Hunk
 from aigon.model.checks import Finding
 from aigon.model.criteria import Criterion, Verdict
-from aigon.model.judging import JudgeAnswer, JudgeQuestion
+from aigon.model.requests import JudgeAnswer, JudgeQuestion
 from aigon.text.quoting import strip_escapes
 
 Task = Literal["decide", "refute"]

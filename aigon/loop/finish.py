@@ -21,7 +21,6 @@ from aigon.model.agents import describe_missing_failing_criterion, format_branch
 from aigon.model.checks import Finding
 from aigon.model.criteria import Spec, Verdict
 from aigon.model.failures import describe_first_problems, has_failed, select_errors
-from aigon.model.judging import describe_no_judge
 from aigon.model.outcomes import (
     Interrupted,
     Met,
@@ -34,7 +33,7 @@ from aigon.model.outcomes import (
     get_exit_code,
     get_status,
 )
-from aigon.model.requests import AgentRequest
+from aigon.model.requests import AgentRequest, describe_no_judge
 from aigon.model.turns import Turn
 from aigon.proof.vacuity import describe_passing
 from aigon.text.amounts import format_count, format_duration, list_criteria

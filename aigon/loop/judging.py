@@ -22,7 +22,7 @@ from aigon.judge.question import Case, Judgement, ObservedCheck
 from aigon.judge.reply import MALFORMED
 from aigon.model.checks import Finding
 from aigon.model.criteria import Verdict
-from aigon.model.judging import JUDGE_BROKEN, JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.requests import JUDGE_BROKEN, JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.secrets.redaction import redact_value
 from aigon.spec.features import LOGS
 

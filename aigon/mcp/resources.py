@@ -66,7 +66,7 @@ def add_resources(server: MCPServer[Any], tools: TaskTools) -> None:
     @server.resource(ALL + "/{task_id}/journal", mime_type="application/x-ndjson", title="Journal of a feature")
     def journal(task_id: str) -> str:
         """Every event of the last run, one JSON document a line."""
-        from aigon.journal.codec import encode
+        from aigon.journal.replay import encode
 
         project, run = tools.find_run(task_id)
         events = project.follow(run, is_cancelled=lambda: True)

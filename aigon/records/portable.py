@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from aigon import __version__
 from aigon.errors import AigonError, environment
 from aigon.files.checksums import dump_with_sum, load_with_sum, parse_lines
-from aigon.journal.codec import decode
 from aigon.journal.events import Event, RunStarted
 from aigon.journal.records import Origin, Records
+from aigon.journal.replay import decode
 from aigon.journal.state import State
 from aigon.model.agents import Candidate
 from aigon.text.patterns import compile_re

@@ -21,7 +21,7 @@ from aigon.job.escalation import AgentStep, merge_equal_steps
 from aigon.job.options import Options, get_limit
 from aigon.judge.backends import PREFERENCE, AgentJudgeSettings, build_settings, choose_judge, explain_unready
 from aigon.model.criteria import Spec
-from aigon.model.judging import JudgeSettings
+from aigon.model.requests import JudgeSettings
 from aigon.model.turns import Agent
 from aigon.secrets.redaction import holds_secret, is_credential
 

@@ -41,8 +41,8 @@ from aigon.loop.loop import Assess, Durable, Loop, Recorder, assess_and_prove, d
 from aigon.loop.prompt import render_prompt
 from aigon.model.agents import format_run_command
 from aigon.model.criteria import HIDDEN, find_bound_checks
-from aigon.model.judging import describe_no_judge
 from aigon.model.outcomes import RunPurpose
+from aigon.model.requests import describe_no_judge
 from aigon.process import orphans
 from aigon.process.running import keep_note
 from aigon.process.stop import Stop

@@ -28,7 +28,7 @@ from aigon.judge.question import ObservedCheck
 from aigon.model.changes import FileDiff
 from aigon.model.checks import Finding
 from aigon.model.criteria import Spec
-from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.requests import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.process import orphans
 from aigon.process.output import capture_output
 from aigon.process.stop import Stop

@@ -21,7 +21,7 @@ from aigon.journal.attempts import Attempts
 from aigon.journal.events import Event, Notice, RunStarted
 from aigon.journal.memory import WHOLE
 from aigon.journal.records import Origin, Records, new_run_id, sum_earlier_spend
-from aigon.journal.replay import RunPast, iterate_events
+from aigon.journal.replay import iterate_events
 from aigon.journal.spending import Spend
 from aigon.journal.state import State
 from aigon.model.agents import format_run_command
@@ -30,6 +30,7 @@ from aigon.proof.baseline import find_baseline
 from aigon.proof.frozen import Frozen
 from aigon.run.feature_stages import render_worktree_command
 from aigon.run.prepare import Prepared, follow_spec
+from aigon.run.sinks import RunPast
 from aigon.spec.files import move_to_stage
 
 Confirm = Callable[[str], bool]

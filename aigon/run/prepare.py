@@ -35,7 +35,7 @@ from aigon.job.spec_locations import find_dependencies, find_feature_here, find_
 from aigon.journal.decisions import Acceptance
 from aigon.journal.records import load_acceptance
 from aigon.model.criteria import HIDDEN, Criterion, Spec, list_promises, parse_promises
-from aigon.model.judging import JudgeSettings
+from aigon.model.requests import JudgeSettings
 from aigon.model.turns import Agent
 from aigon.process import capacity
 from aigon.profiles.protection import Protection

@@ -16,7 +16,6 @@ from aigon.files.locks import hold_lock, read_start
 from aigon.git.person import Checkout
 from aigon.git.repository import RepositoryFolders, find_repository
 from aigon.job.world import World
-from aigon.journal.codec import dumps
 from aigon.journal.events import (
     CommitIntended,
     Event,
@@ -27,7 +26,7 @@ from aigon.journal.events import (
     TurnEnded,
 )
 from aigon.journal.records import Records
-from aigon.journal.replay import decode_events, find_misplaced_event
+from aigon.journal.replay import decode_events, dumps, find_misplaced_event
 from aigon.journal.state import State, replay
 from aigon.model.outcomes import RepairedRecord, RepairReport, UnrepairedRecord
 from aigon.process.running import loop_lock

@@ -17,7 +17,6 @@ from aigon.job import branch
 from aigon.job.world import World
 from aigon.journal.events import Event, IterationFinished, Notice, RunStarted, SavedAside
 from aigon.journal.records import Origin, Records
-from aigon.journal.replay import RunPast
 from aigon.journal.sinks import JournalSink
 from aigon.journal.state import State
 from aigon.loop.roll_back import finish_going_back, restore_work_tree, undo_to
@@ -27,6 +26,7 @@ from aigon.run.choices import continue_choices, hash_spec
 from aigon.run.opening import OpenedRun, Opening, list_earlier_attempts
 from aigon.run.prepare import prepare_ready
 from aigon.run.run_world import require_branch, require_whole
+from aigon.run.sinks import RunPast
 from aigon.spec import files as specs
 from aigon.spec.features import Feature
 

@@ -32,7 +32,7 @@ from aigon.journal.records import (
     locate_records,
     new_run_id,
 )
-from aigon.journal.replay import NewerJournal, RunPast, replay_past
+from aigon.journal.replay import NewerJournal
 from aigon.journal.state import State, replay
 from aigon.journal.state_document import command_elsewhere, describe_search
 from aigon.journal.tasks import MAX_SUBJECT_CHARS
@@ -50,6 +50,7 @@ from aigon.run.opening import Confirm, OpenedRun, Opening, begin_run, freeze_job
 from aigon.run.prepare import Prepared, build_job, prepare_ready
 from aigon.run.record_repair import are_views_intact, repair_views, require_sound_records, set_damaged_state_aside
 from aigon.run.run_world import make_run_world, recover_turn, require_branch
+from aigon.run.sinks import RunPast, replay_past
 from aigon.run.sinks.files import list_titles
 from aigon.spec import files as specs
 from aigon.text.quoting import fold

@@ -27,7 +27,7 @@ from aigon.job.job import ProofPlan
 from aigon.job.world import World
 from aigon.loop.judging import _ask, _require_same_outside
 from aigon.model.checks import Finding
-from aigon.model.judging import JudgeSettings
+from aigon.model.requests import JudgeSettings
 from aigon.profiles.ecosystem import Setup
 from tests.compare.bench import ran, script, world_of
 from tests.judge.backends.test_command import SCRIPT, question, settings

@@ -20,7 +20,7 @@ from aigon.journal.state import State
 from aigon.loop.assess import assess
 from aigon.model.checks import Check, Finding
 from aigon.model.criteria import Spec, Verdict
-from aigon.model.judging import JudgeSettings
+from aigon.model.requests import JudgeSettings
 from aigon.process.stop import Stop
 from aigon.spec.document import parse_spec
 from aigon.spec.features import Feature

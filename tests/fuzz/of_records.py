@@ -22,12 +22,11 @@ from aigon.files.home import find_home
 from aigon.git.repository import RepositoryFolders
 from aigon.job.ledger import Account, Ledger, reset_accounts
 from aigon.job.results import BaselineResults
-from aigon.journal.codec import decode, dumps
 from aigon.journal.decisions import HumanDecision
 from aigon.journal.durations import load_durations
 from aigon.journal.events import Event
 from aigon.journal.records import Records
-from aigon.journal.replay import read_events
+from aigon.journal.replay import decode, dumps, read_events
 from aigon.journal.state import replay
 from aigon.journal.state_document import read_state_files
 from aigon.journal.state_file import StateFileSink

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from aigon.errors import Exit
 from aigon.journal.attempts import fold_attempts
 from aigon.journal.best import KEPT, Looks, count_regressions, describe_progress, explain_better, rate_assessment
-from aigon.journal.codec import decode, dumps
 from aigon.journal.events import DURABLE, Event, IterationFinished, RolledBack, RunFinished, RunStarted
 from aigon.journal.history import build_history
+from aigon.journal.replay import decode, dumps
 from aigon.journal.state import State, replay
 from aigon.model.changes import Concern
 from aigon.model.checks import CheckStatus, Finding, Role, TestCounts

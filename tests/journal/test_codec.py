@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from aigon.errors import Exit
-from aigon.journal import codec
+from aigon.journal import replay as codec
 from aigon.journal.events import CheckFinished, CheckStarted, Event, MoneySpent, Notice, RunFinished
 from aigon.model.checks import Finding, Problem, TestCounts
 from aigon.model.outcomes import Interrupted, Met, Outcome, Stopped, get_status
@@ -172,7 +172,7 @@ def test_encoding_a_small_event_costs_a_few_times_what_its_json_does() -> None:
 
 def test_encoding_does_not_import_pydantic() -> None:
     program = (
-        "import sys; from aigon.journal import codec, events;"
+        "import sys; from aigon.journal import replay as codec, events;"
         "codec.dumps(events.Notice('', '')); sys.exit('pydantic' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

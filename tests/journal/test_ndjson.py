@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 
 from aigon.errors import Exit
-from aigon.journal.codec import decode
 from aigon.journal.events import Event, Notice, RunFinished
+from aigon.journal.replay import decode
 from aigon.journal.sinks import NdjsonSink
 from aigon.model.outcomes import Stopped
 from tests.journal.test_codec import EVENTS

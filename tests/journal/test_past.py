@@ -8,14 +8,14 @@ import pytest
 
 from aigon.errors import AigonError
 from aigon.files.checksums import format_line
-from aigon.journal.codec import dumps
 from aigon.journal.events import Event, IterationFinished, Notice, TurnEnded
 from aigon.journal.records import Records
-from aigon.journal.replay import replay_past
+from aigon.journal.replay import dumps
 from aigon.journal.state import replay
 from aigon.journal.state_file import LISTED, StateFileSink
 from aigon.journal.steps import StepSink
 from aigon.run.record_repair import are_views_intact, repair_views
+from aigon.run.sinks import replay_past
 from aigon.run.sinks.files import BUILD_LOG, SCRATCHPAD, MemorySink, list_titles
 from tests.journal.tried import run
 from tests.views.story import story

@@ -6,9 +6,8 @@ import pytest
 
 from aigon.errors import AigonError
 from aigon.files.checksums import format_line
-from aigon.journal.codec import dumps
 from aigon.journal.events import Event, Notice
-from aigon.journal.replay import read_events, tail_events
+from aigon.journal.replay import dumps, read_events, tail_events
 
 
 def line(text: str) -> bytes:

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from aigon.errors import Exit
-from aigon.journal import codec
 from aigon.journal.events import (
     CommitIntended,
     Event,
@@ -21,6 +20,7 @@ from aigon.journal.events import (
     RunStarted,
     TurnEnded,
 )
+from aigon.journal.replay import decode, dumps
 from aigon.journal.spending import Spend
 from aigon.journal.state import State, replay
 from aigon.model.criteria import Verdict
@@ -201,7 +201,7 @@ EVENTS: st.SearchStrategy[Event] = st.one_of(
 
 @given(st.lists(EVENTS, max_size=12))
 def test_events_that_went_through_the_journal_fold_to_the_same_state(events: list[Event]) -> None:
-    written = [codec.decode(json.loads(codec.dumps(event))) for event in events]
+    written = [decode(json.loads(dumps(event))) for event in events]
     assert replay(written) == replay(events)
 
 

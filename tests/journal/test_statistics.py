@@ -8,7 +8,6 @@ import pytest
 from msgspec.structs import replace
 
 from aigon.files.checksums import format_line
-from aigon.journal.codec import dumps
 from aigon.journal.decisions import HumanDecision
 from aigon.journal.events import (
     Choices,
@@ -21,6 +20,7 @@ from aigon.journal.events import (
     TurnEnded,
 )
 from aigon.journal.records import Records
+from aigon.journal.replay import dumps
 from aigon.journal.spending import Spend
 from aigon.journal.statistics import Statistics, StepResult, gather_statistics
 from aigon.model.criteria import Promise, Verdict

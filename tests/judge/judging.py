@@ -13,7 +13,7 @@ from aigon.judge.question import Case, Judgement, ObservedCheck
 from aigon.model.changes import FileDiff
 from aigon.model.checks import Finding
 from aigon.model.criteria import Criterion
-from aigon.model.judging import JudgeAnswer, JudgeQuestion
+from aigon.model.requests import JudgeAnswer, JudgeQuestion
 from tests.scripted_judges import decisions, refutation, refutations
 
 MARK = "0123456789abcdef"

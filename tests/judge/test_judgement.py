@@ -6,7 +6,7 @@ import pytest
 
 from aigon.judge.judgement import NOTHING_CHANGED
 from aigon.model.criteria import Verdict
-from aigon.model.judging import JUDGE_UNAVAILABLE, JudgeAnswer, JudgeQuestion
+from aigon.model.requests import JUDGE_UNAVAILABLE, JudgeAnswer, JudgeQuestion
 from tests.judge.judging import added, case, criterion, nothing_against, outcome, sat
 from tests.scripted_judges import decision, decisions, quote, refutation, refutations
 

@@ -13,7 +13,7 @@ from aigon.errors import AigonError, Exit
 from aigon.files.resources import find_resource
 from aigon.judge.accuracy import Calls, sum_calls
 from aigon.model.changes import FileDiff
-from aigon.model.judging import JudgeAnswer
+from aigon.model.requests import JudgeAnswer
 from aigon.model.turns import Usage
 from aigon.run.judge_eval import LabelledCase, diff_case, load_case, load_cases, open_bench
 from tests.judge.labelled_facts import PYTHON, TRUE_OF_JAVASCRIPT, TRUE_OF_PYTHON

@@ -3,7 +3,7 @@
 from aigon.judge.judgement import judge_change
 from aigon.judge.question import ObservedCheck
 from aigon.model.checks import Finding
-from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.requests import JudgeAnswer, JudgeQuestion, JudgeSettings
 from tests.judge.judging import added, criterion, nothing_against
 from tests.scripted_judges import decision, decisions, quote
 

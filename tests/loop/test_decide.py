@@ -16,8 +16,8 @@ from aigon.loop.decide import decide
 from aigon.model.changes import Concern, PutBack
 from aigon.model.checks import CheckStatus, Finding, Problem, Role
 from aigon.model.criteria import Criterion, Verdict, VerdictStatus
-from aigon.model.judging import JUDGE_UNAVAILABLE
 from aigon.model.outcomes import Interrupted, Met, NeedsHuman, Outcome, Stopped, Unavailable, get_exit_code
+from aigon.model.requests import JUDGE_UNAVAILABLE
 from aigon.model.resources import Probe, Volume
 from aigon.model.turns import Agent, Turn, TurnEnd
 

@@ -12,7 +12,7 @@ from aigon.journal.events import MoneySpent
 from aigon.journal.state import State
 from aigon.loop.assess import assess
 from aigon.model.criteria import Verdict
-from aigon.model.judging import JUDGE_UNAVAILABLE, JudgeSettings
+from aigon.model.requests import JUDGE_UNAVAILABLE, JudgeSettings
 from tests.compare.bench import drain, job_of, looked, only, script, snapshot, spec_of, verdicts, world_of
 from tests.lab import Lab
 from tests.model_server import ModelServer, Reply, Request, Script, message, refusal

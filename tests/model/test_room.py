@@ -6,8 +6,8 @@ from msgspec.structs import replace
 from aigon.errors import Exit
 from aigon.job.demand import Demand
 from aigon.job.options import Limits
-from aigon.journal.codec import decode, encode
 from aigon.journal.events import Event, IterationFinished, TurnEnded
+from aigon.journal.replay import decode, encode
 from aigon.journal.state import State, replay
 from aigon.loop.decide import decide
 from aigon.model.outcomes import Outcome, Stopped

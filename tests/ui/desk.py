@@ -12,9 +12,9 @@ import pytest
 from aigon.api import Project, open_project
 from aigon.files.checksums import format_line
 from aigon.files.home import ensure_home
-from aigon.journal.codec import dumps
 from aigon.journal.events import Event
 from aigon.journal.records import Records, locate_records
+from aigon.journal.replay import dumps
 from tests.lab import Lab, until
 
 pytest.importorskip("sse_starlette", reason="no extra: pip install -e '.[ui]'")

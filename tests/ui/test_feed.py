@@ -13,8 +13,8 @@ import pytest
 
 from aigon.files.checksums import format_line
 from aigon.files.locks import hold_lock
-from aigon.journal.codec import decode, dumps
 from aigon.journal.events import Event, IterationStarted, RunFinished
+from aigon.journal.replay import decode, dumps
 from aigon.process.running import loop_lock
 from aigon.ui.server import Pages
 from tests.lab import Lab

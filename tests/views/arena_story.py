@@ -12,8 +12,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd, Parallelism
-from aigon.journal.codec import to_ndjson
 from aigon.journal.events import Event, IterationStarted, Waiting
+from aigon.journal.replay import to_ndjson
 from aigon.journal.spending import Spend
 from aigon.model.agents import Candidate
 from tests.views.story import at, run_started, story

@@ -13,8 +13,8 @@ from rich.text import Text
 from aigon.arena.entrant import decode_event, parse_event_line
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Parallelism
 from aigon.errors import usage
-from aigon.journal.codec import to_ndjson
 from aigon.journal.events import CheckFinished, CheckStarted, Event, IterationStarted, Notice, RunFinished
+from aigon.journal.replay import to_ndjson
 from aigon.journal.spending import Spend
 from aigon.model.agents import Candidate
 from aigon.model.outcomes import Stopped

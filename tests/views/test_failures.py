@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from aigon.files.checksums import JournalFile
-from aigon.journal.codec import dumps
 from aigon.journal.events import Event
+from aigon.journal.replay import dumps
 from aigon.spec.features import Feature
 from aigon.views.tasks import Failures, build_failures_document, read_failures, render_failures
 from tests.journal.tried import GREEN, begun, iteration, looked, red, turned

@@ -17,7 +17,7 @@ from aigon.agents.adapters import _program
 from aigon.errors import AigonError, usage
 from aigon.files.resources import Registry, find_agent_types, read_document
 from aigon.model.agents import AgentType, read_agent_type
-from aigon.model.judging import JudgeAnswer
+from aigon.model.requests import JudgeAnswer
 from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, Turn, TurnRequest
 from aigon.text.documents import suggest
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from aigon.agents.adapters._records import get_cost_status
 from aigon.model.agents import ARGUMENT_GROUPS, AgentType
-from aigon.model.judging import JudgeAnswer
+from aigon.model.requests import JudgeAnswer
 from aigon.model.turns import (
     TEMPORARY_ENDS,
     Agent,

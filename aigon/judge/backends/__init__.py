@@ -1,6 +1,6 @@
 """Judge backends, one module each, and those of plug-ins: which is chosen, with what settings, and how it is asked.
 
-`aigon.model.judging` describes a backend.
+`aigon.model.requests` describes a backend.
 """
 
 import json
@@ -20,7 +20,7 @@ from aigon.agents.obstacles import find_program
 from aigon.config.models import JudgeConfig
 from aigon.errors import usage
 from aigon.files.resources import Registry
-from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.requests import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.model.turns import Agent, Launch, ProgramExit
 from aigon.process.stop import POLL_SECONDS, Stop, start_call
 from aigon.secrets.redaction import drop_credentials, make_redactor, redact_value

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from aigon.agents.credentials import API_KEYS, has_api_key
 from aigon.config.prices import estimate_cost
-from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.requests import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.model.turns import Usage
 from aigon.process.stop import start_call
 

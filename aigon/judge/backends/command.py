@@ -20,7 +20,7 @@ from aigon.agents.obstacles import find_program
 from aigon.files.folders import TemporaryFolder
 from aigon.judge.backends import NOBODY, AgentJudgeSettings
 from aigon.judge.reply import MALFORMED, parse_json
-from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.requests import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.model.turns import ProgramExit
 from aigon.process import run
 from aigon.secrets import redaction

@@ -5,8 +5,8 @@ from aigon.job.escalation import find_next_step
 from aigon.job.options import Limits
 from aigon.journal.spending import estimate_turn_cost, is_affordable
 from aigon.journal.state import State
-from aigon.model.judging import JUDGE_BROKEN, JUDGE_UNAVAILABLE
 from aigon.model.outcomes import Outcome, Stopped, Unavailable
+from aigon.model.requests import JUDGE_BROKEN, JUDGE_UNAVAILABLE
 from aigon.model.resources import Probe, describe_disk_shortage, describe_file_size_shortage, describe_memory_shortage
 from aigon.model.turns import TEMPORARY_ENDS
 from aigon.text.amounts import format_count, format_epoch

@@ -9,16 +9,27 @@ error in it is logged.
     tasks     the criteria as tasks
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from aigon.files.resources import Registry
-from aigon.journal.replay import RunPast
+from aigon.journal.events import Event
 from aigon.journal.sinks import Observer
+from aigon.journal.state import State
+from aigon.journal.state_file import EncodedIterations
+from aigon.journal.steps import TurnHistory
 
 SINKS = Registry("aigon.sinks", __name__, "sink", {"files": "memory steps tasks"})
+
+
+class RunPast(Struct, frozen=True):
+    """The state of a run that goes on, and what its sinks have to know of the events so far."""
+
+    state: State = field(default_factory=State)
+    iterations: EncodedIterations = field(default_factory=EncodedIterations)
+    turns: TurnHistory = field(default_factory=TurnHistory)
 
 
 class SinkContext(Struct, frozen=True):
@@ -39,3 +50,13 @@ def open_sinks(run: SinkContext) -> Sequence[Observer]:
     """Return every sink. Raises AigonError (exit 2) for a plug-in that cannot be loaded, before any agent starts."""
     loaded = ((name, SINKS.load(name)) for name in SINKS.names())
     return [(getattr(module, f"open_{name}", None) or module.open_sink)(run) for name, module in loaded]
+
+
+def replay_past(events: Iterable[Event]) -> RunPast:
+    """Fold these events, oldest first. Each is released before the next one is asked for: a journal may be long."""
+    state, iterations, turns = State(), EncodedIterations(), TurnHistory()
+    for event in events:
+        state = state.apply(event)
+        iterations.take(event)
+        turns.take(event)
+    return RunPast(state, iterations, turns)

@@ -12,9 +12,9 @@ from aigon.files.atomic import write_view
 from aigon.installation import require_extra
 from aigon.journal.attempt import Attempt, CheckSummary, count_passed_checks
 from aigon.journal.attempts import Attempts
-from aigon.journal.codec import dump_indented
 from aigon.journal.events import Event, IterationFinished, RunFinished, RunStarted
 from aigon.journal.memory import describe_ending, render_once, render_scratchpad, render_title
+from aigon.journal.replay import dump_indented
 from aigon.journal.spending import Spend, describe_spend, format_cost
 from aigon.journal.steps import StepSink
 from aigon.journal.tasks import build_tasks_document, build_tasks_table

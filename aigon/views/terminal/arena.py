@@ -15,8 +15,8 @@ from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
 from aigon.errors import AigonError, as_document
 from aigon.files.system_errors import write_line
 from aigon.fleet.lease import AGAIN, CellSummary
-from aigon.journal.codec import SCHEMA_VERSION, dump_compact
 from aigon.journal.events import Event
+from aigon.journal.replay import SCHEMA_VERSION, dump_compact
 from aigon.journal.spending import Spend, format_spend
 from aigon.model.agents import format_run_command
 from aigon.model.outcomes import describe_status

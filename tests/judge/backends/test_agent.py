@@ -12,7 +12,7 @@ from aigon.agents.adapters import find_adapter
 from aigon.config.models import Config, JudgeConfig
 from aigon.judge.backends import build_settings, explain_unready
 from aigon.judge.backends.command import agent
-from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.requests import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.model.turns import Agent
 from aigon.run.actors import find_judge
 from tests.agents.test_claude import CAPTURES

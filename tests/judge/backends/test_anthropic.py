@@ -8,7 +8,7 @@ import pytest
 
 from aigon.judge.backends import anthropic
 from aigon.judge.reply import Decisions, build_schema
-from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.requests import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.model.turns import Usage
 from tests.model_server import ModelServer, Reply, message, refusal
 from tests.scripted_judges import decision, decisions

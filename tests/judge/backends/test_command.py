@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from aigon.judge.backends import command
-from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.requests import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.model.turns import Usage
 from tests.lab import alive, until
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from aigon.model.judging import JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.requests import JudgeAnswer, JudgeQuestion, JudgeSettings
 
 
 def explain_unready(_settings: JudgeSettings, _env: Mapping[str, str]) -> str:

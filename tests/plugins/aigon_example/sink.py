@@ -1,7 +1,7 @@
 """Write the name of every event into the run's folder."""
 
-from aigon.journal.codec import to_ndjson
 from aigon.journal.events import Event
+from aigon.journal.replay import to_ndjson
 from aigon.run.sinks import SinkContext
 
 
