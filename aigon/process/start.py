@@ -11,17 +11,19 @@ import errno
 import marshal
 import os
 import signal
-import socket
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn
 
 from msgspec import Struct
 
 from aigon.process import orphans
+
+if TYPE_CHECKING:
+    import socket
 
 RunningProgram = subprocess.Popen[bytes]
 """A program that was started and is not waited for yet."""
@@ -110,6 +112,8 @@ class Spawner:
         """
         if threading.current_thread() is not threading.main_thread():
             return False
+        import socket  # most commands start no spawner
+
         mine, its = socket.socketpair()
         with its:
             argv, null = [*self._launcher, "serve", str(its.fileno())], subprocess.DEVNULL
@@ -159,6 +163,8 @@ class Spawner:
                 self.start()
             if self._socket is None:
                 return 0
+            import socket
+
             with contextlib.suppress(OSError):
                 socket.send_fds(self._socket, [namespaces.to_bytes(4, "little")], descriptors)
                 if answer := self._socket.recv(4):
