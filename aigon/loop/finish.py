@@ -166,15 +166,18 @@ def _describe_ending(said: str) -> list[str]:
 
 
 def _fit(sections: Sequence[tuple[str, Sequence[str]]], room: int) -> list[str]:
-    """Return all sections in `room` lines. The longest gives up rows until they fit, and says how many."""
+    """Return all sections in `room` lines. The longest gives up rows until they fit, and says how many.
+
+    The titles stay, even without room for them.
+    """
     shown = [len(rows) for _, rows in sections]
-    while sum(1 + number for number in shown) > room:
+    while any(shown) and sum(1 + number for number in shown) > room:
         shown[shown.index(max(shown))] -= 1
     lines = []
     for (title, rows), number in zip(sections, shown, strict=True):
         texts = [f"  {fold(row)}" for row in rows]
         if number < len(rows):
-            texts = [*texts[: number - 1], f"  and {len(rows) - number + 1} more"]
+            texts = [*texts[: number - 1], f"  and {len(rows) - number + 1} more"] if number else []
         lines += [f"{title} ({len(rows)})", *texts]
     return lines
 

@@ -178,3 +178,13 @@ def test_every_summary_fits_on_a_screen(
 def test_columns_are_counted_as_a_terminal_counts_them(wide: str) -> None:
     lines = reported(Stopped("stall", wide)).splitlines()
     assert max(map(columns, lines)) <= 100
+
+
+def test_lists_that_have_no_room_keep_their_titles_and_true_numbers() -> None:
+    many = tuple(f"warning {number} that says what nobody should overlook" for number in range(24))
+    summary = RunSummary(STOPPED, SPEC_42, VERDICTS, FINDINGS, COMMITS, Spend(), NEXT, "docs/log.md")
+    some, few, none = (replace(summary, warnings=many[:number]).render() for number in (12, 16, 24))
+    assert some.count("\n") == few.count("\n") == 24
+    assert "Commits (2)\n  and 2 more\nSee also (3)\n  and 3 more\n" in some
+    titles = "Not proven (3)\nRed checks (1)\nPassed (1)\nCommits (2)\nSee also (3)\n"
+    assert few.endswith(f"{titles}Next: {NEXT}\n") and none.endswith(f"{titles}Next: {NEXT}\n")
