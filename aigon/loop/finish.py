@@ -203,7 +203,9 @@ def finish(job: Job, world: World, outcome: Outcome, state: State) -> Generator[
     elif state.last:
         issues = list_remaining(state.last.findings, state.last.verdicts, job.spec.criteria)
     text, code = _summarise_run(job, world, outcome, state).render(), int(get_exit_code(outcome))
-    tip = world.workspace.tip() or ""
+    tip, proven = world.workspace.tip() or "", state.checkpoint if isinstance(outcome, Met) else ""
+    if tip and proven and tip != proven and world.workspace.paths_changed(proven, tip):
+        tip = proven  # somebody has committed since, a hook perhaps
     yield RunFinished(world.now(), outcome, get_status(outcome), code, text, tip, state.done, issues)
     return outcome
 

@@ -59,6 +59,18 @@ def test_hooks_run_at_every_point_and_the_last_line_stays_the_end_of_the_run(fea
     feature.sound()
 
 
+@pytest.mark.parametrize("committed", ["git rm -q done.txt", "git commit -q --allow-empty -m nothing"])
+def test_what_somebody_commits_after_the_proof_is_not_proven(feature: Lab, committed: str) -> None:
+    """A hook does so here; a person may as well while it runs."""
+    hook(feature, "after_iteration", f"#!/bin/sh\n{committed}\ngit commit -q --allow-empty -m later\n")
+    feature.commit("a hook")
+    ran = feature.aigon(*LOOP)
+    assert ran.code == 0, ran.out + ran.err
+    done, is_same = feature.aigon("feature-done", "42"), "nothing" in committed
+    assert (done.code, "has changed since it was proven" in done.err) == ((0, False) if is_same else (3, True)), done
+    assert feature.path("done.txt").exists() is is_same
+
+
 def test_a_veto_before_an_iteration_costs_nothing_and_a_resume_goes_on(feature: Lab) -> None:
     feature.config(hooks={"before_iteration": {"command": 'echo "budget: $(cat $HOME/no)"; ! test -f $HOME/no',
                                                "veto": True}})  # fmt: skip
