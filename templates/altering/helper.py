@@ -1,5 +1,5 @@
-def aigon_alter(value, inside=False):
-    """Return another value of the same type, so that only who looks at it can tell.
+def aigon_alter(value, inside=False, place=0):
+    """Return another value of the same type, so that only who looks at it can tell; each place another one.
 
     Unless it is meant for the code's own use (`inside`), a caller that is altered itself gets the true value: then the
     code works as before, and only tests see that something is different.
@@ -13,10 +13,11 @@ def aigon_alter(value, inside=False):
 
     way = ("empty", "other", "none", "true")[NUMBER % 4]
     sized = str, bytes, bytearray, list, tuple, set, frozenset, dict
+    word = f"WORD{place or ''}"
 
-    def alter(value, depth):
+    def alter(value, depth, is_read=False):
         if value is None:
-            return "WORD"
+            return word
         if way == "none":
             return None
         if isinstance(value, enum.Enum):
@@ -27,22 +28,24 @@ def aigon_alter(value, inside=False):
         if way == "empty" and isinstance(value, (numbers.Number, *sized)) and value and not hasattr(value, "_fields"):
             return type(value)()
         if isinstance(value, numbers.Number):
-            return value + NUMBER
+            return value + NUMBER + place
         if isinstance(value, (str, bytes, bytearray)):
-            return value + ("WORD" if isinstance(value, str) else b"WORD")
+            return value + (word if isinstance(value, str) else word.encode())
         if isinstance(value, pathlib.PurePath):
-            return value / "WORD"
+            return value / word
         if depth == 0:
             return value
         if isinstance(value, list):
             return [*(alter(each, depth - 1) for each in value), alter(value[-1] if value else None, depth - 1)]
         if isinstance(value, tuple):
             parts = [alter(each, depth - 1) for each in value]
-            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts or ["WORD"])
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts or [word])
         if isinstance(value, (set, frozenset)):
-            return value | {"WORD"}
+            return value | {word}
+        if type(value).__name__ == "dict" and inside and not is_read:  # or a view of one
+            return make_view(value, depth)
         if isinstance(value, dict):
-            return {key: alter(each, depth - 1) for key, each in value.items()} or {"WORD": "WORD"}
+            return {key: alter(each, depth - 1) for key, each in value.items()} or {word: word}
         if type(value).__name__ == "generator":
             return (alter(each, depth - 1) for each in value)
         if type(value).__name__ == "coroutine":
@@ -54,6 +57,23 @@ def aigon_alter(value, inside=False):
             vars(other).update({name: alter(each, depth - 1) for name, each in vars(value).items()})
             return other
         return value
+
+    def make_view(value, depth):
+        """Return a view of a dictionary, as the code may go on filling it: others find other values there."""
+
+        def delegate(name):
+            def call(self, *args, **kwargs):
+                is_own = name in writing or "aigon_alter" in sys._getframe(1).f_globals
+                held = getattr(value if is_own else alter(value, depth, True), name)(*args, **kwargs)
+                return self if held is value else held
+
+            return call
+
+        writing = "__delitem__", "__ior__", "__setitem__", "clear", "pop", "popitem", "setdefault", "update"
+        compared = "__eq__", "__ge__", "__gt__", "__le__", "__lt__", "__ne__", "__repr__"
+        names = {*dir(dict)} - {*dir(object), "__class_getitem__"} | {*compared}
+        plain = {"__reduce_ex__": lambda self, _: (dict, ({**self},))}
+        return type("dict", (dict,), plain | {name: delegate(name) for name in names})()
 
     def make_callable(value, depth):
         """Return a callable of the same type, as far as can be, that gives its callers another value."""

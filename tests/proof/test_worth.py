@@ -104,6 +104,21 @@ def joined(*words):
     return joiner(" ")(*words)
 '''
 
+SHARED = """
+class Meter:
+    pass
+
+
+def share(meter, other):
+    figures, marks = {}, []
+    meter.figures = figures
+    other.figures = figures
+    other.marks = marks
+    figures["calls"] = 0
+    meter.figures["calls"] += 1
+    marks.append("first")
+"""
+
 
 def altered(*, inside: bool = False, drawn: Drawn = DRAWN) -> dict[str, object]:
     """The names of the altered module."""
@@ -142,6 +157,31 @@ def test_only_an_assertion_notices_what_is_altered(notices: str, inside: bool | 
 
     assert passes(False) == (inside is not False)
     assert passes(True) == (inside is None)
+
+
+@pytest.mark.parametrize(
+    "notices",
+    [
+        "assert seen.figures['calls'] == meter.figures['calls']",
+        "assert meter.figures['calls'] == 1",
+        "assert meter.figures.get('calls') == 1",
+        "assert meter.figures == {'calls': 1}",
+        "assert dict(meter.figures) == {'calls': 1}",
+        "assert list(meter.figures.values()) == [1]",
+        "assert seen.marks[0] == 'first'",
+        "assert seen.marks == ['first']",
+        "assert [*seen.marks] == ['first']",
+    ],
+)
+def test_what_tests_read_of_a_container_that_code_stores_and_fills_is_altered(notices: str) -> None:
+    text = alter("a.py", SHARED, "", None, DRAWN, inside=True)
+    assert text is not None
+    names: dict[str, object] = {"__name__": "altered"}
+    exec(compile(text, "altered.py", "exec"), names)
+    meter, seen = names["Meter"](), names["Meter"]()  # type: ignore[operator]
+    names["share"](meter, seen)  # type: ignore[operator]
+    with pytest.raises(AssertionError):
+        exec(notices, {"meter": meter, "seen": seen})
 
 
 @pytest.mark.parametrize(

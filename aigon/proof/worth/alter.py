@@ -213,7 +213,7 @@ def _list_arguments(call: Node) -> tuple[Node, ...]:
 def _wrap(values: Iterable[Node], helper: str, is_own: bool) -> Iterator[Edit]:
     for value in values:
         yield value.start, value.start, f"{helper}("
-        yield value.end, value.end, ", True)" if is_own else ")"
+        yield value.end, value.end, f", True, {value.line})" if is_own else ")"
 
 
 def _exchange(source: Source, node: Node, drawn: Drawn, inside: bool) -> Iterator[Edit]:
