@@ -14,7 +14,7 @@ from aigon.journal.events import CommitIntended, Event, IterationFinished, Saved
 from aigon.journal.state import State
 from aigon.loop.commit_message import Built, render_iteration_message
 from aigon.loop.feedback import render_feedback
-from aigon.loop.guards.limits import AWAY
+from aigon.loop.guards import AWAY
 from aigon.loop.iteration_log import move_to_part, render_entry, render_header
 from aigon.model.criteria import find_promises, judge_promises, narrow_to_stage
 from aigon.model.outcomes import Met, Outcome
