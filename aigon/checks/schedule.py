@@ -14,8 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.checks import execution
-from aigon.checks.dependencies import run_setup
-from aigon.checks.passes import build_cache_key, find_pass, save_pass
+from aigon.checks.reuse import build_cache_key, find_pass, run_setup, save_pass
 from aigon.errors import AigonError
 from aigon.files.folders import remove_tree
 from aigon.files.system_errors import ResourceShortage, is_shortage

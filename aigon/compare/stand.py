@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct, convert, field, to_builtins
 from msgspec.structs import replace
 
-from aigon.checks import dependencies
+from aigon.checks import reuse
 from aigon.checks.parsers.readings import name_in_report
 from aigon.checks.reports import ADDOPTS, EVERY_TEST
 from aigon.config.loading import build_tool_path
@@ -92,7 +92,7 @@ def _move_record(record: Frozen, root: Path, plan: ProofPlan) -> Frozen:
         replace(check, argv=tuple(map(move, check.argv)), env={name: move(v) for name, v in check.env.items()})
         for check in record.checks
     )
-    folders = dependencies.find_dependency_folders(root, plan.setups)
+    folders = reuse.find_dependency_folders(root, plan.setups)
     return replace(record, root=str(root), checks=checks, folders=folders)
 
 

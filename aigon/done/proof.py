@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from aigon.checks import dependencies
+from aigon.checks import reuse
 from aigon.checks.project_checks import require_tools
 from aigon.done.choice import Landing
 from aigon.errors import AigonError
@@ -41,7 +41,7 @@ def build_record(known: frozen.Frozen | None, workspace: Workspace, job: Job) ->
         known = replace(known, theirs={**known.theirs, **theirs})
         if known.root == root:
             return known
-    folders = dependencies.find_dependency_folders(workspace.trusted.root, job.proof.setups)
+    folders = reuse.find_dependency_folders(workspace.trusted.root, job.proof.setups)
     return replace(known or frozen.Frozen(base, root, "", job.checks), root=root, folders=folders)
 
 

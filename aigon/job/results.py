@@ -114,7 +114,7 @@ class _Relocation:
 class BaselineResults(Attendant):
     """The failures of the baseline, which all loops of an arena assess and tell one another.
 
-    Passes are remembered for everybody (`aigon.checks.passes`). A failure is shared only here, for the commit that all
+    Passes are remembered for everybody (`aigon.checks.reuse`). A failure is shared only here, for the commit that all
     have in common and as long as the arena lasts, and never with the loop that found it: that one runs the check again.
     The files are in `folder`, which the arena empties when it begins; `label` is the loop's own.
     """

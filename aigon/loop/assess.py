@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from aigon.checks.passes import build_cache_key, forget_pass, save_pass
+from aigon.checks.reuse import build_cache_key, forget_pass, save_pass
 from aigon.checks.schedule import ChooseWorld, Schedule, choose_cache_key, open_check_copy, run_checks
 from aigon.errors import environment
 from aigon.isolation.check_sandbox import ANYTHING, CheckSandbox

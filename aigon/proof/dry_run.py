@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from aigon.checks import dependencies
+from aigon.checks import reuse
 from aigon.errors import AigonError, environment
 from aigon.files.atomic import write_whole
 from aigon.files.checksums import damage_error, dump_with_sum, load_with_sum
@@ -98,7 +98,7 @@ def _list_folders(job: Job, world: World) -> dict[str, str]:
 
     Links to shared ones are as the arena's first loop saw them: an agent of that one may have written there by now.
     """
-    folders = dependencies.find_dependency_folders(world.workspace.root, job.proof.setups)
+    folders = reuse.find_dependency_folders(world.workspace.root, job.proof.setups)
     shared = {place: name for place, name in folders.items() if (world.workspace.root / place).is_symlink()}
     arena = world.find(BaselineResults)
     before = arena.first("folders", shared) if arena and shared else {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from aigon.checks import dependencies
+from aigon.checks import reuse
 from aigon.errors import AigonError
 from aigon.files.system_errors import ResourceShortage, is_shortage
 from aigon.job.assessment import Assessment, Snapshot, leave_undecided, require_untouched
@@ -113,7 +113,7 @@ def frozen_of(job: Job, world: World) -> Frozen:
     known = load(world.frozen) if world.frozen else None
     root = world.workspace.root
     return known or Frozen(
-        job.base_commit, str(root), "", folders=dependencies.find_dependency_folders(root, job.proof.setups)
+        job.base_commit, str(root), "", folders=reuse.find_dependency_folders(root, job.proof.setups)
     )
 
 

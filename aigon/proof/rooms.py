@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from aigon.checks.dependencies import Dependencies, choose_dependencies, keep_folder, locate_kept, run_setup
+from aigon.checks.reuse import Dependencies, choose_dependencies, keep_folder, locate_kept, run_setup
 from aigon.files.folders import TemporaryFolder, discard_tree, remove_tree
 from aigon.git import objects
 from aigon.git.listings import SUBMODULE

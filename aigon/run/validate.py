@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from aigon.checks.dependencies import find_dependency_folders
 from aigon.checks.project_checks import require_tools
+from aigon.checks.reuse import find_dependency_folders
 from aigon.checks.schedule import Schedule, add_builds, run_checks
 from aigon.errors import Exit
 from aigon.files.folders import TemporaryFolder

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from aigon.checks.dependencies import find_dependency_folders
+from aigon.checks.reuse import find_dependency_folders
 from aigon.job.job import ProofPlan
 from aigon.profiles.ecosystem import Setup
 from aigon.proof.rooms import rooms_for
