@@ -12,7 +12,7 @@ from aigon.git import forge
 from aigon.git.person import NO_HOOKS, Checkout
 from aigon.job import branch
 from aigon.journal.state import State, replay
-from aigon.loop.commit_message import render_squash_message
+from aigon.loop.iteration_log import render_squash_message
 from aigon.model.criteria import Spec
 from aigon.spec.document import parse_spec
 from aigon.text.quoting import fold

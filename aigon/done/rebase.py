@@ -29,12 +29,12 @@ from aigon.git.secret_files import find_leaks, make_content_check, make_tracked_
 from aigon.git.trusted import TrustedGit
 from aigon.job import bookkeeping, branch
 from aigon.job.options import Options
-from aigon.loop.commit_message import render_adoption_message
+from aigon.loop.iteration_log import SUBJECT_CHARS
 from aigon.model.agents import Candidate
 from aigon.run.prepare import prepare
 from aigon.secrets.leaks import HOW_TO_ALLOW
 from aigon.spec.features import ROOT
-from aigon.text.quoting import fold
+from aigon.text.quoting import clip, fold
 
 SAFE_REBASE = ("-c", "rebase.updateRefs=false", "-c", "rebase.autoStash=false", "-c", "rebase.autoSquash=false")
 """Nothing but HEAD may move before the result is proven."""
@@ -131,7 +131,7 @@ def adopt_files(landing: Landing, adoptions: Sequence[Adoption], prove: Prove) -
     commit, tree = landing.tip, git.run("write-tree", index=index).decode().strip()
     if tree != landing.find_tree(landing.tip):
         sources = [(each.whose.label, each.tip, each.path) for each in adoptions]
-        message = render_adoption_message(landing.chosen.name, sources).encode()
+        message = _render_adoption_message(landing.chosen.name, sources).encode()
         commit = git.run("commit-tree", tree, "-p", landing.tip, "-F", "-", stdin=message).decode().strip()
     if commit == landing.tip:
         return landing
@@ -187,3 +187,14 @@ def _save_unproven(landing: Landing, adoptions: Sequence[Adoption], commit: str,
     what = f"With {names} adopted, {landing.chosen.branch} is not proven, so it was dropped and nothing was merged"
     hint = f"It is kept as {ref}. Without it: {landing.chosen.again}"
     return AigonError(what, where=error.where, hint=hint, code=Exit.STOPPED)
+
+
+def _render_adoption_message(feature_id: str, taken: Sequence[tuple[str, str, str]]) -> str:
+    """Return the message of a commit with files of other candidates; `taken` has label, commit and path of each."""
+    whose = " and ".join(dict.fromkeys(fold(label, 40) for label, _, _ in taken))
+    paths = [fold(path, 200) for _, _, path in taken]
+    what = paths[0] if len(paths) == 1 else str(len(paths))
+    subject = f"feat(feature-{fold(feature_id, 40)}): adopt {what} of {whose}"
+    sources = dict.fromkeys(f"Aigon-Adopted-From: {fold(label, 40)} {commit}" for label, commit, _ in taken)
+    feature = f"Aigon-Feature: {fold(feature_id, 2000)}"
+    return "\n".join([clip(subject, SUBJECT_CHARS), "", *(f"- {path}" for path in paths), "", feature, *sources]) + "\n"

@@ -12,10 +12,9 @@ from aigon.job.job import Job
 from aigon.job.world import World
 from aigon.journal.events import CommitIntended, Event, IterationFinished, SavedAside
 from aigon.journal.state import State
-from aigon.loop.commit_message import Built, render_iteration_message
 from aigon.loop.feedback import render_feedback
 from aigon.loop.guards import AWAY
-from aigon.loop.iteration_log import move_to_part, render_entry, render_header
+from aigon.loop.iteration_log import Built, move_to_part, render_entry, render_header, render_iteration_message
 from aigon.model.criteria import find_promises, judge_promises, narrow_to_stage
 from aigon.model.outcomes import Met, Outcome
 from aigon.model.requests import judge_claims

@@ -2,9 +2,9 @@
 
 criteria     acceptance criteria, verdicts, promises      checks       checks, findings, what a project answers
 turns        turns of agents and what these used          agents       types of agents, agents in worktrees
-failures     problems grouped, compared and in words      requests     what an agent asks during its turn
+failures     problems grouped, compared and in words      requests     what an agent asks, and a judge is asked
 outcomes     how a run, or `aigon doctor`, ends           resources    disk and memory that a run needs
-changes      diffs, edits and integrity concerns          judging      questions to a judge and its answers
+changes      diffs, edits and integrity concerns
 """
 
 from msgspec import Struct

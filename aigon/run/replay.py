@@ -27,7 +27,7 @@ from aigon.journal.records import Records
 from aigon.journal.replay import EventOrder, NewerJournal, iterate_events
 from aigon.journal.state import State
 from aigon.journal.state_file import StateFileSink, find_last_write
-from aigon.loop.commit_message import render_iteration_message
+from aigon.loop.iteration_log import render_iteration_message
 from aigon.model.criteria import VERDICT_WORDS
 from aigon.model.outcomes import Met, get_exit_code, get_status
 from aigon.proof.bench import list_deciding, make_bench

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aigon.journal.events import IterationFinished
-from aigon.loop.commit_message import Built, render_iteration_message
+from aigon.loop.iteration_log import Built, render_iteration_message
 from aigon.model.checks import CheckStatus, Finding
 from aigon.model.criteria import Verdict
 from tests.proof.hostile import EXAMPLES, FINDING, TEXT, VERDICT
