@@ -209,8 +209,9 @@ def _write_copy(target: Path, data: bytes, state: os.stat_result) -> None:
     with suppress(FileNotFoundError):
         os.unlink(draft)  # noqa: PTH108 - as above
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    with os.fdopen(os.open(draft, flags, stat.S_IMODE(state.st_mode)), "wb", buffering=0) as file:
+    with os.fdopen(os.open(draft, flags, stat.S_IMODE(state.st_mode)), "wb") as file:
         file.write(data)
+        file.flush()  # a raw write may be short on a full disk
         os.utime(file.fileno(), ns=(state.st_atime_ns, state.st_mtime_ns))
     os.replace(draft, target)  # noqa: PTH105 - as above
 

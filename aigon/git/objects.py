@@ -9,6 +9,7 @@ from contextlib import suppress
 
 from msgspec import Struct, field
 
+from aigon.files.system_errors import explain_os_error
 from aigon.git.listings import parse_batch
 from aigon.git.trusted import TrustedGit
 
@@ -228,9 +229,9 @@ def write_object(git: TrustedGit, kind: str, data: bytes, digits: int, objects: 
             with suppress(FileNotFoundError):
                 os.unlink(draft)  # noqa: PTH108 - as above
             handle = os.open(draft, _NEW, 0o444)
-        with open(handle, "wb", buffering=0) as opened:  # noqa: PTH123 - of a handle
+        with open(handle, "wb") as opened:  # noqa: PTH123 - buffered: a raw write may be short on a full disk
             opened.write(packed)
         os.replace(draft, f"{folder}/{name[2:]}")  # noqa: PTH105 - as above
     except OSError as error:
-        raise git.make_error(f"A {kind} could not be written", str(error)) from error
+        raise explain_os_error(f"A {kind} could not be written", error) from error
     return name

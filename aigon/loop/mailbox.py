@@ -45,7 +45,7 @@ def post_request(mailbox: Path, kind: RequestKind, *, task: str = "", text: str 
     line = json.dumps({name: value for name, value in document.items() if value}).encode() + b"\n"
     try:
         handle = os.open(mailbox, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _FLAGS, 0o644)
-        with open(handle, "wb", buffering=0) as file:  # noqa: PTH123 - of a handle
+        with open(handle, "wb") as file:  # noqa: PTH123 - of a handle
             if os.fstat(handle).st_size + len(line) > MAX_BYTES:
                 what = f"The mailbox of this turn is full ({format_size(MAX_BYTES)})"
                 raise usage(

@@ -1,5 +1,7 @@
 """Trees and refs that aigon writes itself are what git would have written, and git does what aigon leaves to it."""
 
+import os
+import resource
 import subprocess
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 from aigon.errors import AigonError
 from aigon.git.branch_ref import replace_ref
 from aigon.git.listings import parse_raw
-from aigon.git.objects import TreeWriter
+from aigon.git.objects import TreeWriter, write_object
 from aigon.git.person import Checkout
 from aigon.git.trusted import TrustedGit
 from aigon.git.workspace import Workspace
@@ -98,3 +100,16 @@ def test_a_ref_that_keeps_objects_is_never_a_new_file_that_a_power_cut_leaves_em
         assert replace_ref(TrustedGit(checkout, lab.home / "own"), "refs/aigon/runs/main", new)
         assert written_out.read() == ref.read_bytes() == f"{new}\n".encode()
     assert [path.name for path in ref.parent.iterdir()] == ["main"]
+
+
+def test_an_object_for_which_there_is_no_room_is_not_there(lab: Lab) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Checkout.open(lab.root) as checkout:
+        git = TrustedGit(checkout, lab.home / "own")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))  # as on a disk with one block: the rest is not written
+        try:
+            with pytest.raises(AigonError, match="A blob could not be written: a file may not be as large"):
+                write_object(git, "blob", os.urandom(10_000), 40)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    lab.git("fsck", "--full", "--strict")
