@@ -94,37 +94,36 @@ def prove_with_base(
 
 def run_base_tests(bench: ProofBench, touched: BaseVersions, inputs: Inputs) -> dict[str, Result]:
     """Run everything with the base's tests and configuration in place of the agent's."""
-    commands = criteria.list_commands(bench.job.required)
-    checks = [check for check in list_deciding(bench.job) if check not in commands]
+    deciding, commands = list_deciding(bench.job), criteria.list_commands(bench.job.required)
     if touched.tree == touched.with_new_tests:
-        return inputs.run(bench, touched.tree, [*checks, *commands], "base-tests")
+        return inputs.run(bench, touched.tree, deciding, "base-tests")
     # New tests of the agent's may read an input in place of those that did.
-    observed = [command for command in commands if inputs.has_reader(command)]
-    results = inputs.run(bench, touched.tree, [*checks, *observed], "base-tests")
+    without = [check for check in deciding if check not in commands or inputs.has_reader(check)]
+    results = inputs.run(bench, touched.tree, without, "base-tests")
     return results | bench.run(touched.with_new_tests, commands, "base-commands")
 
 
 def _judge(bench: ProofBench, touched: BaseVersions, results: Mapping[str, Result]) -> dict[str, Trouble]:
     """Return what fails with the base's tests and configuration."""
     commands = criteria.list_commands(bench.job.required)
-    checks = [check for check in list_deciding(bench.job) if check not in commands]
     alone = bench.run(touched.tree, commands, "without-fixtures") if touched.has_new_fixtures else {}
-    failed: dict[str, Trouble] = {}
-    for check in checks:
-        result = results[check.name]
-        if lost := bench.find_lost(check, result):
-            failed[check.name] = describe_lost(check, lost, result)
-        elif _only_missed_threshold(check, result) or _lacks_tests_as_before(bench, check, result):
+    failed: dict[str, Trouble | None] = {}
+    for check in list_deciding(bench.job):
+        name, result = check.name, results[check.name]
+        if check not in commands:
+            failed[name] = _judge_tests(bench, check, result, is_excused=_is_excused(bench, check, result))
             continue
-        elif trouble := find_trouble(bench.job, check, result):
-            failed[check.name] = trouble
-    for command in commands:
-        trouble = _judge_command(bench, touched, command, results[command.name])
-        if not trouble and command.name in alone:
-            trouble = _judge_alone(bench, command, alone[command.name])
-        if trouble:
-            failed[command.name] = trouble
-    return failed
+        failed[name] = _judge_command(bench, touched, check, result)
+        if not failed[name] and name in alone:  # the base's tests in it, or its exit if it names none
+            failed[name] = _judge_tests(bench, check, alone[name], is_excused=alone[name].reported)
+    return {name: trouble for name, trouble in failed.items() if trouble}
+
+
+def _judge_tests(bench: ProofBench, check: Check, result: Result, *, is_excused: bool) -> Trouble | None:
+    """Return which of the base's tests a check lost, else why it fails, unless that says nothing here."""
+    if lost := bench.find_lost(check, result):
+        return describe_lost(check, lost, result)
+    return None if is_excused else find_trouble(bench.job, check, result)
 
 
 def _judge_command(bench: ProofBench, touched: BaseVersions, command: Check, result: Result) -> Trouble | None:
@@ -149,30 +148,19 @@ def _judge_command(bench: ProofBench, touched: BaseVersions, command: Check, res
     return find_trouble(bench.job, command, result) if judged else None
 
 
-def _judge_alone(bench: ProofBench, command: Check, result: Result) -> Trouble | None:
-    """Return what speaks against a criterion's command where a new conftest.py is not there: the base's tests in it,
-    or, if it names no tests, its exit."""
-    if lost := bench.find_lost(command, result):
-        return describe_lost(command, lost, result)
-    return None if result.reported else find_trouble(bench.job, command, result)
+def _is_excused(bench: ProofBench, check: Check, result: Result) -> bool:
+    """Return whether a check may fail although nothing of the base does.
 
-
-def _lacks_tests_as_before(bench: ProofBench, check: Check, result: Result) -> bool:
-    """True if the base reported that it has no tests, and its tests still report none: a runner may call that a failure
-    (pytest does), but nothing of the base fails."""
-    counts = result.finding.counts
-    had_none = had_no_tests(bench.record.tested.get(name_in_record(check)))
-    return bool(had_none and result.reported and counts and not counts.total + counts.errors)
-
-
-def _only_missed_threshold(check: Check, result: Result) -> bool:
-    """Return whether every test that ran passed and only a threshold of the whole was missed, such as coverage.
-
-    The base's tests alone do not have to cover the new code.
+    It has no tests, as on the base, which a runner may call a failure (pytest does); or all of them passed and it only
+    missed a threshold of the whole: the base's tests alone do not have to cover the new code.
     """
     counts = result.finding.counts
+    had_none = had_no_tests(bench.record.tested.get(name_in_record(check)))
+    if not counts or counts.errors:
+        return False
     own_report = any("{report}" in part for part in check.argv)
-    return bool(check.role == "tests" and own_report and counts and counts.passed and not counts.failed + counts.errors)
+    missed = check.role == "tests" and own_report and counts.passed and not counts.failed
+    return bool(missed or (had_none and result.reported and not counts.total))
 
 
 def list_base_concerns(
