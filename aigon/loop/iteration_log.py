@@ -183,7 +183,8 @@ def render_iteration_message(
 
     `rung` is the escalation step, "" for an agent with only one; `skipped`: validation was.
     """
-    met = f"{sum(v.status == 'met' for v in draft.verdicts)}/{len(draft.verdicts)}"
+    passed, of = [v for v in draft.verdicts if v.status == "met"], len(draft.verdicts)
+    proven = sum(not verdict.is_waived for verdict in passed)
     trailers = {
         "Feature": feature_id,
         "Run": run_id,
@@ -191,7 +192,7 @@ def render_iteration_message(
         "Agent": agent,
         **({"Rung": rung} if rung else {}),
         "Checks": "validation skipped" if skipped else _list_results(draft.findings),
-        "Criteria": met,
+        "Criteria": f"{len(passed)}/{of}",
     }
     scope = f"(feature-{fold(feature_id, 40)})"
     if built == "ticked":
@@ -199,7 +200,7 @@ def render_iteration_message(
     else:
         nothing = {"unchanged": "no files changed, ", "failed": "turn failed, "}.get(built, "")
         kind = "chore" if nothing else "feat"
-        whole = f"{kind}{scope}: iteration {draft.number}: {nothing}{met} criteria proven"
+        whole = f"{kind}{scope}: iteration {draft.number}: {nothing}{proven}/{of} criteria proven"
         words = ["validation skipped"] if skipped else _describe_checks(draft.findings)
         # The longest wording that fits: the names of the failed checks, their number, or no word on them.
         subject = next((text for word in words if len(text := f"{whole}, {word}") <= SUBJECT_CHARS), whole)

@@ -1,6 +1,7 @@
 """Look at a run that is over: verify that its records agree, try its checks again, make a recording of it."""
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -186,7 +187,7 @@ def _compare_boxes(where: str, spec: str | None, look: IterationFinished) -> Ite
         return
     for verdict in look.verdicts:
         is_ticked = ticked.get(verdict.criterion)
-        if is_ticked != (verdict.status == "met"):
+        if is_ticked != (verdict.status == "met" and not verdict.is_waived):
             box = "gone" if is_ticked is None else "ticked" if is_ticked else "open"
             verdict_word = VERDICT_WORDS[verdict.status]
             yield f"{where}: the box of criterion {verdict.criterion} is {box}, and by the journal it {verdict_word}"
@@ -258,7 +259,7 @@ def _record_attempt(git: TrustedGit, folder: Path, before: str, commit: str) -> 
         target.write_bytes(blobs[entry.sha])
         target.chmod(0o755 if entry.mode == "100755" else 0o644)
     if gone := [path for path in old if path not in new and not _is_own(path)]:
-        (folder / "delete").write_text("".join(f"{path}\n" for path in gone), encoding="utf-8")
+        (folder / "delete").write_bytes(os.fsencode("".join(f"{path}\n" for path in gone)))
 
 
 def _is_own(path: str) -> bool:

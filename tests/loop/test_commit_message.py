@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from aigon.journal.events import IterationFinished
 from aigon.loop.iteration_log import Built, render_iteration_message
 from aigon.model.checks import CheckStatus, Finding
-from aigon.model.criteria import Verdict
+from aigon.model.criteria import WAIVED, Verdict
 from tests.proof.hostile import EXAMPLES, FINDING, TEXT, VERDICT
 
 VERDICTS = [Verdict(n, "met" if n < 6 else "unmet", "verify") for n in range(1, 7)]
@@ -49,6 +49,11 @@ def test_a_checkpoint_says_how_far_it_is_and_git_reads_its_trailers() -> None:
         "Aigon-Checks: tests=pass lint=fail",
         "Aigon-Criteria: 5/6",
     ]
+
+
+def test_a_criterion_that_was_waived_is_not_counted_as_proven() -> None:
+    text = message([], [*VERDICTS[:5], Verdict(6, "met", WAIVED)])
+    assert text.startswith("feat(feature-42): iteration 3: 5/6 criteria proven") and "Aigon-Criteria: 6/6" in text
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,17 @@
 """`aigon replay`: a run that is over shown again, its records compared, a recording of it played."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import aigon
 from aigon.files.checksums import format_line, read_documents
 from aigon.git.person import Checkout
 from aigon.run.replay import verify_run
@@ -263,3 +267,25 @@ def test_a_recording_leads_a_second_run_to_the_same_verdicts(ran: Lab, tmp_path:
     assert verdicts[0] == verdicts[1] and len(verdicts[0]) == 5
     assert (second.root / "src/two.sh").stat().st_mode & 0o111
     shutil.rmtree(folder)
+
+
+def test_a_waived_criterion_agrees_and_odd_names_are_recorded(lab: Lab, tmp_path: Path) -> None:
+    lab.spec(
+        "one <!-- verify: test -f one.txt -->", "two <!-- verify: false -->", "done <!-- verify: test -f done.txt -->"
+    )
+    (lab.root / os.fsdecode(b"odd\xff.txt")).touch()
+    lab.agent("[ $AIGON_ITERATION = 1 ] && touch one.txt || { touch done.txt; rm odd*; }")
+    lab.commit("spec")
+    assert lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1").code == 3
+    assert lab.aigon("run", "skip", "42.2", "--reason", "not needed", "--yes").code == 0
+    assert lab.aigon("feature-implement", "42", "--resume").code == 0
+    verified = lab.aigon("replay", "42", "--verify")
+    assert verified.code == 0, verified.out
+    folder = tmp_path / "recording"
+    recorded = lab.aigon("replay", "42", "--record", str(folder))
+    assert recorded.code == 0 and (folder / "2/delete").read_bytes() == b"odd\xff.txt\n", recorded.err
+    lab.git("checkout", "-q", "main")
+    player = Path(aigon.__file__).with_name("agents") / "adapters" / "_player.py"
+    env = {**lab.env, "AIGON_ITERATION": "2"}
+    subprocess.run([sys.executable, "-I", player, folder], cwd=lab.root, env=env, check=True)
+    assert not list(lab.root.glob("odd*")) and lab.path("done.txt").exists()

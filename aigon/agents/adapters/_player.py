@@ -33,7 +33,7 @@ def _play(recording: Path, number: int, workspace: Path) -> str:
 def _apply(attempt: Path, workspace: Path) -> None:
     """Check every path of an attempt, then delete and copy."""
     listing = attempt / "delete"
-    names = listing.read_text(encoding="utf-8").split("\n") if listing.is_file() else []
+    names = os.fsdecode(listing.read_bytes()).split("\n") if listing.is_file() else []
     doomed = [_resolve_inside(workspace, name.strip()) for name in names if name.strip()]
     copies = [(source, _resolve_inside(workspace, name)) for source, name in _list_sources(attempt / "files")]
     for _, target in copies:
