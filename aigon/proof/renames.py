@@ -30,6 +30,7 @@ def read_renames(spec: Spec) -> dict[str, str]:
             for match in pattern.finditer(text):
                 (owner, _, old), (new_owner, _, new) = (match[name].rpartition(".") for name in ("old", "new"))
                 if old != new and new_owner in ("", owner) and not {old, new} & _COMMON:
+                    old, new = (new, old) if token.content.count('Revert "') % 2 else (old, new)  # as git says it
                     found.setdefault(old, set()).add(new)
     return {old: new.pop() for old, new in found.items() if len(new) == 1}
 

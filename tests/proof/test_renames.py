@@ -20,6 +20,8 @@ def read(text: str) -> dict[str, str]:
         "calc: add -> plus",
         "This renames add to plus.",
         "`add` → `plus`",
+        'Revert "calc: plus -> add"',
+        'Revert "Revert "add is renamed to plus""',
     ],
 )
 def test_a_name_and_the_one_after_it_are_read(words: str) -> None:
