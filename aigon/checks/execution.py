@@ -5,10 +5,11 @@ import posixpath
 import re
 import shlex
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import dropwhile
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.checks import reports
@@ -16,9 +17,10 @@ from aigon.checks.endpoints.plan import BROKEN
 from aigon.checks.evidence import Evidence, has_run, weigh_hidden_reports, weigh_own_report, weigh_placed_reports
 from aigon.config.loading import build_tool_path
 from aigon.files.folders import TemporaryFolder
+from aigon.isolation.check_sandbox import CheckSandbox
 from aigon.isolation.enclosure import find_system_shell
 from aigon.job.results import Measurement, Result
-from aigon.job.world import CheckStart, TreeUse, World
+from aigon.job.world import Attendant, CheckStart, TreeUse, World
 from aigon.model.checks import Check, CheckStatus, Finding
 from aigon.model.turns import ProgramExit
 from aigon.process import run as process
@@ -50,7 +52,8 @@ def run_check(world: World, check: Check, folder: Path) -> Result:
     """Run `check` where the world's checks run; its whole output goes to `<folder>/<name>.log`."""
     if check.missing:
         return Result(make_error(check, f"{check.missing} is not installed. {check.hint}".strip()))
-    log, scratch = locate_log(check, folder), TemporaryFolder("check")
+    log, prepared = locate_log(check, folder), world.find(PreparedCheck)
+    scratch = (prepared.take(check.name) if prepared else None) or TemporaryFolder("check")
     try:
         execution = _Execution(world, check, scratch.path, log)
         exited, evidence, measured = execution.measure() if check.quantity else (*execution.run(), None)
@@ -60,6 +63,41 @@ def run_check(world: World, check: Check, folder: Path) -> Result:
     # Redacted once more: reports spell texts in their own way.
     finding = redact_value(make_finding(check, whole, evidence, str(log)), world.redact)
     return Result(finding, exited.stdout, evidence.tests, evidence.reported, measured)
+
+
+class PreparedCheck(Struct, Attendant):
+    """The check whose sandbox is being made, and the folder that it may write."""
+
+    name: str = ""
+    scratch: TemporaryFolder | None = None
+
+    def take(self, name: str) -> TemporaryFolder | None:
+        """Return the folder if it was made for the check of this name."""
+        if self.name != name:
+            return None
+        self.name, scratch, self.scratch = "", self.scratch, None
+        return scratch
+
+    def close(self) -> None:
+        """Remove a folder that no check used."""
+        if self.scratch:
+            self.scratch.close()
+
+
+def prepare_check(world: World, checks: Sequence[Check]) -> None:
+    """Let the sandbox of one of these checks be made while aigon does other things.
+
+    No program of an agent or a check may be running.
+    """
+    box, prepared = world.find(CheckSandbox), world.get(PreparedCheck)
+    is_here = box is not None and world.place is None and not any(check.makes_products for check in checks)
+    chosen = [check for check in checks if is_here and not (check.remember or check.missing or check.writes)]
+    if not chosen or box is None:
+        return
+    check, prepared.name = chosen[0], chosen[0].name
+    prepared.scratch = prepared.scratch or TemporaryFolder("check")
+    execution = _Execution(world, check, prepared.scratch.path, Path(os.devnull))
+    process.prepare(box.prepare(world.workspace.root / check.cwd, execution.start))
 
 
 def locate_log(check: Check, folder: Path) -> Path:
@@ -73,7 +111,7 @@ class _Execution:
     def __init__(self, world: World, check: Check, scratch: Path, log: Path) -> None:
         self._world, self._check, self._scratch, self._log = world, check, scratch, log
         tree: TreeUse = "shared" if check.source == SETUP else "build" if check.makes_products else "own"
-        self._start = CheckStart(check.name, scratch, tree=tree)
+        self.start = CheckStart(check.name, scratch, tree=tree)
 
     def run(self) -> tuple[ProgramExit, Evidence]:
         """Run the check in the way in which its reports can be had."""
@@ -98,7 +136,7 @@ class _Execution:
     def _run_placing(self) -> tuple[ProgramExit, Evidence]:
         """Run a check that places its reports itself, somewhere in its folder."""
         check, place = self._check, self._world.checks_run_in
-        folder = place.find_files(self._start) / check.cwd
+        folder = place.find_files(self.start) / check.cwd
         with reports.set_reports_aside(folder, check.reports, self._scratch):
             exited = self._run(check.env)
             contents = list(reports.read_placed(folder, check.reports))
@@ -127,7 +165,7 @@ class _Execution:
         # Words of a shell are read by the system's own: one that an agent put on PATH says yes to everything.
         shell = find_system_shell(argv[0]) if argv and argv[0] in ("bash", "sh") else None
         command = process.Command(
-            place.wrap_command([shell, *argv[1:]] if shell else argv, folder, self._start),
+            place.wrap_command([shell, *argv[1:]] if shell else argv, folder, self.start),
             cwd=place.start_in or folder,
             env=hidden.env(env) if hidden else env,
             deadline=check.timeout,

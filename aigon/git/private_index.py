@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -112,10 +112,17 @@ class PrivateIndex:
         has_some = (self.root / ".gitmodules").is_file()
         self._submodules = blind_spots.list_submodules(self._git("ls-files", "--stage", "-z")) if has_some else ()
 
-    def snapshot(self) -> tuple[str, ...]:
-        """Stage the whole work tree; return complaints about what could not be staged."""
+    def snapshot(self, meanwhile: Callable[[], None] = lambda: None) -> tuple[str, ...]:
+        """Stage the whole work tree; return complaints about what could not be staged.
+
+        `meanwhile` is called while git works.
+        """
         what = "The work tree cannot be staged"
-        code, _, err = self.trusted.attempt("add", "-A", "--ignore-errors", "--sparse")
+        finish = self.trusted.begin("add", "-A", "--ignore-errors", "--sparse")
+        try:
+            meanwhile()
+        finally:
+            code, _, err = finish()
         lines = [line for line in err.decode(errors="replace").splitlines() if not line.startswith("hint:")]
         if code not in (0, 1):
             raise self.trusted.make_error(what, "\n".join(lines), code)

@@ -104,7 +104,7 @@ class TrustedGit:
     @contextmanager
     def running(self, *arguments: str) -> Iterator[None]:
         """Run a git command during the context, and wait for it. Raises AigonError (exit 7) with git's words."""
-        finish = self._start(arguments, self.env)
+        finish = self.begin(*arguments)
         try:
             yield
         finally:
@@ -137,11 +137,15 @@ class TrustedGit:
         """Run a git command and return exit code, standard output and standard error."""
         env = self.env if index is None else {**self.env, "GIT_INDEX_FILE": str(index)}
         if stdin is None:
-            return self._start(arguments, env)()
+            return start_capture(self._spell(arguments), env)()
         return capture_output((self.program, *arguments), cwd=self.root, env=env, stdin=stdin)
 
-    def _start(self, arguments: Sequence[str], env: Mapping[str, str]) -> Callable[[], tuple[int, bytes, bytes]]:
-        return start_capture((self.program, "-C", str(self.root), *arguments), env)
+    def begin(self, *arguments: str) -> Callable[[], tuple[int, bytes, bytes]]:
+        """Start a git command; return what waits for it and returns the same as `attempt`."""
+        return start_capture(self._spell(arguments), self.env)
+
+    def _spell(self, arguments: Sequence[str]) -> tuple[str, ...]:
+        return self.program, "-C", str(self.root), *arguments
 
     def find_ignored(self, paths: Sequence[str], *, even_tracked: bool = False) -> dict[str, tuple[str, str]]:
         """Return those of the paths that git ignores, whether they exist or not, each with the file and its line that

@@ -64,6 +64,16 @@ class CheckSandbox(Struct, Confinement):
     allowed: Mapping[str, Sequence[str]]
     env: Mapping[str, str]
     lifted: set[str] = field(default_factory=set)
+    _prepared: tuple[CheckStart, Path] | None = None
+    """A check that is started soon, and the folder for a home and temporary files of its own."""
+
+    def prepare(self, cwd: Path, start: CheckStart) -> Sequence[str]:
+        """Return the beginning of the command line that the next `wrap_command` for this start will return."""
+        own = Path(tempfile.mkdtemp(prefix="own-", dir=start.scratch))
+        self._prepared = start, own
+        command = self.wrap_command((), cwd, start)
+        self._prepared = start, own
+        return command
 
     def wrap_command(self, argv: Sequence[str], cwd: Path, start: CheckStart) -> Sequence[str]:
         """Return the command line that runs `argv` in the workspace."""
@@ -151,7 +161,10 @@ class CheckSandbox(Struct, Confinement):
 
     def _list_mounts(self, grants: Grants, start: CheckStart, changes: Path, *, overlays: bool) -> list[Mount]:
         changes.mkdir(parents=True, exist_ok=True)
-        own = Path(tempfile.mkdtemp(prefix="own-", dir=start.scratch or changes))
+        prepared, own = self._prepared, None
+        if prepared and prepared[0] == start:
+            own, self._prepared = prepared[1], None
+        own = own or Path(tempfile.mkdtemp(prefix="own-", dir=start.scratch or changes))
         return list_mounts(grants, own, changes if overlays and can_overlay(self.folder.parent) else None)
 
     def list_refused(self, output: str) -> list[str]:

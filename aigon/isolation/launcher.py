@@ -1,7 +1,7 @@
 """The program that enters a clean room or a sandbox and becomes the command.
 
     python -I -S launcher.py NAMESPACES PLAN ARGV...
-    python -I -S launcher.py serve SOCKET                forks itself for every request (`aigon.process.start`)
+    python -I -S launcher.py serve SOCKET                forks itself for every request (`aigon.process.spawner`)
 
 The fork goes on as if it had been started for the request, in its namespaces.
 
@@ -17,6 +17,8 @@ import sys
 
 NOT_ENTERED, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 """What `docker run` and a shell (POSIX) exit with if they fail themselves."""
+RELEASED = b"\xff\xff\xff\xff"
+"""In place of namespaces: what comes with it is only to be closed (`aigon.process.spawner`)."""
 SIGNALS = (1, 2, 3, 13, 15, 25)
 """SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM and SIGXFSZ: what is ignored here would stay so in the command."""
 
@@ -30,12 +32,15 @@ def main() -> None:
     # Isolated mode knows no folder of the program's own; this one comes last, so that it hides no standard module.
     sys.path.append(os.path.abspath(f"{__file__}/../../.."))  # noqa: PTH100 - without pathlib
     is_fork = sys.argv[1] == "serve"
-    words, env, folder = _serve(int(sys.argv[2])) if is_fork else (sys.argv[1:], dict(os.environ), "")
+    asked, streams = _serve(int(sys.argv[2])) if is_fork else (-1, [])
+    words, env, folder = _take_request(asked, streams) if is_fork else (sys.argv[1:], dict(os.environ), "")
     plan, argv = marshal.loads(bytes.fromhex(words[1])), words[2:]
     try:
         if folder:
             os.chdir(folder)
         _enter(plan, is_inside=is_fork)
+        if is_fork and not streams:
+            argv, env = _await_start(asked, plan.get("held", []))
         if "cwd" in plan:
             os.chdir(plan["cwd"])
             env["PWD"] = plan["cwd"]
@@ -52,9 +57,9 @@ def main() -> None:
         _give_up(f"{argv[0]}: {error.strerror}", NOT_FOUND if missing else NOT_EXECUTABLE)
 
 
-def _serve(number: int) -> "tuple[list[str], dict[str, str], str]":
-    """Fork for every request into the namespaces that it names; return in the fork what it says: what to run, with
-    which environment, and where to start.
+def _serve(number: int) -> "tuple[int, list[int]]":
+    """Fork for every request into the namespaces that it names; return in the fork where it reads what to run, and its
+    standard streams: none if it only prepares for that.
 
     This process ends once its requesters are gone.
     """
@@ -68,8 +73,11 @@ def _serve(number: int) -> "tuple[list[str], dict[str, str], str]":
         namespaces, received, _, _ = connection.recvmsg(size, space)
         if not namespaces:
             os._exit(0)
-        data = received[0][2]
-        asked, *streams = (int.from_bytes(data[at : at + size], sys.byteorder) for at in range(0, len(data), size))
+        asked, *streams = _list_descriptors(received[0][2])
+        if namespaces == RELEASED:
+            for descriptor in (asked, *streams):
+                os.close(descriptor)
+            continue
         ready, leading = os.pipe()
         try:
             pid = fork_into(int.from_bytes(namespaces, "little"), beside=True)
@@ -80,7 +88,7 @@ def _serve(number: int) -> "tuple[list[str], dict[str, str], str]":
             os.setsid()
             for descriptor in (ready, leading):
                 os.close(descriptor)
-            return _take_request(asked, streams)
+            return asked, streams
         for descriptor in (asked, *streams, leading):
             os.close(descriptor)
         os.read(ready, 1)  # whoever gets the number may signal the group
@@ -88,17 +96,69 @@ def _serve(number: int) -> "tuple[list[str], dict[str, str], str]":
         connection.send(max(0, pid).to_bytes(size, "little"))
 
 
+def _list_descriptors(data: bytes) -> "list[int]":
+    return [int.from_bytes(data[at : at + 4], sys.byteorder) for at in range(0, len(data), 4)]
+
+
 def _take_request(asked: int, streams: "list[int]") -> "tuple[list[str], dict[str, str], str]":
-    """Become the process that a request describes; end if it does not come whole."""
-    with open(asked, "rb") as file:
-        try:
+    """Become the process that a request describes, and return what to run, with which environment, and where to start.
+
+    End if it does not come whole. What only prepares keeps `asked` open, and learns the rest there.
+    """
+    try:
+        if not streams:
+            size = int.from_bytes(_read_whole(asked, 4), "little")
+            return marshal.loads(_read_whole(asked, size)), {}, ""
+        with open(asked, "rb") as file:
             words, env, folder = marshal.loads(file.read())
-        except (EOFError, ValueError, TypeError):  # who asked is gone, or has given up
-            os._exit(NOT_ENTERED)
+    except (EOFError, ValueError, TypeError):  # who asked is gone, or has given up
+        os._exit(NOT_ENTERED)
+    _take_streams(streams)
+    return words, env, folder
+
+
+def _read_whole(descriptor: int, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        if not (piece := os.read(descriptor, size - len(data))):
+            raise EOFError
+        data += piece
+    return data
+
+
+def _take_streams(streams: "list[int]") -> None:
     for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
         os.close(descriptor)
-    return words, env, folder
+
+
+def _await_start(channel: int, held: "list[int]") -> "tuple[list[str], dict[str, str]]":
+    """Say that all is prepared, and wait for what to run and with which environment; end if nobody can say it.
+
+    Hand over the mount namespaces that are `held`, and this process's own.
+    """
+    import _socket
+
+    connection = _socket.socket(fileno=channel)
+    held = [*held, os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)]
+    handed = b"".join(descriptor.to_bytes(4, sys.byteorder) for descriptor in held)
+    connection.sendmsg([b"!"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, handed)])
+    for descriptor in held:
+        os.close(descriptor)
+    _, received, _, _ = connection.recvmsg(1, _socket.CMSG_SPACE(12))
+    if not received:
+        os._exit(0)
+    streams = _list_descriptors(received[0][2])
+    request = b""
+    while piece := connection.recv(1 << 16):
+        request += piece
+    connection.close()
+    try:
+        argv, env = marshal.loads(request)
+    except (EOFError, ValueError, TypeError):
+        os._exit(NOT_ENTERED)
+    _take_streams(streams)
+    return argv, env
 
 
 def _enter(plan: dict[str, object], *, is_inside: bool) -> None:

@@ -22,7 +22,8 @@ from aigon.isolation.enclosure import (
 )
 from aigon.isolation.mounts import Mount
 from aigon.process import run
-from aigon.process.start import Program, Spawner
+from aigon.process.spawner import Spawner
+from aigon.process.start import Program
 
 Wanted = Literal["auto", "bwrap", "namespaces", "landlock", "none"]
 IN_ORDER: tuple[Isolation, ...] = ("namespaces", "bwrap", "landlock")

@@ -67,6 +67,7 @@ def enter(plan: "dict[str, Any]", *, is_inside: bool) -> None:
     os.chdir("/")  # what this process was in is the file system outside, which its /proc/PID/cwd would show
     if plan.get("numbers"):
         _ignore_endings()
+        plan["held"] = [os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)]
         if agent := fork_into(NEW_NAMESPACES):  # this process keeps the right to undo the mounts
             _exit_with(agent)
     call("prctl", PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0)

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from aigon.checks.execution import prepare_check
 from aigon.git.commits import Commit, list_commits, write_commit_again
 from aigon.git.file_state import read_mark
 from aigon.git.objects import TreeEntry, can_read, list_entries, read_beginnings, read_objects, write_tree_with
@@ -22,6 +23,7 @@ from aigon.journal.events import Event, Notice, SavedAside
 from aigon.journal.state import State
 from aigon.model.changes import PutBack
 from aigon.proof import restore
+from aigon.proof.criteria import list_commands
 from aigon.proof.frozen import ProtectedFiles
 from aigon.proof.restore import Watch
 from aigon.secrets.leaks import HOW_TO_ALLOW, Leak, is_secret_name
@@ -47,7 +49,8 @@ def take(job: Job, world: World, state: State) -> Generator[Event, State, Snapsh
         yield from _return_to_branch(job, world, number)
         notes.append(f"HEAD had left the branch {workspace.branch}; it was put back")
     tip = yield from _find_tip(job, world, state, number, notes)
-    complaints = workspace.snapshot()
+    # A sandbox takes longer than git, and what it shows is not an agent's any more.
+    complaints = workspace.snapshot(lambda: prepare_check(world, list_commands(job.required)))
     own = [path for path, content in world.own_files.items() if not _is_unchanged(root / path, content)]
     touched = restore.find_touched(root, protected, job.protection)
     others: Mapping[str, bytes | None] = {}

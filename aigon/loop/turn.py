@@ -108,6 +108,8 @@ def _run_turn(job: Job, world: World, state: State, chosen: ChosenStep) -> Gener
     number, (rung, rungs, step) = state.last_number + 1, chosen
     agent, folder = step.agent, world.iteration_folder(number)
     request = _write_request(job, world, state, number, f"{rung + 1}/{rungs}")
+    log = choose_log(folder)
+    run.prepare(_build_command(job, world, agent, request, log).argv)
     yield IterationStarted(
         world.now(),
         number,
@@ -120,7 +122,6 @@ def _run_turn(job: Job, world: World, state: State, chosen: ChosenStep) -> Gener
         tasks=list_first_criteria(job, state),
     )
     world.before_turn()
-    log = choose_log(folder)
     command, run_folder = _build_command(job, world, agent, request, log), os.path.realpath(world.folder)
     with ActivityLog(log, adapter_for(agent).module, world.workspace.root, world.redact) as activity:
         exited = run.run(replace(command, hear=activity.hear), world.stop)

@@ -19,7 +19,8 @@ from aigon.model.turns import ProgramExit
 from aigon.process import orphans
 from aigon.process.capture import Capture, open_log
 from aigon.process.meter import IdleClock
-from aigon.process.start import Enter, Program, RunningProgram, SpawnedProgram, Spawner, signal_group, start_program
+from aigon.process.spawner import SpawnedProgram, Spawner
+from aigon.process.start import Enter, Program, RunningProgram, signal_group, start_program
 from aigon.process.stop import POLL_SECONDS, Stop
 
 RUNNING, STANDING = 1 / 6, 1.5
@@ -136,8 +137,18 @@ def _run(command: Command, stop: Stop | None, log: BinaryIO | None) -> ProgramEx
     )
 
 
+def prepare(argv: Sequence[str]) -> None:
+    """Let the sandbox of a program that is started soon be made meanwhile, if a process makes it."""
+    if spawner := _find_spawner(argv):
+        spawner.prepare(argv)
+
+
+def _find_spawner(argv: Sequence[str]) -> Spawner | None:
+    return next((spawner for spawner in reversed(spawners) if spawner.can_start(argv)), None)
+
+
 def _spawn(command: Command, stdin: BinaryIO) -> SpawnedProgram | None:
-    spawner = next((spawner for spawner in reversed(spawners) if spawner.can_start(command.argv)), None)
+    spawner = _find_spawner(command.argv)
     if spawner is None or command.enter:
         return None
     return spawner.spawn(command.argv, cwd=command.cwd, env=command.env, stdin=stdin, merge=command.merge)

@@ -143,13 +143,13 @@ def commit(work: Workspace, lab: Lab, log: bytes) -> str:
 
 def forbid(monkeypatch: pytest.MonkeyPatch, work: Workspace, *verbs: str) -> None:
     """Let these commands of git fail."""
-    start = work.trusted._start
+    spell = work.trusted._spell
 
-    def checked(arguments: tuple[str, ...], env: dict[str, str]) -> object:
+    def checked(arguments: tuple[str, ...]) -> tuple[str, ...]:
         assert arguments[0] not in verbs
-        return start(arguments, env)
+        return spell(arguments)
 
-    monkeypatch.setattr(work.trusted, "_start", checked)
+    monkeypatch.setattr(work.trusted, "_spell", checked)
 
 
 def test_a_log_is_staged_as_git_would_without_starting_it(

@@ -24,7 +24,7 @@ from aigon.model.turns import ProgramExit
 from aigon.process import run as process
 from aigon.process.orphans import list_children
 from aigon.process.output import capture_output
-from aigon.process.start import Spawner
+from aigon.process.spawner import Spawner
 from tests.lab import alive, until
 
 QUICK: process.EndingSteps = ((signal.SIGINT, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 5.0))
@@ -163,7 +163,7 @@ from aigon.process import run as process
 from aigon.process.watchdog import run_watchdog
 from aigon.isolation.enclosure import LAUNCHER
 from aigon.isolation.sandbox import Sandbox
-from aigon.process.start import Spawner
+from aigon.process.spawner import Spawner
 folder = Path(sys.argv[2])
 box = Sandbox(sys.argv[1], Grants((sys.argv[2],)), folder)
 if sys.argv.pop(3) == "spawner":

@@ -9,14 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from aigon.isolation.enclosure import LAUNCHER, make_launcher_command
 from aigon.isolation.mechanisms import can_overlay, find_isolation_flaw, start_spawner
-from aigon.isolation.sandbox import find_sandbox_flaw, has_process_numbers
+from aigon.isolation.sandbox import Sandbox, find_sandbox_flaw, has_process_numbers
 from aigon.model.turns import ProgramExit
 from aigon.process import orphans, run
 from aigon.process.orphans import list_children
-from aigon.process.start import Spawner
+from aigon.process.spawner import Spawner
 from tests.isolation.test_sandbox import boxed, script
 from tests.lab import alive, until
 
@@ -95,7 +96,7 @@ import os, sys
 from pathlib import Path
 from aigon.isolation.enclosure import LAUNCHER
 from aigon.process import orphans, run
-from aigon.process.start import Spawner
+from aigon.process.spawner import Spawner
 from tests.isolation.test_spawner import start
 spawner = Spawner(LAUNCHER)
 spawner.start()
@@ -158,3 +159,105 @@ def test_a_request_that_breaks_off_starts_nothing(spawner: Spawner) -> None:
     _, status = os.waitpid(pid, 0)
     assert os.waitstatus_to_exitcode(status) == 125
     until(lambda: pid not in list_children())
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Sandbox:
+    """A sandbox by namespaces, with process numbers of its own."""
+    if why := find_sandbox_flaw("namespaces"):
+        pytest.skip(why)
+    (tmp_path / "hidden").mkdir()
+    return boxed("namespaces", tmp_path, hidden=(str(tmp_path / "hidden"),))
+
+
+def run_in(box: Sandbox, folder: Path, text: str, **env: str) -> tuple[int | None, bytes]:
+    argv = box.command(["/bin/sh", "-c", text], folder / "work").argv
+    exited = run.run(run.Command(argv, folder, {"PATH": os.environ["PATH"], **env}, merge=False))
+    return exited.exit_code, exited.stdout + exited.stderr
+
+
+def prepare(spawner: Spawner, box: Sandbox, folder: Path) -> int:
+    """Prepare a sandbox, and return the number of the process that waits in it."""
+    run.prepare(box.command(["another"], folder / "work").argv)
+    with spawner._lock:
+        assert spawner._await_number() and spawner._prepared
+    return spawner._prepared.pid
+
+
+def test_a_prepared_sandbox_is_what_the_program_runs_in(spawner: Spawner, box: Sandbox, tmp_path: Path) -> None:
+    text = 'echo "$TOLD" $(ls -m /proc/self/fd); : > written; cd ..; pwd; exit 9'
+    told = run_in(box, tmp_path, text, TOLD="something")
+    assert told[0] == 9
+    (tmp_path / "work" / "written").unlink()
+    pid, heard = prepare(spawner, box, tmp_path), list[int]()
+    argv = box.command(["/bin/sh", "-c", text], tmp_path / "work").argv
+    env = {"PATH": os.environ["PATH"], "TOLD": "something"}
+    exited = run.run(run.Command(argv, tmp_path, env, merge=False, started=heard.append))
+    assert (exited.exit_code, exited.stdout + exited.stderr, heard) == (*told, [pid])
+    assert (tmp_path / "work" / "written").exists()
+
+
+@pytest.mark.parametrize("change", ["plan", "work", "hidden"])
+def test_a_sandbox_that_was_prepared_for_something_else_runs_nothing(
+    spawner: Spawner, box: Sandbox, tmp_path: Path, change: str
+) -> None:
+    pid = prepare(spawner, box, tmp_path)
+    if change == "plan":
+        (tmp_path / "old").mkdir()
+        box = structs.replace(box, grants=box.grants.more(write=[str(tmp_path / "old")]))
+    else:  # a folder of that name, and not the one that was mounted
+        (tmp_path / change).rename(tmp_path / "old")
+        (tmp_path / change).mkdir()
+    (tmp_path / "hidden" / "secret").write_text("secret")
+    assert run_in(box, tmp_path, "cat ../hidden/secret 2>/dev/null; : > made; exit 4") == (4, b"")
+    assert (tmp_path / "work" / "made").exists()
+    spawner.close()
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) in (0, 125)
+
+
+def test_a_prepared_sandbox_that_was_killed_is_made_again(spawner: Spawner, box: Sandbox, tmp_path: Path) -> None:
+    pid = prepare(spawner, box, tmp_path)
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: orphans.is_zombie(pid))
+    assert run_in(box, tmp_path, "exit 4")[0] == 4
+
+
+def test_prepared_sandboxes_leave_no_process_and_no_descriptor(spawner: Spawner, box: Sandbox, tmp_path: Path) -> None:
+    def count() -> tuple[set[int], int, int]:
+        helper = len([*Path(f"/proc/{find_helper()}/fd").iterdir()])
+        return set(list_children()), len([*Path("/proc/self/fd").iterdir()]), helper
+
+    before = count()
+    for number in range(8):
+        dropped = prepare(spawner, box, tmp_path)
+        start(tmp_path, "true")  # another program meanwhile
+        if number % 2:
+            assert run_in(box, tmp_path, f"exit {number}")[0] == number
+        else:
+            spawner.prepare(make_launcher_command(FREE))
+            os.waitpid(dropped, 0)  # as the next sweep does
+    start(tmp_path, "true")
+    assert count() == before
+
+
+def test_a_prepared_sandbox_ends_with_whoever_prepared_it(tmp_path: Path) -> None:
+    if why := find_sandbox_flaw("namespaces"):
+        pytest.skip(why)
+    code = """
+import os, sys
+from pathlib import Path
+from tests.isolation.test_sandbox import boxed
+from aigon.isolation.enclosure import LAUNCHER
+from aigon.process import run
+from aigon.process.spawner import Spawner
+run.spawners.append(Spawner(LAUNCHER))
+run.spawners[0].start()
+folder = Path(sys.argv[1])
+run.prepare(boxed("namespaces", folder).command(["true"], folder / "work").argv)
+run.spawners[0]._await_number()
+print(run.spawners[0]._prepared.pid, flush=True)
+os.kill(os.getpid(), 9)
+"""
+    argv = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(argv, capture_output=True, text=True, cwd=Path(__file__).parents[2], check=False)
+    until(lambda: not Path(f"/proc/{int(done.stdout)}").exists())
