@@ -1,6 +1,6 @@
 """The aigons that work here: ask them to stop, end what killed ones left running, tell whether one of them asks.
 
-A loop's guardian ends its processes within a moment; leftovers exist only if the guardian was killed as well. Nothing
+A loop's watchdog ends its processes within a moment; leftovers exist only if the watchdog was killed as well. Nothing
 that a loop started may approve, merge or stop anything: aigon asks its own notes of running loops and the system's
 table of processes, never the words of a command line.
 """
