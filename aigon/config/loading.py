@@ -13,7 +13,8 @@ from aigon.files import atomic
 from aigon.files.atomic import write_atomic
 from aigon.files.resources import find_resource
 from aigon.text.amounts import MIB, size_error
-from aigon.text.documents import load_strict_json, suggest
+from aigon.text.documents import suggest
+from aigon.text.untrusted import load_strict_json
 
 ReadFile = Callable[[str], bytes | None]
 """Reads a file of the project by its path; None if it does not exist."""

@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeVar
 from msgspec import Struct, convert
 from msgspec.json import schema as json_schema
 
-from aigon.text.documents import load_strict_json
 from aigon.text.quoting import strip_escapes
+from aigon.text.untrusted import load_strict_json
 
 _LONGEST_TEXT = 1_000
 """Characters of evidence, and of reason, that are kept of one verdict."""

@@ -13,7 +13,7 @@ from aigon.errors import AigonError, usage
 from aigon.model.criteria import SpecWarning
 from aigon.text.amounts import join_words
 from aigon.text.patterns import compile_re
-from aigon.text.yaml_loading import AbsurdDocument, load_yaml
+from aigon.text.untrusted import AbsurdDocument, load_yaml
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

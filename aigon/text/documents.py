@@ -1,15 +1,14 @@
-"""Strict reading of YAML and JSON documents.
+"""Strict reading of YAML documents.
 
 Every key is known, every value has its type, and every error names its place.
 """
 
 import marshal
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from types import UnionType
-from typing import Annotated, Any, Literal, NoReturn, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from msgspec import Struct
 from msgspec.structs import FieldInfo, fields
@@ -17,7 +16,7 @@ from msgspec.structs import FieldInfo, fields
 from aigon.errors import AigonError, usage
 from aigon.text import amounts
 from aigon.text.amounts import MIB, size_error
-from aigon.text.yaml_loading import AbsurdDocument, load_yaml
+from aigon.text.untrusted import AbsurdDocument, load_yaml
 
 T = TypeVar("T")
 Word = TypeVar("Word", bound=str)
@@ -176,30 +175,6 @@ _PLAIN_TYPES: Mapping[Any, Callable[[DocumentNode], object]] = {
 @cache
 def _list_fields(kind: Any) -> tuple[FieldInfo, ...]:
     return fields(kind)
-
-
-def load_strict_json(text: str | bytes) -> Any:
-    """Return a JSON document that can be read in one way only.
-
-    Raises ValueError, of which JSONDecodeError is one, for a key that occurs twice and for NaN, and RecursionError.
-    """
-    import json
-
-    return json.loads(text, object_pairs_hook=_refuse_duplicate_keys, parse_constant=refuse_constant)
-
-
-def _refuse_duplicate_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Raise ValueError for a duplicate key: JSON would silently take the last one."""
-    document = dict(pairs)
-    if len(document) != len(pairs):
-        ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key {key[:80]!r} occurs twice in one object")
-    return document
-
-
-def refuse_constant(name: str) -> NoReturn:
-    """Raise ValueError for NaN and the infinities, which Python reads and JSON does not know."""
-    raise ValueError(f"{name} is no number of JSON")
 
 
 FIX = "Fix that line or the one above it: check brackets, quotes and indentation"

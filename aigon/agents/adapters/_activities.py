@@ -7,23 +7,12 @@ from functools import cache
 
 from msgspec import Struct, field
 
-from aigon.agents.adapters._records import (
-    Record,
-    count_at,
-    describe_use,
-    join_texts,
-    list_at,
-    look_up,
-    objects_at,
-    parse_dollars,
-    sum_usage,
-    text_at,
-    value_at,
-)
+from aigon.agents.adapters._records import Record, describe_use, join_texts, objects_at, parse_dollars, sum_usage
 from aigon.files.resources import read_shipped
 from aigon.model.turns import Activity, ActivityKind, Spent
 from aigon.text.documents import DocumentNode, parse_yaml
 from aigon.text.patterns import compile_re
+from aigon.text.untrusted import count_at, list_at, look_up, text_at, value_at
 
 _FILE = "activity.yaml"
 _INPUT = "input_tokens cache_creation_input_tokens cache_read_input_tokens"

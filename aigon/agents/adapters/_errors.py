@@ -9,12 +9,12 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
 
 from aigon.agents.adapters._program import LONGEST_DETAIL, last_words
-from aigon.agents.adapters._records import text_at
 from aigon.files.resources import read_shipped
 from aigon.model.turns import TEMPORARY_ENDS, ProgramExit, TurnEnd, TurnReport
 from aigon.text.documents import parse_yaml
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import strip_escapes
+from aigon.text.untrusted import text_at
 
 _NAMED_ENDS: Mapping[str, TurnEnd] = {"ContentPolicyViolationError": "refused", "BudgetExceededError": "usage_limit"}
 TURNED_AWAY = (*TEMPORARY_ENDS, "bad_credentials")

@@ -11,13 +11,12 @@ import msgspec
 
 from aigon.model.turns import CostStatus, Usage
 from aigon.text.patterns import compile_re
+from aigon.text.untrusted import count_at, list_at, look_up, text_at
 
 LONGEST_LINE = 8 * 1024 * 1024
 """Bytes of the longest line that is read; no record that is needed here is longer."""
 LONGEST_DOCUMENT = 1024 * 1024
 """Bytes at the end of an output in which a document over several lines is looked for."""
-LARGEST_COUNT = 10**15
-"""No turn could have used more of anything."""
 _SURROGATE = compile_re(r"\\u[dD][89a-fA-F]")
 _TRIES = 50
 _GAP = compile_re(rb"^\[\.\.\. \d+ bytes left out \.\.\.\]\r?$", re.M)
@@ -107,45 +106,14 @@ def is_cut(output: bytes) -> bool:
     return _GAP.search(output) is not None
 
 
-def value_at(record: object, *path: str) -> object:
-    """Return what `path` leads to inside nested objects; None if it leads nowhere."""
-    value = record
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None  # not Mapping: that check takes five times as long
-    return value
-
-
-def look_up(record: object, path: str) -> object:
-    """Return what a path such as `part.tool` leads to; the record itself for `.` or nothing."""
-    return value_at(record, *filter(None, path.split(".")))
-
-
-def list_at(record: object, *path: str) -> list[object]:
-    """Return the list there; an empty one for anything else."""
-    value = value_at(record, *path)
-    return value if isinstance(value, list) else []
-
-
 def objects_at(record: object, *path: str) -> RecordList:
     """Return the objects of the list there."""
     return _objects(list_at(record, *path))
 
 
-def text_at(record: object, *path: str) -> str:
-    """Return the text there; an empty one for anything else."""
-    value = value_at(record, *path)
-    return value if isinstance(value, str) else ""
-
-
 def join_texts(parts: Iterable[object]) -> str:
     """Return the texts of a message's parts, a line each."""
     return "\n".join(filter(None, (text_at(part, "text") for part in parts))).strip()
-
-
-def count_at(record: object, *path: str) -> int:
-    """Return the count there; 0 for anything else."""
-    value = value_at(record, *path)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT else 0
 
 
 def sum_usage(

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import cast, get_args
 
 from aigon.agents.adapters import _program
-from aigon.agents.adapters._records import parse_dollars, parse_records, sum_usage, text_at, value_at
+from aigon.agents.adapters._records import parse_dollars, parse_records, sum_usage
 from aigon.agents.credentials import API_KEYS, has_api_key
 from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, TurnEnd, TurnReport, TurnRequest
+from aigon.text.untrusted import text_at, value_at
 
 PROGRAM = Path(__file__).parents[1] / "api_agent" / "__main__.py"
 OF_THE_PROJECT = (".mcp.json", "mcp_endpoints.json", ".aigon/mcp_endpoints.json", ".aigon/prices.yaml")

@@ -14,19 +14,16 @@ from aigon.agents.adapters._program import LONGEST_DETAIL, last_words
 from aigon.agents.adapters._records import (
     Record,
     RecordList,
-    count_at,
     join_texts,
-    list_at,
     list_uses,
     objects_at,
     parse_dollars,
     parse_records,
     sum_usage,
-    text_at,
-    value_at,
 )
 from aigon.model.turns import ProgramExit, TurnReport, Usage
 from aigon.text.patterns import compile_re
+from aigon.text.untrusted import count_at, list_at, text_at, value_at
 
 read_activity = read_blocks
 ACTIVITY_MARKS = BLOCK_MARKS

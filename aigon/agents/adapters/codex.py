@@ -15,20 +15,12 @@ from msgspec.structs import replace
 
 from aigon.agents.adapters import _program
 from aigon.agents.adapters._errors import read_error, read_stderr
-from aigon.agents.adapters._records import (
-    Record,
-    RecordList,
-    describe_use,
-    objects_at,
-    parse_records,
-    sum_usage,
-    text_at,
-    value_at,
-)
+from aigon.agents.adapters._records import Record, RecordList, describe_use, objects_at, parse_records, sum_usage
 from aigon.errors import AigonError
 from aigon.files import atomic
 from aigon.model.turns import Agent, ProgramExit, Turn, TurnReport, TurnRequest
 from aigon.text.patterns import compile_re
+from aigon.text.untrusted import text_at, value_at
 
 _RETRIED = compile_re(r"^Reconnecting\.\.\. (?:\d+/\d+ \((.*)\)$)?", re.DOTALL)
 _ENV_KEY = compile_re(r"env_key\s*=\s*[\"'](\w+)")

@@ -24,9 +24,10 @@ from aigon.agents.adapters._program import (
     last_words,
     read_action,
 )
-from aigon.agents.adapters._records import describe_use, list_at, parse_dollars, parse_reported_usage
+from aigon.agents.adapters._records import describe_use, parse_dollars, parse_reported_usage
 from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, TurnEnd, TurnReport, TurnRequest
 from aigon.text.patterns import compile_re
+from aigon.text.untrusted import list_at
 
 _EXAMPLE = '"agents": {"mine": {"adapter": "command", "command": ["./my-agent.sh"]}}'
 _REPORT_LINE = 65_536

@@ -8,8 +8,9 @@ credits, which are no dollars.
 from msgspec.structs import replace
 
 from aigon.agents.adapters._errors import read_error, read_stderr
-from aigon.agents.adapters._records import Record, RecordList, count_at, parse_records, sum_usage, text_at, value_at
+from aigon.agents.adapters._records import Record, RecordList, parse_records, sum_usage
 from aigon.model.turns import ModelUsage, ProgramExit, TurnReport, Usage
+from aigon.text.untrusted import count_at, text_at, value_at
 
 _USE = ("data.toolName", "data.arguments")
 _STATUS = {"rate_limit": 429, "authentication": 401, "authorization": 403, "quota": 402}

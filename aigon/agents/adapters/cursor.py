@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from aigon.agents.adapters._activities import say, use
 from aigon.agents.adapters._errors import find_stated_error, read_error, read_stderr
-from aigon.agents.adapters._records import Record, describe_use, join_texts, list_at, parse_records, text_at, value_at
+from aigon.agents.adapters._records import Record, describe_use, join_texts, parse_records
 from aigon.model.turns import Activity, ProgramExit, TurnReport
+from aigon.text.untrusted import list_at, text_at, value_at
 
 ACTIVITY_MARKS = (b'"assistant"', b'"started"')
 _SUFFIX = "ToolCall"

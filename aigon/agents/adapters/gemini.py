@@ -15,17 +15,14 @@ from aigon.agents.adapters._program import LONGEST_DETAIL, last_words
 from aigon.agents.adapters._records import (
     Record,
     RecordList,
-    count_at,
     describe_use,
-    list_at,
     parse_last_document,
     parse_records,
     sum_usage,
-    text_at,
-    value_at,
 )
 from aigon.model.turns import ModelUsage, ProgramExit, TurnReport, Usage
 from aigon.text.patterns import compile_re
+from aigon.text.untrusted import count_at, list_at, text_at, value_at
 
 _NO_LOGIN = 41
 """Exit code of a start without a login: `FatalAuthenticationError` in its sources."""

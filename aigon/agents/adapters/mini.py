@@ -13,21 +13,18 @@ from msgspec.structs import replace
 from aigon.agents.adapters._errors import LITELLM_ERROR, TURNED_AWAY, read_exception, read_stderr
 from aigon.agents.adapters._records import (
     Record,
-    count_at,
     describe_use,
     drop_free_cost,
     join_texts,
-    list_at,
     make_storable,
     objects_at,
     parse_dollars,
     sum_usage,
-    text_at,
-    value_at,
 )
 from aigon.model.turns import ProgramExit, TurnReport
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import strip_escapes
+from aigon.text.untrusted import count_at, list_at, text_at, value_at
 
 _BEGINS = compile_re(r'^[ \t]*"messages":[ \t]*\[', re.M)
 _INFO = compile_re(r'^[ \t]*"info":[ \t]*', re.M)

@@ -12,19 +12,10 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from aigon.agents.adapters._errors import read_error, read_stderr
-from aigon.agents.adapters._records import (
-    Record,
-    RecordList,
-    count_at,
-    is_cut,
-    parse_dollars,
-    parse_records,
-    sum_usage,
-    text_at,
-    value_at,
-)
+from aigon.agents.adapters._records import Record, RecordList, is_cut, parse_dollars, parse_records, sum_usage
 from aigon.model.turns import ProgramExit, TurnEnd, TurnReport
 from aigon.text.patterns import compile_re
+from aigon.text.untrusted import count_at, text_at, value_at
 
 _RETRIED = compile_re(r'^timestamp=(?P<at>\S+) level=ERROR .*error\.error="(?P<message>.*)"', re.MULTILINE)
 _REJECTED = ("The user rejected permission to use", "The user has specified a rule which prevents you")

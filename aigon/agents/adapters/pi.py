@@ -17,16 +17,14 @@ from aigon.agents.adapters._records import (
     drop_free_cost,
     is_cut,
     join_texts,
-    list_at,
     objects_at,
     parse_dollars,
     parse_records,
     sum_usage,
-    text_at,
-    value_at,
 )
 from aigon.model.turns import ProgramExit, TurnReport, Usage
 from aigon.text.patterns import compile_re
+from aigon.text.untrusted import list_at, text_at, value_at
 
 _HTTP = compile_re(r"([45]\d\d) (?P<body>\{.*\})", re.S)
 

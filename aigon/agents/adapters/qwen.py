@@ -12,18 +12,10 @@ from msgspec.structs import replace
 from aigon.agents.adapters import _program
 from aigon.agents.adapters._activities import BLOCK_MARKS, read_blocks
 from aigon.agents.adapters._errors import read_error, read_stderr
-from aigon.agents.adapters._records import (
-    Record,
-    RecordList,
-    list_uses,
-    objects_at,
-    parse_records,
-    sum_usage,
-    text_at,
-    value_at,
-)
+from aigon.agents.adapters._records import Record, RecordList, list_uses, objects_at, parse_records, sum_usage
 from aigon.model.agents import AgentType
 from aigon.model.turns import Agent, Launch, ProgramExit, TurnReport, TurnRequest
+from aigon.text.untrusted import text_at, value_at
 
 read_activity = read_blocks
 ACTIVITY_MARKS = BLOCK_MARKS

@@ -18,16 +18,14 @@ from aigon.agents.adapters._records import (
     describe_use,
     drop_free_cost,
     join_texts,
-    list_at,
     parse_dollars,
     parse_last_document,
     parse_records,
     sum_usage,
-    text_at,
-    value_at,
 )
 from aigon.model.turns import Agent, ProgramExit, Turn, TurnReport, TurnRequest
 from aigon.text.patterns import compile_re
+from aigon.text.untrusted import list_at, text_at, value_at
 
 _EXPORT = 4 * 1024 * 1024
 """Bytes of an export that are read; with no session in it, it is some kilobytes."""

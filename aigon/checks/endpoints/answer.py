@@ -17,9 +17,9 @@ from aigon.config.endpoints import (
     parse_source,
     resolve_path,
 )
-from aigon.text.documents import refuse_constant
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import strip_escapes
+from aigon.text.untrusted import refuse_constant
 
 LARGEST_BODY = 8 * 1024 * 1024
 """Bytes of a body that are read: far more than anybody compares, few enough to hold."""

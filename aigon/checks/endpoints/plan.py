@@ -15,7 +15,7 @@ from msgspec import Struct, convert, field, to_builtins
 
 from aigon.config.endpoints import Endpoints
 from aigon.model.checks import TestResult
-from aigon.text.yaml_loading import AbsurdDocument, load_yaml
+from aigon.text.untrusted import AbsurdDocument, load_yaml
 
 VARIABLE = "AIGON_ENDPOINTS"
 """The variable that holds the plan; it is gone before the server starts."""

@@ -3,17 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from aigon.checks.parsers.output import (
-    Row,
-    as_line,
-    as_row,
-    as_rows,
-    as_string,
-    decode,
-    load_row,
-    parse_number,
-    read_text,
-)
+from aigon.checks.parsers.output import Row, decode, load_row, parse_number, read_text
 from aigon.checks.parsers.readings import (
     KEPT_PROBLEMS,
     describe_unknown,
@@ -24,6 +14,7 @@ from aigon.checks.parsers.readings import (
 )
 from aigon.model.checks import ParsedOutput, Problem
 from aigon.text.patterns import compile_re
+from aigon.text.untrusted import count_at, object_at, objects_at, text_at
 
 _HEAD = compile_re(
     r"^(?P<severity>error|warning)(?:\[(?P<code>[\w:-]{1,80})\])?: (?P<message>[^\n]+)$"
@@ -123,12 +114,12 @@ def _load_message(line: str) -> Row:
 
 
 def _read_message(row: Row) -> Iterator[Problem]:
-    level, message, spans = as_string(row.get("level")), as_string(row.get("message")), as_rows(row.get("spans"))
+    level, message, spans = text_at(row, "level"), text_at(row, "message"), objects_at(row, "spans")
     if level not in _LEVELS and not level.startswith("error"):
         return
     # Without a place: sums ("2 warnings emitted"), and errors of linking, which nothing else tells.
     if spans or (level != "warning" and not message.startswith("aborting due to")):
-        rule = as_string(as_row(row.get("code")).get("code"))
+        rule = text_at(row, "code", "code")
         yield make_problem(message, *_find_span(spans), rule=rule, severity=level)
 
 
@@ -136,8 +127,8 @@ def _find_span(spans: list[Row]) -> tuple[str, int]:
     """Return the place of the primary span, or where a foreign macro was called."""
     span = next((each for each in spans if each.get("is_primary") is True), spans[0] if spans else {})
     for _ in range(_DEEPEST):
-        outer = as_row(span.get("expansion")).get("span")
-        if not isinstance(outer, dict) or not as_string(span.get("file_name")).startswith(("/", "<")):
+        outer = object_at(span, "expansion").get("span")
+        if not isinstance(outer, dict) or not text_at(span, "file_name").startswith(("/", "<")):
             break
         span = outer
-    return as_string(span.get("file_name")), as_line(span.get("line_start"))
+    return text_at(span, "file_name"), count_at(span, "line_start")

@@ -13,13 +13,14 @@ from itertools import chain
 from msgspec import Struct, field
 
 from aigon.checks.parsers.matchers import load_matcher
-from aigon.checks.parsers.output import Row, as_string, decode, has_gap, load_row, shorten_lines
+from aigon.checks.parsers.output import Row, decode, has_gap, load_row, shorten_lines
 from aigon.checks.parsers.readings import ResultTally, describe_unknown, keep_distinct, make_problem, summarize_tests
 from aigon.checks.parsers.stacks import describe_package, explain_go_failure
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.amounts import format_count
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import strip_escapes
+from aigon.text.untrusted import text_at
 
 _RESULTS: dict[str, TestResult] = {"pass": "passed", "fail": "failed", "skip": "skipped"}
 _ACTIONS = frozenset(
@@ -95,7 +96,7 @@ class GoEvents(Struct):
     def take(self, row: Row) -> None:
         """Take one event."""
         action, package, test, path, text = (
-            as_string(row.get(key)) for key in ("Action", "Package", "Test", "ImportPath", "Output")
+            text_at(row, key) for key in ("Action", "Package", "Test", "ImportPath", "Output")
         )
         if action not in _ACTIONS or not (package or path):
             return
@@ -108,13 +109,13 @@ class GoEvents(Struct):
             # What is printed after a test's end, by a goroutine or as an example's values, still belongs to it.
             output = self.running.get(package, {}).get(test) or self.broken.get((package, test))
             if output := output if test else self.packages.setdefault(package, GoOutput()):
-                output.add(text, as_string(row.get("OutputType")))
+                output.add(text, text_at(row, "OutputType"))
         elif test:
             self._take_test((package, test), action)
         elif action == "start":
             self.marked = True
         elif action in _RESULTS:
-            self._end_package(package, action, as_string(row.get("FailedBuild")))
+            self._end_package(package, action, text_at(row, "FailedBuild"))
 
     def is_unbuilt(self, package: str) -> bool:
         """Return whether a package failed to build: from Go 1.24 on an event says so; before it, a line."""

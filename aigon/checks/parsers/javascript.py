@@ -11,17 +11,7 @@ from msgspec.structs import replace
 
 from aigon.checks.parsers import junit
 from aigon.checks.parsers.matchers import load_tests
-from aigon.checks.parsers.output import (
-    Row,
-    as_row,
-    as_rows,
-    as_string,
-    as_strings,
-    parse_number,
-    read_documents,
-    read_text,
-    sum_words,
-)
+from aigon.checks.parsers.output import Row, parse_number, read_documents, read_text, sum_words
 from aigon.checks.parsers.readings import ResultTally, describe_unknown, keep_distinct, make_problem, summarize_tests
 from aigon.checks.parsers.stacks import (
     describe_failure,
@@ -36,6 +26,7 @@ from aigon.checks.parsers.stacks import (
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import strip_escapes
+from aigon.text.untrusted import object_at, objects_at, text_at, texts_at
 
 _SUMMARY = compile_re(
     r"^(?P<mark>[#ℹ]) tests \d{1,9}\n(?:(?P=mark) suites \d{1,9}\n)?"
@@ -140,24 +131,24 @@ def _read_document(document: Row, lines: str) -> ParsedOutput | None:
         return None
     tally = ResultTally()
     for key, result in _LISTS.items():
-        for row in as_rows(document.get(key)):
+        for row in objects_at(document, key):
             tally.numbers[result] += 1
-            if not junit.HOOK.search(as_string(row.get("title"))[:1000]):
+            if not junit.HOOK.search(text_at(row, "title")[:1000]):
                 tally.record(_name_mocha_test(row), result)
-    return tally.read((*map(_describe_row, as_rows(document["failures"])), *find_thresholds(lines)))
+    return tally.read((*map(_describe_row, objects_at(document, "failures")), *find_thresholds(lines)))
 
 
 def _name_mocha_test(row: Row) -> str:
-    file, title = as_string(row.get("file")), as_string(row.get("fullTitle"))
+    file, title = text_at(row, "file"), text_at(row, "fullTitle")
     return f"{file}::{title}" if file else title
 
 
 def _describe_row(row: Row) -> Problem:
-    error = as_row(row.get("err"))
-    stack, message = as_string(error.get("stack")), as_string(error.get("message"))
+    error = object_at(row, "err")
+    stack, message = text_at(error, "stack"), text_at(error, "message")
     file, line = find_frame(stack[:100_000])
     message = describe_script(stack if message[:50] in stack else message)
-    return make_problem(message, file or as_string(row.get("file")), line, test=_name_mocha_test(row))
+    return make_problem(message, file or text_at(row, "file"), line, test=_name_mocha_test(row))
 
 
 def read_unloaded(lines: str) -> ParsedOutput | None:
@@ -222,10 +213,10 @@ def read_jest_report(output: bytes, report: bytes | None) -> ParsedOutput | None
 def _read_shared_document(document: Row) -> ParsedOutput | None:
     if not isinstance(document.get("testResults"), list) or "numTotalTests" not in document:
         return None
-    files, tally = as_rows(document["testResults"]), ResultTally()
+    files, tally = objects_at(document, "testResults"), ResultTally()
     for file in files:
-        for case in as_rows(file.get("assertionResults")):
-            tally.add(_name_case(case, file), _RESULTS.get(as_string(case.get("status")), "skipped"))
+        for case in objects_at(file, "assertionResults"):
+            tally.add(_name_case(case, file), _RESULTS.get(text_at(case, "status"), "skipped"))
     problems = (problem for file in files for problem in _find_problems(file))
     return tally.read(problems, errors=sum(map(_has_not_run, files)))
 
@@ -238,23 +229,23 @@ def _has_not_run(file: Row) -> bool:
     """
     if file.get("status") != "failed":
         return False
-    message = strip_escapes(as_string(file.get("message"))[:1000]).strip()
-    failed = any(case.get("status") == "failed" for case in as_rows(file.get("assertionResults")))
+    message = strip_escapes(text_at(file, "message")[:1000]).strip()
+    failed = any(case.get("status") == "failed" for case in objects_at(file, "assertionResults"))
     return bool(message and message[0] != "●") or not failed
 
 
 def _find_problems(file: Row) -> Iterator[Problem]:
-    name = as_string(file.get("name"))
+    name = text_at(file, "name")
     if _has_not_run(file):
-        yield make_problem(*explain_unloaded(as_string(file.get("message")), name), test=name)
-    for case in as_rows(file.get("assertionResults")):
+        yield make_problem(*explain_unloaded(text_at(file, "message"), name), test=name)
+    for case in objects_at(file, "assertionResults"):
         if case.get("status") == "failed":
-            message = "\n".join(as_strings(case.get("failureMessages")))
+            message = "\n".join(texts_at(case, "failureMessages"))
             found, line = find_frame(message[:100_000])
             place = (found or name, line if found else 0)
             yield make_problem(describe_failure(message), *place, test=_name_case(case, file))
 
 
 def _name_case(case: Row, file: Row) -> str:
-    titles = (*as_strings(case.get("ancestorTitles")), as_string(case.get("title")))
-    return f"{as_string(file.get('name'))}::{' > '.join(filter(None, titles))}"  # vitest 1 begins with an empty one
+    titles = (*texts_at(case, "ancestorTitles"), text_at(case, "title"))
+    return f"{text_at(file, 'name')}::{' > '.join(filter(None, titles))}"  # vitest 1 begins with an empty one

@@ -14,10 +14,6 @@ from aigon.checks.endpoints.plan import MARK
 from aigon.checks.parsers.matchers import load_tests
 from aigon.checks.parsers.output import (
     Row,
-    as_row,
-    as_rows,
-    as_string,
-    as_strings,
     clean,
     find_matches,
     load_json,
@@ -39,6 +35,7 @@ from aigon.checks.parsers.readings import (
 from aigon.checks.parsers.stacks import Place, describe_thrown, find_frame, find_headline, find_jvm_frame, is_jvm_trace
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.patterns import compile_re
+from aigon.text.untrusted import object_at, objects_at, text_at, texts_at
 
 _RESULTS: dict[str, TestResult] = {"failure": "failed", "error": "error", "skipped": "skipped"}
 _LONGEST_DETAIL = 100_000
@@ -235,17 +232,17 @@ _DETAIL = compile_re(r"^ +(?P<detail>(?:Received|Documented): [^\n]{1,200})$", r
 
 def read_endpoints(output: bytes, report: bytes | None) -> ParsedOutput:
     """Every request is a test; so is every operation that schemathesis tried. What kept it from asking comes first."""
-    document = as_row(load_json(report) if report else None)
+    document = object_at(load_json(report) if report else None)
     if document.get("aigon") != MARK:
         return describe_unknown(read_text(output))
-    rows = [row for row in as_rows(document.get("requests")) if as_string(row.get("result")) in _REQUEST_RESULTS]
+    rows = [row for row in objects_at(document, "requests") if text_at(row, "result") in _REQUEST_RESULTS]
     tried = document.get("schemathesis")
-    xml = as_string(as_row(tried).get("junit")).encode("utf-8", "replace") if isinstance(tried, dict) else None
+    xml = text_at(tried, "junit").encode("utf-8", "replace") if isinstance(tried, dict) else None
     exercised = JunitDocument(b"<testsuites/>" if xml is None else xml)
-    broken = clean(as_string(document.get("broken")))
+    broken = clean(text_at(document, "broken"))
     if not exercised.is_whole and not broken:
         broken = "the report of schemathesis cannot be read"
-    tally = ResultTally((as_string(row.get("name")), _REQUEST_RESULTS[as_string(row["result"])]) for row in rows)
+    tally = ResultTally((text_at(row, "name"), _REQUEST_RESULTS[text_at(row, "result")]) for row in rows)
     # No request is called like an operation that schemathesis tried.
     tests = tally.results() | {f"schemathesis: {test}": result for test, result in exercised.tally.results().items()}
     tally.numbers += exercised.tally.numbers
@@ -260,8 +257,8 @@ def _find_request_problems(rows: list[Row], exercised: JunitDocument, broken: st
         yield make_problem(broken, rule="server")
     for row in rows:
         if row.get("result") != "passed":
-            message = "; ".join(as_strings(row.get("said"))) or "failed"
-            yield make_problem(message, test=as_string(row.get("name")))
+            message = "; ".join(texts_at(row, "said")) or "failed"
+            yield make_problem(message, test=text_at(row, "name"))
     for case in exercised.broken:
         yield make_problem(_describe_operation(case), test=f"schemathesis: {case.test}")
 

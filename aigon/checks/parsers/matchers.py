@@ -12,10 +12,6 @@ from msgspec.structs import replace
 
 from aigon.checks.parsers.output import (
     Row,
-    as_line,
-    as_row,
-    as_rows,
-    as_string,
     decode,
     find_json,
     is_silent,
@@ -38,6 +34,7 @@ from aigon.errors import usage
 from aigon.files.resources import find_resource, read_document
 from aigon.model.checks import ParsedOutput, Problem
 from aigon.text.documents import parse_yaml
+from aigon.text.untrusted import count_at, object_at, objects_at, text_at, value_at
 
 _MESSAGE_END = 100
 """Characters at the end of a message in which its rule is looked for: a message can be any length."""
@@ -93,7 +90,7 @@ class JsonForm(Struct, frozen=True, forbid_unknown_fields=True):
             return None
         chains: list[tuple[Row, ...]] = [(row,) for row in rows]
         for key in self.rows:
-            chains = [(row, *outer) for outer in chains for row in as_rows(outer[0].get(key))]
+            chains = [(row, *outer) for outer in chains for row in objects_at(outer[0], key)]
         return chains
 
     def find_row_lines(self, data: bytes) -> list[tuple[Row, ...]]:
@@ -105,12 +102,12 @@ class JsonForm(Struct, frozen=True, forbid_unknown_fields=True):
         """Yield the problems in the rows of a document."""
         for row in rows:
             if (severity := _rate(str(_look_up(row, self.severity)), self.severities)) != "none":
-                message = re.sub(r"\{([^{}]+)\}", lambda path: as_string(_look_up(row, path[1])), self.message)  # noqa: B023
-                message = message if "{" in self.message else as_string(_look_up(row, self.message))
+                message = re.sub(r"\{([^{}]+)\}", lambda path: text_at(_look_up(row, path[1])), self.message)  # noqa: B023
+                message = message if "{" in self.message else text_at(_look_up(row, self.message))
                 line = _look_up(row, self.line)
                 line = line + 1 if isinstance(line, int) and not self.first_line else line
-                file, rule = (as_string(_look_up(row, path)) for path in (self.file, self.rule))
-                yield make_problem(message, file.removeprefix("./"), as_line(line), rule, severity)
+                file, rule = (text_at(_look_up(row, path)) for path in (self.file, self.rule))
+                yield make_problem(message, file.removeprefix("./"), count_at(line), rule, severity)
 
 
 class Matcher(Struct, frozen=True, forbid_unknown_fields=True):
@@ -156,9 +153,9 @@ class Matcher(Struct, frozen=True, forbid_unknown_fields=True):
                 continue
             found = load_json(report) if report else find_json(output, dict if form.kind == "object" else list)
             if (chains := form.find_rows(found)) is not None:
-                top = (as_row(found),)
-                reading = self._summarize(form.read_problems(chains), as_line(_look_up(top, form.total)))
-                nothing = form.nothing_if_zero and not as_line(_look_up(top, form.nothing_if_zero))
+                top = (object_at(found),)
+                reading = self._summarize(form.read_problems(chains), count_at(_look_up(top, form.total)))
+                nothing = form.nothing_if_zero and not count_at(_look_up(top, form.nothing_if_zero))
                 return replace(reading, summary="no files checked") if nothing and not reading.problems else reading
         return None
 
@@ -225,10 +222,7 @@ def _rate(word: str, severities: dict[str, Level]) -> str:
 def _look_up(rows: tuple[Row, ...], path: str) -> object:
     """Return the value at a dotted path in the innermost row that has its first key."""
     keys = path.split(".")
-    value: object = next((row for row in rows if keys[0] in row), {})
-    for key in keys:
-        value = as_row(value).get(key)
-    return value
+    return value_at(next((row for row in rows if keys[0] in row), None), *keys)
 
 
 @cache
@@ -264,7 +258,7 @@ def read_matcher(path: Path) -> Matcher | TestMatcher:
     It is read once, before the first turn: what an agent writes into the file takes no part in the run.
     """
     document = parse_yaml(read_document(path), str(path)).value
-    kind: type[Matcher | TestMatcher] = TestMatcher if as_row(document).get("kind") == "tests" else Matcher
+    kind: type[Matcher | TestMatcher] = TestMatcher if object_at(document).get("kind") == "tests" else Matcher
     try:
         return convert(document, kind, dec_hook=_compile)
     except ValidationError as error:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from aigon.model.checks import ParsedOutput
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import strip_escapes
+from aigon.text.untrusted import JsonObject, object_at
 
 LARGEST_REPORT = 16 * 1024 * 1024
 """Bytes of one report or JSON document that are read: some 100,000 tests. Of a larger report nothing is believed."""
@@ -28,7 +29,7 @@ _BEGIN = compile_re(r"^[ \t]*(?=[\[{])", re.M)
 _TRIES = 8
 _LONGEST_TEXT = 100_000
 """Characters kept of one piece of what an XML element holds."""
-Row = dict[str, object]
+Row = JsonObject
 
 
 def decode(output: bytes, limit: int = LARGEST_REPORT) -> str:
@@ -138,15 +139,15 @@ def read_documents(
 
     The latter names no tests: a test can print it.
     """
-    if reading := read(as_row(load_json(report))):
+    if reading := read(object_at(load_json(report))):
         return reading
-    reading = read(as_row(find_json(output, dict)))
+    reading = read(object_at(find_json(output, dict)))
     return replace(reading, tests={}) if reading else None
 
 
 def load_row(line: str) -> Row:
     """Return the JSON object on a line; an empty one for anything else."""
-    return as_row(_load(line))
+    return object_at(_load(line))
 
 
 def _load(text: str) -> object:
@@ -154,31 +155,6 @@ def _load(text: str) -> object:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def as_row(value: object) -> Row:
-    """Return a dict as it is, anything else as an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def as_rows(value: object) -> list[Row]:
-    """Return the dicts in a list; none for anything that is no list."""
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
-
-
-def as_string(value: object) -> str:
-    """Return a string as it is, anything else as an empty one."""
-    return value if isinstance(value, str) else ""
-
-
-def as_strings(value: object) -> list[str]:
-    """Return the strings in a list."""
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def as_line(value: object) -> int:
-    """Return a line number; 0 for anything that cannot be one."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**9 else 0
 
 
 def read_xml(

@@ -11,21 +11,12 @@ from itertools import islice
 from msgspec.structs import replace
 
 from aigon.checks.parsers import junit
-from aigon.checks.parsers.output import (
-    Row,
-    as_line,
-    as_row,
-    as_rows,
-    as_string,
-    find_sections,
-    parse_number,
-    read_documents,
-    read_text,
-)
+from aigon.checks.parsers.output import Row, find_sections, parse_number, read_documents, read_text
 from aigon.checks.parsers.readings import ResultTally, describe_unknown, find_problems, make_problem, summarize_tests
 from aigon.checks.parsers.stacks import describe_failure, find_frame
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.patterns import compile_re
+from aigon.text.untrusted import count_at, object_at, objects_at, text_at
 
 _RESULTS: dict[str, TestResult] = {"expected": "passed", "flaky": "passed", "unexpected": "failed"}
 _DEEPEST = 40
@@ -66,11 +57,11 @@ def _read_document(document: Row) -> ParsedOutput | None:
     if not isinstance(document.get("config"), dict) or not isinstance(document.get("suites"), list):
         return None
     cases = list(_find_cases(document))
-    tally = ResultTally((name, _RESULTS.get(as_string(test.get("status")), "skipped")) for name, _, test in cases)
+    tally = ResultTally((name, _RESULTS.get(text_at(test, "status"), "skipped")) for name, _, test in cases)
     errors = [
         error
-        for error in as_rows(document.get("errors"))
-        if not as_string(error.get("message")).removeprefix("Error: ").startswith("No tests found")
+        for error in objects_at(document, "errors")
+        if not text_at(error, "message").removeprefix("Error: ").startswith("No tests found")
     ]
     problems = (*_find_problems(cases), *(_describe_error(each, "", 0, "") for each in errors))
     return tally.read(problems, errors=len(errors))
@@ -78,30 +69,30 @@ def _read_document(document: Row) -> ParsedOutput | None:
 
 def _find_cases(document: Row) -> Iterator[Case]:
     """Yield every test, in the order of the report, without recursion: a report can be of any depth."""
-    root = as_string(as_row(document["config"]).get("rootDir"))
+    root = text_at(document, "config", "rootDir")
     waiting: list[tuple[tuple[str, ...] | None, Row]] = [
-        (None, suite) for suite in reversed(as_rows(document["suites"]))
+        (None, suite) for suite in reversed(objects_at(document, "suites"))
     ]
     while waiting:
         titles, suite = waiting.pop()
         # The outermost suite is the file.
-        inner = () if titles is None else (*titles, as_string(suite.get("title")))[:_DEEPEST]
-        for spec in as_rows(suite.get("specs")):
-            file = as_string(spec.get("file"))
+        inner = () if titles is None else (*titles, text_at(suite, "title"))[:_DEEPEST]
+        for spec in objects_at(suite, "specs"):
+            file = text_at(spec, "file")
             # Files are named from the folder of the tests; aigon has made that folder relative to the project.
             file = file if root.startswith("/") or file.startswith("/") or not root else f"{root}/{file}"
-            name = f"{file}::{' > '.join(filter(None, (*inner, as_string(spec.get('title')))))}"
-            for test in as_rows(spec.get("tests")):
-                project = as_string(test.get("projectName"))
+            name = f"{file}::{' > '.join(filter(None, (*inner, text_at(spec, 'title'))))}"
+            for test in objects_at(spec, "tests"):
+                project = text_at(test, "projectName")
                 yield f"{name} [{project}]" if project else name, {**spec, "file": file}, test
-        waiting += [(inner, each) for each in as_rows(suite.get("suites"))[::-1]]
+        waiting += [(inner, each) for each in objects_at(suite, "suites")[::-1]]
 
 
 def _find_problems(cases: list[Case]) -> Iterator[Problem]:
     for name, spec, test in cases:
-        status = as_string(test.get("status"))
+        status = text_at(test, "status")
         if status in ("unexpected", "flaky"):
-            file, line = as_string(spec.get("file")), as_line(spec.get("line"))
+            file, line = text_at(spec, "file"), count_at(spec, "line")
             problem = _describe_error(_find_first_error(test), file, line, name)
             flaky = replace(problem, severity="warning", rule="flaky", message=f"flaky: {problem.message}"[:500])
             yield flaky if status == "flaky" else problem
@@ -109,15 +100,15 @@ def _find_problems(cases: list[Case]) -> Iterator[Problem]:
 
 def _find_first_error(test: Row) -> Row:
     """Return the first error of the first attempt that has one; a test that should have failed has none."""
-    for result in as_rows(test.get("results")):
-        for error in as_rows(result.get("errors")) or as_rows([result.get("error")]):
+    for result in objects_at(test, "results"):
+        for error in objects_at(result, "errors") or objects_at([result.get("error")]):
             return error
     return {"message": "Expected to fail, but passed."} if test.get("expectedStatus") == "failed" else {}
 
 
 def _describe_error(error: Row, file: str, line: int, test: str) -> Problem:
-    message, at = as_string(error.get("message")) or as_string(error.get("value")), as_row(error.get("location"))
-    places = ((as_string(at.get("file")), as_line(at.get("line"))), find_frame(as_string(error.get("stack"))[:100_000]))
+    message, at = text_at(error, "message") or text_at(error, "value"), object_at(error, "location")
+    places = ((text_at(at, "file"), count_at(at, "line")), find_frame(text_at(error, "stack")[:100_000]))
     place = next((place for place in places if place[0]), (file, line))
     return make_problem(describe_failure(message), *place, test=test)
 

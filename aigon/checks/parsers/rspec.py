@@ -3,20 +3,11 @@
 import re
 
 from aigon.checks.parsers.matchers import load_tests
-from aigon.checks.parsers.output import (
-    READ_MATCHES,
-    Row,
-    as_line,
-    as_row,
-    as_rows,
-    as_string,
-    as_strings,
-    load_json,
-    parse_number,
-)
+from aigon.checks.parsers.output import READ_MATCHES, Row, load_json, parse_number
 from aigon.checks.parsers.readings import ResultTally, make_problem
 from aigon.model.checks import ParsedOutput, Problem, TestResult
 from aigon.text.patterns import compile_re
+from aigon.text.untrusted import count_at, object_at, objects_at, text_at, texts_at
 
 _RESULTS: dict[str, TestResult] = {"passed": "passed", "failed": "failed"}
 """The other word, pending, is also of an example that is known to fail."""
@@ -27,19 +18,17 @@ _FOREIGN = ("/", "<", "vendor/", "../")
 
 def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Return counts and failures. Errors outside of examples (a file that cannot be loaded) count as errors."""
-    document = as_row(load_json(report))
+    document = object_at(load_json(report))
     if isinstance(document.get("examples"), list) and isinstance(document.get("summary"), dict):
         return _read_document(document)
     return load_tests("rspec").read(output, None)
 
 
 def _read_document(document: Row) -> ParsedOutput:
-    examples = as_rows(document["examples"])
-    tally = ResultTally(
-        (_name_example(each), _RESULTS.get(as_string(each.get("status")), "skipped")) for each in examples
-    )
-    errors = as_line(as_row(document["summary"]).get("errors_outside_of_examples_count"))
-    messages = as_strings(document.get("messages"))[:READ_MATCHES] if errors else []
+    examples = objects_at(document, "examples")
+    tally = ResultTally((_name_example(each), _RESULTS.get(text_at(each, "status"), "skipped")) for each in examples)
+    errors = count_at(document, "summary", "errors_outside_of_examples_count")
+    messages = texts_at(document, "messages")[:READ_MATCHES] if errors else []
     outside = (_describe_error(message) for message in messages if "error occurred" in message)
     failed = (_describe_example(each) for each in examples if each.get("status") == "failed")
     return tally.read((*outside, *failed), errors)
@@ -58,21 +47,21 @@ def _describe_error(message: str) -> Problem:
 
 
 def _describe_example(example: Row) -> Problem:
-    exception = as_row(example.get("exception"))
-    place = (as_string(example.get("file_path")).removeprefix("./"), as_line(example.get("line_number")))
+    exception = object_at(example, "exception")
+    place = (text_at(example, "file_path").removeprefix("./"), count_at(example, "line_number"))
     # The innermost frame of the project; paths in it are relative by now, those of gems are not.
-    for frame in as_strings(exception.get("backtrace"))[:1000]:
+    for frame in texts_at(exception, "backtrace")[:1000]:
         match = _FRAME.match(frame[:1000])
         if match and not match["file"].startswith(_FOREIGN):
             place = (match["file"], parse_number(match["line"]))
             break
-    message = " ".join(as_string(exception.get("message"))[:1000].replace("(compared using ==)", "").split())
-    name = as_string(exception.get("class"))
+    message = " ".join(text_at(exception, "message")[:1000].replace("(compared using ==)", "").split())
+    name = text_at(exception, "class")
     if not name.startswith("RSpec::"):
         message = f"{name}: {message}" if name else message or "failed"
     return make_problem(message, *place, test=_name_example(example))
 
 
 def _name_example(example: Row) -> str:
-    file = as_string(example.get("file_path")).removeprefix("./")
-    return f"{file}::{as_string(example.get('full_description')) or as_string(example.get('id'))}"
+    file = text_at(example, "file_path").removeprefix("./")
+    return f"{file}::{text_at(example, 'full_description') or text_at(example, 'id')}"

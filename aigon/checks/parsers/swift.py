@@ -15,18 +15,7 @@ from msgspec.structs import replace
 
 from aigon.checks.parsers import junit
 from aigon.checks.parsers.matchers import load_matcher
-from aigon.checks.parsers.output import (
-    READ_MATCHES,
-    Row,
-    as_row,
-    as_rows,
-    as_string,
-    find_json,
-    find_matches,
-    load_json,
-    parse_number,
-    read_text,
-)
+from aigon.checks.parsers.output import READ_MATCHES, Row, find_json, find_matches, load_json, parse_number, read_text
 from aigon.checks.parsers.readings import (
     ResultTally,
     add_counts,
@@ -38,6 +27,7 @@ from aigon.checks.parsers.readings import (
 )
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.patterns import compile_re
+from aigon.text.untrusted import object_at, objects_at, text_at
 
 _XML = compile_re(rb"^<\?xml [^\n]{0,200}\?>\s{0,20}<testsuites?\b", re.M)
 _MOST_LINES = 500_000
@@ -195,9 +185,9 @@ def _name_test(test: str) -> str:
 def read_xcresult(output: bytes, report: bytes | None) -> ParsedOutput:
     """Return counts and failures that `xcrun xcresulttool get test-results tests` reports, or what xcodebuild printed:
     tests, or errors of the compiler."""
-    document = as_row(load_json(report) if report is not None else find_json(output, dict))
+    document = object_at(load_json(report) if report is not None else find_json(output, dict))
     if isinstance(document.get("testNodes"), list):
-        reading = _read_nodes(as_rows(document["testNodes"]))
+        reading = _read_nodes(objects_at(document, "testNodes"))
         return reading if report is not None else replace(reading, tests={})
     lines = read_text(output)
     printed = _read_lines(lines) or load_matcher("xcodebuild").read_lines(lines, silence=True)
@@ -214,10 +204,10 @@ def _read_nodes(nodes: list[Row]) -> ParsedOutput:
     waiting = [(node, "", 0) for node in reversed(nodes)]
     while waiting:
         node, bundle, depth = waiting.pop()
-        kind, name = as_string(node.get("nodeType")), as_string(node.get("name"))
+        kind, name = text_at(node, "nodeType"), text_at(node, "name")
         if kind == "Test Case":
-            result = _NODE_RESULTS.get(as_string(node.get("result")), "error")
-            test = "/".join(filter(None, (bundle, as_string(node.get("nodeIdentifier")) or name)))
+            result = _NODE_RESULTS.get(text_at(node, "result"), "error")
+            test = "/".join(filter(None, (bundle, text_at(node, "nodeIdentifier") or name)))
             tally.add(test, result)
             if result in ("failed", "error") and len(problems) < READ_MATCHES:
                 messages = list(dict.fromkeys(_find_messages(node)))[:_MOST_MESSAGES]
@@ -228,7 +218,7 @@ def _read_nodes(nodes: list[Row]) -> ParsedOutput:
             problems += [_describe_message(name, bundle or "tests")] * (len(problems) < READ_MATCHES)
         elif depth < _DEEPEST:
             inner = name if kind in _BUNDLES else bundle
-            waiting += [(child, inner, depth + 1) for child in reversed(as_rows(node.get("children")))]
+            waiting += [(child, inner, depth + 1) for child in reversed(objects_at(node, "children"))]
     return tally.read(problems)
 
 
@@ -237,11 +227,11 @@ def _find_messages(case: Row) -> Iterator[str]:
     waiting, remaining = [(case, 0)], _MOST_NODES
     while waiting and remaining:
         (node, depth), remaining = waiting.pop(), remaining - 1
-        children = as_rows(node.get("children"))
+        children = objects_at(node, "children")
         if node.get("nodeType") == "Failure Message":
-            name = as_string(node.get("name"))
+            name = text_at(node, "name")
             # A source reference below the message names the place, unless it has one itself.
-            places = (as_string(child.get("name")) for child in children)
+            places = (text_at(child, "name") for child in children)
             place = next((each for each in places if _PLACE.match(each)), "")
             yield name if not place or _PLACE.match(name) else f"{place}: {name}"
         elif depth < _DEEPEST and node.get("result") != "Passed":

@@ -6,22 +6,11 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from urllib.parse import unquote
 
-from aigon.checks.parsers.output import (
-    READ_MATCHES,
-    Row,
-    as_line,
-    as_row,
-    as_rows,
-    as_string,
-    as_strings,
-    find_json,
-    load_json,
-    read_text,
-    read_xml,
-)
+from aigon.checks.parsers.output import READ_MATCHES, Row, find_json, load_json, read_text, read_xml
 from aigon.checks.parsers.readings import describe_unknown, find_problems, keep_distinct, make_problem, summarize_lint
 from aigon.model.checks import ParsedOutput, Problem
 from aigon.text.patterns import compile_re
+from aigon.text.untrusted import count_at, object_at, objects_at, text_at, texts_at
 
 LINE = compile_re(
     r"^(?:\[ant:checkstyle\] )?\[(?P<severity>ERROR|WARN|INFO)\] (?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::\d+)?: "
@@ -119,18 +108,18 @@ def read_sarif(output: bytes, report: bytes | None) -> ParsedOutput:
 
 
 def _find_runs(found: object) -> list[Row]:
-    document = as_row(found)
-    runs = as_rows(document.get("runs"))
-    claims = as_string(document.get("version")).startswith("2.") or "sarif" in as_string(document.get("$schema"))
-    return runs if claims and all(as_row(run.get("tool")).get("driver") for run in runs) else []
+    document = object_at(found)
+    runs = objects_at(document, "runs")
+    claims = text_at(document, "version").startswith("2.") or "sarif" in text_at(document, "$schema")
+    return runs if claims and all(object_at(run, "tool").get("driver") for run in runs) else []
 
 
 def _find_accidents(run: Row) -> Iterator[Problem]:
     """Yield what kept the tool from looking at everything: it says so of the invocation itself."""
-    for invocation in as_rows(run.get("invocations")):
+    for invocation in objects_at(run, "invocations"):
         if invocation.get("executionSuccessful") is False:
             kinds = ("toolExecutionNotifications", "toolConfigurationNotifications")
-            notices = [notice for kind in kinds for notice in as_rows(invocation.get(kind))]
+            notices = [notice for kind in kinds for notice in objects_at(invocation, kind)]
             errors = [notice for notice in notices if notice.get("level") == "error"]
             yield from (make_problem(_read_message(each, {}), *_find_place(each, run)) for each in errors)
             if not errors:
@@ -138,23 +127,23 @@ def _find_accidents(run: Row) -> Iterator[Problem]:
 
 
 def _find_problems(run: Row) -> Iterator[Problem]:
-    driver = as_row(as_row(run.get("tool")).get("driver"))
-    rules = {as_string(rule.get("id")): rule for rule in as_rows(driver.get("rules"))}
-    for result in as_rows(run.get("results")):
+    driver = object_at(run, "tool", "driver")
+    rules = {text_at(rule, "id"): rule for rule in objects_at(driver, "rules")}
+    for result in objects_at(run, "results"):
         rule = _find_rule(result, run, rules)
         if (level := _find_level(result, rule)) != "none" and not _is_left_out(result):
-            name = as_string(result.get("ruleId")) or as_string(as_row(result.get("rule")).get("id"))
+            name = text_at(result, "ruleId") or text_at(result, "rule", "id")
             severity = "error" if level == "error" else "warning"
             file, line = _find_place(result, run)
-            yield make_problem(_read_message(result, rule), file, line, name or as_string(rule.get("id")), severity)
+            yield make_problem(_read_message(result, rule), file, line, name or text_at(rule, "id"), severity)
 
 
 def _find_rule(result: Row, run: Row, rules: Mapping[str, Row]) -> Row:
     """Return the rule at an index into the driver's rules or an extension's, or by its name."""
-    tool, reference = as_row(run.get("tool")), as_row(result.get("rule"))
-    extension = _get_at(tool.get("extensions"), as_row(reference.get("toolComponent")).get("index"))
-    name = as_string(result.get("ruleId")) or as_string(reference.get("id"))
-    component = extension or as_row(tool.get("driver"))
+    tool, reference = object_at(run, "tool"), object_at(result, "rule")
+    extension = _get_at(tool.get("extensions"), object_at(reference, "toolComponent").get("index"))
+    name = text_at(result, "ruleId") or text_at(reference, "id")
+    component = extension or object_at(tool, "driver")
     rule = _get_at(component.get("rules"), result.get("ruleIndex", reference.get("index")))
     # A result may be of a part of a rule: `CA1000/1` (3.27.5).
     return rule or rules.get(name) or rules.get(name.rpartition("/")[0]) or {}
@@ -162,47 +151,47 @@ def _find_rule(result: Row, run: Row, rules: Mapping[str, Row]) -> Row:
 
 def _find_level(result: Row, rule: Row) -> str:
     """Return its own level, else the rule's, else `warning`; a kind other than `fail` has none (3.27.10)."""
-    if as_string(result.get("kind")) not in ("", "fail"):
+    if text_at(result, "kind") not in ("", "fail"):
         return "none"
-    default = as_row(rule.get("defaultConfiguration")).get("level")
-    return as_string(result.get("level")) or as_string(default) or "warning"
+    default = object_at(rule, "defaultConfiguration").get("level")
+    return text_at(result, "level") or text_at(default) or "warning"
 
 
 def _is_left_out(result: Row) -> bool:
     """Return whether a suppression that is not rejected covers it (3.27.23), or it is gone since an earlier run."""
-    states = {as_string(each.get("status")) or "accepted" for each in as_rows(result.get("suppressions"))}
+    states = {text_at(each, "status") or "accepted" for each in objects_at(result, "suppressions")}
     return result.get("baselineState") == "absent" or states == {"accepted"}
 
 
 def _read_message(result: Row, rule: Row) -> str:
     """Return the message, which may be one of the rule's by its name, with its arguments."""
-    message = as_row(result.get("message"))
-    named = as_row(as_row(rule.get("messageStrings")).get(as_string(message.get("id"))))
-    text = as_string(message.get("text")) or as_string(named.get("text")) or as_string(message.get("id"))
-    arguments = dict(enumerate(as_strings(message.get("arguments"))))
+    message = object_at(result, "message")
+    named = object_at(rule, "messageStrings", text_at(message, "id"))
+    text = text_at(message, "text") or text_at(named, "text") or text_at(message, "id")
+    arguments = dict(enumerate(texts_at(message, "arguments")))
     return _ARGUMENT.sub(lambda match: arguments.get(int(match[1]), match[0]), text[:5000])
 
 
 def _find_place(result: Row, run: Row) -> tuple[str, int]:
     """Return the first location that names a file."""
-    for location in as_rows(result.get("locations"))[:20]:
-        physical = as_row(location.get("physicalLocation"))
-        artifact = as_row(physical.get("artifactLocation"))
+    for location in objects_at(result, "locations")[:20]:
+        physical = object_at(location, "physicalLocation")
+        artifact = object_at(physical, "artifactLocation")
         if not artifact.get("uri"):
-            artifact = as_row(_get_at(run.get("artifacts"), artifact.get("index")).get("location")) or artifact
+            artifact = object_at(_get_at(run.get("artifacts"), artifact.get("index")), "location") or artifact
         if file := unquote(_drop_scheme(_resolve_uri(artifact, run))).removeprefix("./"):
-            return file, as_line(as_row(physical.get("region")).get("startLine"))
+            return file, count_at(physical, "region", "startLine")
     return "", 0
 
 
 def _resolve_uri(artifact: Row, run: Row) -> str:
     """Return the URI behind the bases that it is relative to; it stays relative if its base is not given."""
-    bases, uri = as_row(run.get("originalUriBaseIds")), as_string(artifact.get("uri"))
+    bases, uri = object_at(run, "originalUriBaseIds"), text_at(artifact, "uri")
     for _ in range(_DEEPEST):
-        base = as_row(bases.get(as_string(artifact.get("uriBaseId"))))
+        base = object_at(bases, text_at(artifact, "uriBaseId"))
         if not base or ":" in uri.split("/")[0]:
             break
-        prefix = as_string(base.get("uri"))
+        prefix = text_at(base, "uri")
         uri, artifact = f"{prefix}{uri}" if not prefix or prefix.endswith("/") else f"{prefix}/{uri}", base
     return uri
 
@@ -218,4 +207,4 @@ def _get_at(table: object, index: object) -> Row:
     """Return the dict at `index` in a list, or an empty one."""
     if not isinstance(table, list) or not isinstance(index, int) or not 0 <= index < len(table):
         return {}
-    return as_row(table[index])
+    return object_at(table[index])

@@ -1,11 +1,88 @@
-"""Load YAML that strangers wrote.
+"""Documents that strangers wrote: JSON that is read strictly or looked into, and YAML that is loaded without harm.
 
-It is composed into nodes first, so that absurd documents (nested without end, aliases of aliases) are refused before
-they fill the stack or the memory.
+What is not where it is looked for in JSON, or is of another type, is empty. YAML is composed into nodes first, so that
+absurd documents (nested without end, aliases of aliases) are refused before they fill the stack or the memory.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+JsonObject = dict[str, object]
+LARGEST_COUNT = 10**15
+"""No tool could have counted more of anything."""
+
+
+def value_at(document: object, *path: str) -> object:
+    """Return what `path` leads to inside nested objects; None if it leads nowhere."""
+    value = document
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None  # not Mapping: that check takes five times as long
+    return value
+
+
+def look_up(document: object, path: str) -> object:
+    """Return what a path such as `part.tool` leads to; the document itself for `.` or nothing."""
+    return value_at(document, *filter(None, path.split(".")))
+
+
+def object_at(document: object, *path: str) -> JsonObject:
+    """Return the object there; an empty one for anything else."""
+    value = value_at(document, *path)
+    return value if isinstance(value, dict) else {}
+
+
+def list_at(document: object, *path: str) -> list[object]:
+    """Return the list there; an empty one for anything else."""
+    value = value_at(document, *path)
+    return value if isinstance(value, list) else []
+
+
+def objects_at(document: object, *path: str) -> list[JsonObject]:
+    """Return the objects in the list there."""
+    return [each for each in list_at(document, *path) if isinstance(each, dict)]
+
+
+def text_at(document: object, *path: str) -> str:
+    """Return the text there; an empty one for anything else."""
+    value = value_at(document, *path)
+    return value if isinstance(value, str) else ""
+
+
+def texts_at(document: object, *path: str) -> list[str]:
+    """Return the texts in the list there."""
+    return [each for each in list_at(document, *path) if isinstance(each, str)]
+
+
+def count_at(document: object, *path: str) -> int:
+    """Return the count or the line number there; 0 for anything else."""
+    value = value_at(document, *path)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT else 0
+
+
+def load_strict_json(text: str | bytes) -> Any:
+    """Return a JSON document that can be read in one way only.
+
+    Raises ValueError, of which JSONDecodeError is one, for a key that occurs twice and for NaN, and RecursionError.
+    """
+    import json
+
+    return json.loads(text, object_pairs_hook=_refuse_duplicate_keys, parse_constant=refuse_constant)
+
+
+def _refuse_duplicate_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Raise ValueError for a duplicate key: JSON would silently take the last one."""
+    document = dict(pairs)
+    if len(document) != len(pairs):
+        ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
+        raise ValueError(f"the key {key[:80]!r} occurs twice in one object")
+    return document
+
+
+def refuse_constant(name: str) -> NoReturn:
+    """Raise ValueError for NaN and the infinities, which Python reads and JSON does not know."""
+    raise ValueError(f"{name} is no number of JSON")
+
 
 DEEPEST = 50
 """Levels of lists and mappings; the deepest document that ships has 8."""
