@@ -143,7 +143,7 @@ class Plugin(Struct, frozen=True):
 
 
 class Registry(Struct, frozen=True):
-    """The modules of `package` and its subpackages (a module has none), and the entry points of `group`.
+    """The modules of `package` and its subpackages, and the entry points of `group`.
 
     `noun` is what messages call one of them ("judge backend"). `shared` has the names of the built-ins that share a
     file, by that file; "" for a file that holds none. Nothing is imported before it is loaded.
@@ -219,7 +219,7 @@ def _list_modules(package: str) -> dict[str, str]:
     found = find_spec(package)
     assert found is not None, package
     modules: dict[str, str] = {}
-    for module in pkgutil.iter_modules(found.submodule_search_locations or ()):
+    for module in pkgutil.iter_modules(found.submodule_search_locations):
         if module.name.startswith("_"):
             continue
         full = f"{package}.{module.name}"

@@ -15,7 +15,8 @@ from aigon.job.ledger import Account, Ledger
 from aigon.job.options import Limits
 from aigon.job.world import World
 from aigon.journal.state import State
-from aigon.loop.guards import load_guards, unavailable, usual_cost
+from aigon.loop.guards import load_guards
+from aigon.loop.guards.limits import unavailable, usual_cost
 from aigon.model.outcomes import Interrupted, NeedsHuman, Outcome, Stopped
 from aigon.model.resources import Probe
 from aigon.text.amounts import list_criteria

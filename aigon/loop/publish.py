@@ -13,7 +13,7 @@ from aigon.job.world import World
 from aigon.journal.events import CommitIntended, Event, IterationFinished, SavedAside
 from aigon.journal.state import State
 from aigon.loop.feedback import render_feedback
-from aigon.loop.guards import AWAY
+from aigon.loop.guards.limits import AWAY
 from aigon.loop.iteration_log import Built, move_to_part, render_entry, render_header, render_iteration_message
 from aigon.model.criteria import find_promises, judge_promises, narrow_to_stage
 from aigon.model.outcomes import Met, Outcome

@@ -25,7 +25,7 @@ from aigon.journal.events import Event, IterationStarted, Notice, TurnEnded, Wai
 from aigon.journal.spending import price_turn
 from aigon.journal.state import State
 from aigon.loop.decide import is_turn_barred
-from aigon.loop.guards import AWAY
+from aigon.loop.guards.limits import AWAY
 from aigon.loop.mailbox import NAME, read_mailbox
 from aigon.loop.prompt import find_last_number, list_first_criteria, render_prompt
 from aigon.model.turns import Agent, TurnRequest

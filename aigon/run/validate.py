@@ -36,7 +36,7 @@ from aigon.journal.sinks import Observer
 from aigon.journal.state import State, replay
 from aigon.loop import decide
 from aigon.loop.assess import assess
-from aigon.loop.guards import unavailable
+from aigon.loop.guards.limits import unavailable
 from aigon.loop.loop import Recorder
 from aigon.model.checks import Check
 from aigon.model.criteria import find_bound_checks

@@ -376,7 +376,7 @@ ROOM = (
         "tests/loop/test_leftovers.py::test_a_number_that_was_given_out_anew_is_nobody_of_ours",
     ),
     Mechanism(
-        "disk full", "the history of the run says what the next turn needs", "aigon/loop/guards.py",
+        "disk full", "the history of the run says what the next turn needs", "aigon/loop/guards/limits.py",
         "limits.disk_free, state.greed if limits.by_history else {})", "limits.disk_free, {})",
         "tests/model/test_room.py::"
         "test_no_turn_begins_if_less_is_free_than_the_greediest_took",
