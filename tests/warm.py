@@ -333,9 +333,10 @@ def _read_what_ships() -> None:
     import msgspec
 
     from aigon.agents import adapters
+    from aigon.agents.adapters import _activities
     from aigon.checks.parsers import matchers, opaque
     from aigon.checks.project_checks import resolve_checks
-    from aigon.config import price_tables
+    from aigon.config import price_tables, sections
     from aigon.config.models import Config
     from aigon.files import resources
     from aigon.job.options import Options
@@ -363,15 +364,20 @@ def _read_what_ships() -> None:
     redaction._list_base64_hints()
     passages.find_comments("x.py", "x = 1  # one\n")
     adapters.load_types()
+    _activities.read_activity_rules("command")
     resources._scan_plugins.cache_clear()  # what is installed is a matter of where a command begins
     with tempfile.TemporaryDirectory() as empty:
         resolve_checks(Path(empty), Config(), None, Options(""), {})
     for each in gc.get_objects():
         if isinstance(each, patterns._LazyPattern):
             _ = each.pattern  # compiled when it is first used
+        elif isinstance(each, resources.Registry):
+            each.builtins()
         elif isinstance(each, type) and issubclass(each, msgspec.Struct):
             with contextlib.suppress(Exception):
                 msgspec.json.Decoder(each)  # a class is described when it is first read
+            if issubclass(each, sections.Section):
+                sections.list_fields(each)
             redaction._make_getter(each)
 
 

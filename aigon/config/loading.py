@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,11 @@ def parse_configuration(sources: Sequence[tuple[str, bytes]]) -> Config:
 
     Raises AigonError (exit 2) for bad JSON, unknown keys and bad values, with file, key and the nearest known key.
     """
+    return _parse(tuple(sources))
+
+
+@lru_cache(maxsize=4)  # each step of a run's preparation reads the same bytes
+def _parse(sources: tuple[tuple[str, bytes], ...]) -> Config:
     merged: dict[str, Any] = {}
     for name, content in sources:
         document = _parse_document(name, content)
