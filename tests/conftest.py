@@ -125,6 +125,12 @@ def starts_programs(file: Path) -> bool:
     return bool(_STARTS.search(text)) or any(starts_programs(helper) for helper in helpers - {file})
 
 
+@functools.cache
+def asks_a_model(file: Path) -> bool:
+    """Whether tests in the file start what imports a model's or a server's library."""
+    return bool(re.search(r"ModelServer|ANTHROPIC_API_KEY|aigon\(\"(mcp|ui)\"", file.read_text(encoding="utf-8")))
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--quick`."""
     parser.addoption("--quick", action="store_true", help="what needs no repository, starts no program and is not long")
@@ -146,10 +152,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with what takes longest: at the end it would keep one worker busy while the others have nothing left."""
+    """Begin with what takes longest: at the end it would keep one worker busy while the others have nothing left.
+
+    What asks a model is next to each other, so that few workers start the large interpreter (`tests.warm.LARGE`).
+    """
     if config.getoption("quick"):
         items[:] = [item for item in items if not item.get_closest_marker("long")]
-    items.sort(key=lambda item: not item.get_closest_marker("long"))
+    items.sort(key=lambda item: (not item.get_closest_marker("long"), not asks_a_model(item.path)))
 
 
 def pytest_collection_finish() -> None:

@@ -23,7 +23,7 @@ PAGES = tuple(
     )
 )
 DEMO = "python3 -m venv .venv && .venv/bin/pip install '.[demo]' && .venv/bin/aigon demo"
-TESTS = "python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' && .venv/bin/pytest -n 3"
+TESTS = "python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' && .venv/bin/pytest -n 4"
 _FENCED = re.compile(r"(?ms)^(`{3,})[^`\n]*\n.*?^\1$")
 _HEADING = re.compile(r"(?m)^#{1,6} (.+)$")
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
