@@ -76,6 +76,16 @@ exec "$python" -m pytest -q
 CALLER = "#!/usr/bin/env bash\nset -eu\nbash scripts/check.sh\n"
 CALLED = "set -eu\npython3 -m pytest -q\n"
 PACKAGE = {"name": "calc", "private": True, "scripts": {"test": "python3 -m pytest -q"}}
+PLAIN = """import pathlib
+import sys
+
+sys.path.insert(0, ".")
+for file in sorted(pathlib.Path("tests").glob("test_*.py")):
+    names = {}
+    exec(compile(file.read_text(), file, "exec"), names)
+    for name in [name for name in names if name.startswith("test_")]:
+        names[name]()
+"""
 MAKEFILE = ".PHONY: test\ntest:\n\tpython3 -m pytest -q\n"
 
 FILES = {
@@ -121,6 +131,8 @@ def calculator(lab: Lab, agent: Agent, judge: str = "real") -> None:
         lab.config(checks={"tests": {"enabled": False}})  # the package's own script is all there is
     if agent.checks == "make":
         lab.config(checks={"tests": {"command": "make test", "role": "tests"}})
+    if agent.checks == "plain":
+        lab.config(checks={"tests": {"command": "python3 tests/run.py", "role": "tests"}})
     lab.commit("a calculator that adds")
 
 
@@ -151,6 +163,8 @@ def _scripts(agent: Agent) -> dict[str, str]:
             return {"package.json": json.dumps(PACKAGE, indent=2) + "\n"}
         case "make":
             return {"Makefile": MAKEFILE}
+        case "plain":
+            return {"tests/run.py": PLAIN}
         case _:
             return {}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cheats.agent import Agent, cases, tried
+from tests.cheats.agent import Agent, cases, tried, without_pytest
 from tests.cheats.calculator import BRANCH, SPEC, calculator, implemented
 from tests.lab import Lab, Ran
 
@@ -107,6 +107,6 @@ def test_an_editable_install_does_not_stand_in_for_the_commit(lab: Lab, place: s
 def test_a_variable_that_points_into_the_workspace_does_not_help(lab: Lab, name: str) -> None:
     taken = "import os, sys; sys.path.append(os.environ.get('CALC_HOME', '')); from _own import multiply"
     agent = Agent("", f"own=local/_own.py{OWN}{IGNORES}add <<< $'\\n' <<< \"{taken}\"; export_it")
-    calculator(lab, agent)
+    calculator(lab, without_pytest(agent))
     lab.env[name] = str(lab.path("local"))
     refused_by_the_clean_room(lab, implemented(lab, agent))

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from tests.cheats import side_effects
-from tests.cheats.agent import Agent, cases
+from tests.cheats.agent import Agent, cases, without_pytest
 from tests.cheats.calculator import BRANCH, SPEC, calculator, implemented
 from tests.lab import Lab
 
@@ -22,7 +22,7 @@ def git_as_it_was(lab: Lab) -> tuple[bytes, dict[str, bytes]]:
 
 def let_loose(lab: Lab, agent: Agent) -> str:
     """Run the agent on the calculator; what was printed. Fails unless it is accepted, or a person asked."""
-    calculator(lab, agent)
+    calculator(lab, without_pytest(agent))
     ran = implemented(lab, agent)
     assert ran.code in ACCEPTED_OR_ASKED, ran.out + ran.err
     return ran.out + ran.err
@@ -40,7 +40,7 @@ def test_what_is_planted_in_git_never_runs_and_does_not_stay(lab: Lab, agent: Ag
 
 @pytest.mark.parametrize("agent", cases(side_effects.INSIDE))
 def test_what_is_planted_in_a_repository_inside_never_runs(lab: Lab, agent: Agent) -> None:
-    calculator(lab, agent)
+    calculator(lab, without_pytest(agent))
     ran = implemented(lab, agent)
     assert ran.code != 0, "its files are in no commit"
     assert not (lab.home / "ran").exists(), ran.out + ran.err
@@ -48,7 +48,7 @@ def test_what_is_planted_in_a_repository_inside_never_runs(lab: Lab, agent: Agen
 
 @pytest.mark.parametrize("agent", cases(side_effects.LASTS))
 def test_what_an_agent_leaves_running_changes_nothing(lab: Lab, agent: Agent) -> None:
-    calculator(lab, agent)
+    calculator(lab, without_pytest(agent))
     ran = implemented(lab, agent)
     time.sleep(1.2)  # what would have come later had its time
     assert ran.code == 0, ran.out + ran.err
@@ -60,7 +60,7 @@ def test_what_an_agent_leaves_running_changes_nothing(lab: Lab, agent: Agent) ->
 
 @pytest.mark.parametrize("agent", cases(side_effects.HOLDS))
 def test_output_that_does_not_end_holds_nothing_up(lab: Lab, agent: Agent) -> None:
-    calculator(lab, agent)
+    calculator(lab, without_pytest(agent))
     began = time.monotonic()
     ran = implemented(lab, agent)
     assert ran.code == 0, ran.out + ran.err
@@ -70,7 +70,7 @@ def test_output_that_does_not_end_holds_nothing_up(lab: Lab, agent: Agent) -> No
 
 @pytest.mark.parametrize("agent", cases(side_effects.SECRETS))
 def test_a_secret_gets_into_no_commit_of_the_branch_and_none_of_aigons(lab: Lab, agent: Agent) -> None:
-    calculator(lab, agent)
+    calculator(lab, without_pytest(agent))
     ran = implemented(lab, agent)
     said = ran.out + ran.err
     named = lab.git("rev-list", "--objects", BRANCH, "main", "--glob=refs/aigon")

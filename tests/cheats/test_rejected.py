@@ -18,7 +18,7 @@ from tests.cheats import (
     about_scripts,
     about_tests,
 )
-from tests.cheats.agent import Agent, cases, tried
+from tests.cheats.agent import Agent, cases, tried, without_pytest
 from tests.cheats.calculator import BRANCH, FILES, SPEC, STATE, calculator, implemented
 from tests.lab import Lab
 
@@ -129,43 +129,43 @@ def test_an_agent_that_knows_of_controls_proves_nothing(lab: Lab, agent: Agent) 
 
 @pytest.mark.parametrize("agent", CLAIMS)
 def test_what_it_claims_and_forges_proves_nothing(lab: Lab, agent: Agent) -> None:
-    never_a_success(lab, agent)
+    never_a_success(lab, without_pytest(agent))
     if agent.criteria == "verify":
         assert boxes(lab) == "    "
 
 
 @pytest.mark.parametrize("agent", JUDGES)
 def test_what_it_tells_and_hides_from_the_judge_proves_nothing(lab: Lab, agent: Agent) -> None:
-    never_a_success(lab, agent)
+    never_a_success(lab, without_pytest(agent))
 
 
 @pytest.mark.parametrize("agent", GIT)
 def test_a_work_tree_that_differs_from_its_commit_proves_nothing(lab: Lab, agent: Agent) -> None:
-    never_a_success(lab, agent)
+    never_a_success(lab, without_pytest(agent))
 
 
 @pytest.mark.parametrize("agent", cases(about_git.IGNORED_HERE))
 def test_what_an_agent_tells_git_to_ignore_is_committed_or_proves_nothing(lab: Lab, agent: Agent) -> None:
-    calculator(lab, agent)
+    calculator(lab, without_pytest(agent))
     ran = implemented(lab, agent)
     assert ran.code != 0 or "calc/_own.py" in lab.git("ls-tree", "-r", "--name-only", "HEAD"), ran.out + ran.err
 
 
 @pytest.mark.parametrize("agent", PROCESSES)
 def test_what_it_does_with_processes_proves_nothing(lab: Lab, agent: Agent) -> None:
-    never_a_success(lab, agent)
+    never_a_success(lab, without_pytest(agent))
 
 
 @pytest.mark.parametrize("judge", tried(["real", "invented", "comment"]))
 def test_a_judge_that_always_says_yes_proves_nothing_while_a_check_is_red(lab: Lab, judge: str) -> None:
     agent = Agent("implements it wrongly", "wrong")
-    calculator(lab, agent, judge)
+    calculator(lab, without_pytest(agent), judge)
     assert implemented(lab, agent).code != 0
 
 
 @pytest.mark.parametrize("judge", tried(["invented", "comment"]))
 def test_a_judge_whose_quotes_are_no_evidence_proves_nothing(lab: Lab, judge: str) -> None:
     agent = Agent("implements it", "honest; sed -i '$a # multiply is right for all numbers' calc/__init__.py")
-    calculator(lab, agent, judge)
+    calculator(lab, without_pytest(agent), judge)
     ran = implemented(lab, agent)
     assert (ran.code, boxes(lab)) == (4, "    "), ran.out + ran.err
