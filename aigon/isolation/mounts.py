@@ -71,7 +71,7 @@ def _select_seen(layers: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
 
 
 def _make_private_mount(path: str, folder: Path, changes: Path | None, *, empty: bool) -> Mount:
-    real = os.path.realpath(path)
+    real = _find_real(path)
     if not os.path.isdir(real):  # noqa: PTH112 - a text
         return ("ro-bind", real, path)
     place = (changes or folder) / path.strip("/").replace("/", "-")
@@ -86,7 +86,8 @@ def _make_private_mount(path: str, folder: Path, changes: Path | None, *, empty:
 def make_overlay(source: Path, place: Path, target: Path, above: Sequence[Path] = ()) -> Mount:
     """Return the mount that shows a folder, with those `above` on top, and keeps what is written there in `place`."""
     for name in ("changes", "work", "view"):
-        (place / name).mkdir(parents=True, exist_ok=True)
+        if not os.path.isdir(f"{place}/{name}"):  # noqa: PTH112 - as above
+            (place / name).mkdir(parents=True, exist_ok=True)
     return ("overlay", *map(str, above), str(source), str(place), str(target))
 
 
@@ -98,4 +99,9 @@ def _make_mount(path: str, name: str, folder: Path) -> Mount:
         own.mkdir(exist_ok=True)
         return ("bind", str(own), path)
     how = "ro-bind" if name in ("read", "fixed") else "dev-bind" if path.startswith("/dev/") else "bind"
-    return (how, os.path.realpath(path), path)
+    return (how, _find_real(path), path)
+
+
+def _find_real(path: str) -> str:
+    """Return where a path leads: those of grants are resolved but for their last link."""
+    return os.path.realpath(path) if os.path.islink(path) else path  # noqa: PTH114 - a text

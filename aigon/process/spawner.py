@@ -255,12 +255,11 @@ def _open_pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tupl
 def _identify_places(plan: str) -> list[tuple[int, int] | None]:
     """Return what is at every path of a plan's mounts."""
     places: list[tuple[int, int] | None] = []
-    for _, *paths in marshal.loads(bytes.fromhex(plan))["mounts"]:
-        for path in paths:
-            try:
-                found = os.stat(path)  # noqa: PTH116 - some sixty of them
-            except OSError:
-                places.append(None)
-            else:
-                places.append((found.st_dev, found.st_ino))
+    for path in {path: None for _, *paths in marshal.loads(bytes.fromhex(plan))["mounts"] for path in paths}:
+        try:
+            found = os.stat(path)  # noqa: PTH116 - some thirty of them
+        except OSError:
+            places.append(None)
+        else:
+            places.append((found.st_dev, found.st_ino))
     return places
