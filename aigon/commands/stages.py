@@ -18,10 +18,15 @@ from aigon.commands.root import Command, option
 from aigon.errors import usage
 
 if TYPE_CHECKING:
-    from aigon.done.done import DoneRequest, DoneResult
+    from collections.abc import Mapping
+
+    from aigon.done.done import DoneRequest, DoneResult, MergeMethod
     from aigon.done.retirement import Retirement, StageChange
     from aigon.git.person import Checkout
     from aigon.job.bookkeeping import Committing
+
+
+_MERGE_METHODS: "Mapping[MergeMethod, str]" = {"merge": "--no-ff", "squash": "--squash", "rebase": "--rebase"}
 
 
 @click.command("feature-prioritise")
@@ -102,9 +107,9 @@ def _set_up_worktrees(feature: str, agents: tuple[str, ...], how: "Committing", 
     shell_complete=complete_branches,
     help="Merge into this branch.  [default: where the feature began]",
 )
-@option("--no-ff", "how", flag_value="merge", default="merge", help="Make a merge commit.  [default]")
-@option("--squash", "how", flag_value="squash", help="Make one commit that lists what is proven.")
-@option("--rebase", "how", flag_value="rebase", help="Rebase the branch onto the target, without a merge commit.")
+@option("--no-ff", "merge", is_flag=True, help="Make a merge commit.  [default]")
+@option("--squash", is_flag=True, help="Make one commit that lists what is proven.")
+@option("--rebase", is_flag=True, help="Rebase the branch onto the target, without a merge commit.")
 @option("--pr", is_flag=True, help="Push the branch and open a pull request with gh, instead of merging.")
 @option(
     "--adopt",
@@ -132,7 +137,11 @@ def finish(feature: str, as_json: bool, **given: Any) -> int:
     def render_report(main: "Checkout", name: str) -> str:
         return write_report(main, name, "md", None).text
 
-    request = DoneRequest(feature, **given)
+    named: list[MergeMethod] = [each for each in _MERGE_METHODS if given.pop(each)]
+    if len(named) > 1:
+        where = " ".join(_MERGE_METHODS[each] for each in named)
+        raise usage("A feature is merged in one way", where=where, hint="Name one")
+    request = DoneRequest(feature, how=named[0] if named else "merge", **given)
     with here() as checkout:
         done = finish_feature(checkout, request, [LineSink(sys.stderr)], report=render_report)
     answer(_encode_done(done), _render_done(done, request), as_json)

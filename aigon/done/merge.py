@@ -84,7 +84,7 @@ def require_pre_commit(landing: Landing) -> None:
 
 def _explain_change(landing: Landing) -> AigonError:
     what = "A hook changed what was to be committed, and that is not what was proven"
-    return environment(what, where=landing.target, hint="Let the hook only check, then run it again")
+    return environment(what, where=landing.target, hint="Let the hook only check, or skip the hooks with --no-verify")
 
 
 @contextmanager

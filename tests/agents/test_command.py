@@ -123,6 +123,21 @@ def test_a_program_that_exits_with_an_error_failed_and_says_why(there: Place) ->
     assert turn.failed
 
 
+@pytest.mark.parametrize(
+    ("script", "end"),
+    [
+        ("echo Working; echo 'Error: 429 Too Many Requests' >&2; exit 1", "overloaded"),
+        ('echo "You\'ve hit your usage limit, try again in 2 hours" >&2; exit 1', "usage_limit"),
+        ("echo 'rate limit exceeded' >&2; echo 'SyntaxError: invalid' >&2; exit 1", "failed"),
+        ("echo 'I built the rate limit: 429 Too Many Requests'; exit 1", "failed"),
+        ("echo 'connection refused' >&2; exit 1", "failed"),
+        ("echo '429 Too Many Requests, trying again' >&2", "finished"),
+    ],
+)
+def test_a_limit_in_its_last_line_of_standard_error_is_no_failure(there: Place, script: str, end: str) -> None:
+    assert play(command, mine("sh", "-c", script), there.ask()).end == end
+
+
 def test_a_program_ended_by_a_signal_failed(there: Place) -> None:
     turn = play(command, mine("sh", "-c", "kill -9 $$"), there.ask())
     assert (turn.end, turn.detail) == ("failed", "ended by signal 9")

@@ -130,6 +130,12 @@ def test_another_feature_begun_meanwhile_is_no_conflict_and_stays(proven: Lab, h
     proven.sound()
 
 
+def test_two_ways_to_merge_are_refused(lab: Lab) -> None:
+    ran = lab.aigon("feature-done", "42", "--rebase", "--squash")
+    assert ran.code == 2, ran.out
+    assert ran.err.startswith("aigon: A feature is merged in one way.\n  where: --squash --rebase\n")
+
+
 @pytest.mark.slow
 def test_the_result_is_proven_in_a_clean_room(lab: Lab) -> None:
     lab.spec(WORKS)

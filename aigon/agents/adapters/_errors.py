@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cache
 
-from aigon.agents.adapters._program import LONGEST_DETAIL, last_words
+from aigon.agents.adapters._program import LONGEST_DETAIL, describe_own_ending, last_words
 from aigon.files.resources import read_shipped
 from aigon.model.turns import TEMPORARY_ENDS, ProgramExit, TurnEnd, TurnReport
 from aigon.text.documents import parse_yaml
@@ -108,6 +108,18 @@ def read_stderr(exited: ProgramExit) -> TurnReport:
         return TurnReport()
     report = read_error(last_words(exited.stderr, 2 * LONGEST_DETAIL), now=exited.ended)
     return TurnReport() if report.end == "failed" else report
+
+
+def read_own_ending(exited: ProgramExit) -> TurnReport:
+    """Return how a program ended by its exit code, or by the limit that its last line on standard error names.
+
+    A model's words go to standard output. A refused connection can be that of anything the program started, so it
+    is a failure here.
+    """
+    end, detail = describe_own_ending(exited)
+    lines = last_words(exited.stderr, 2 * LONGEST_DETAIL).splitlines() if end == "failed" else []
+    report = read_error(lines[-1], now=exited.ended) if lines and (exited.exit_code or 0) > 0 else TurnReport()
+    return report if report.end in ("usage_limit", "overloaded") else TurnReport(end, detail)
 
 
 def find_stated_error(exited: ProgramExit) -> str:

@@ -16,10 +16,12 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from aigon.agents.adapters._errors import read_own_ending
 from aigon.agents.adapters._program import (
     LONGEST_DETAIL,
     build_environment,
-    describe_own_ending,
     explain_no_interpreter,
     last_words,
     read_action,
@@ -95,10 +97,11 @@ def _fill_choices(words: Sequence[str], chosen: Mapping[str, str]) -> list[str]:
 
 def read_output(exited: ProgramExit) -> TurnReport:
     """Return the turn as it ended; the cost only if the program reported one."""
-    end, detail = describe_own_ending(exited)
+    own = read_own_ending(exited)
+    end, detail, resets_at = own.end, own.detail, own.resets_at
     before, _, line = exited.stdout.rstrip().rpartition(b"\n")
     report = _parse_report(line)
-    said, resets_at = last_words(exited.stdout), None
+    said = last_words(exited.stdout)
     named, action = str(report.get("end")), str(report.get("next_action"))
     if end and named in _ENDS:
         end, resets_at = _ENDS[named], parse_dollars(report.get("resets_at"))
@@ -136,11 +139,11 @@ def _describe_call(call: object) -> str:
 
 
 class TextReader:
-    """Reads a program that prints plain text: its exit code decides, its last words are what it said."""
+    """Reads a program that prints plain text: its exit code or a limit decides, its last words are what it said."""
 
     def read_output(self, exited: ProgramExit) -> TurnReport:
-        """Return the turn by its exit code. What it cost is unknown."""
-        return TurnReport(*describe_own_ending(exited), last_words(exited.stdout) or last_words(exited.stderr))
+        """Return the turn by its own ending. What it cost is unknown."""
+        return replace(read_own_ending(exited), said=last_words(exited.stdout) or last_words(exited.stderr))
 
 
 text = TextReader()
