@@ -183,6 +183,25 @@ def test_a_card_is_dragged_to_the_next_stage(browser: Any, desk: Lab) -> None:
         assert window.locator('[data-stage="backlog"]').get_by_text("Export").count() == 1
 
 
+def test_a_tab_in_the_background_holds_no_connection_and_catches_up(browser: Any, desk: Lab) -> None:
+    turn = """hidden => {
+        Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    with visited(browser, desk, viewport={"width": 1280, "height": 900}) as visit:
+        tabs = [visit.window]
+        for _ in range(6):  # a browser opens six connections to a server
+            tabs[-1].evaluate(turn, True)
+            tabs.append(visit.window.context.new_page())
+            tabs[-1].goto(f"{visit.base}/", timeout=30_000)
+        tabs[-1].get_by_text("Live", exact=True).wait_for(timeout=30_000)
+        desk.write(INBOX, "# Feature: Export\n\n## Acceptance Criteria\n\n- [ ] x\n")
+        tabs[-1].get_by_text("Export").first.wait_for(timeout=30_000)
+        assert visit.window.get_by_text("Export").count() == 0
+        visit.window.evaluate(turn, False)
+        visit.window.get_by_text("Export").first.wait_for(timeout=30_000)
+
+
 def test_pages_can_be_read_and_used_without_javascript(browser: Any, desk: Lab) -> None:
     with visited(browser, desk, java_script_enabled=False, viewport={"width": 360, "height": 800}) as visit:
         window = visit.go("/feature/42")

@@ -32,14 +32,21 @@ function change(html) {
   if (old) Idiomorph.morph(old, fresh, KEEP);
   tellTimes();
 }
+// A browser opens six connections to a server: hidden tabs hold none, or the seventh would stay blank.
 function follow({ topic, version }) {
   const sign = document.getElementById("live");
-  const source = new EventSource(`/events/${topic}?since=${version}`);
   const say = (text) => { sign.hidden = false; sign.dataset.state = text; show(sign, text); };
-  source.addEventListener("open", () => say("Live"));
-  source.addEventListener("error", () => say("Not connected"));
-  source.addEventListener("fragment", (event) => change(event.data));
-  addEventListener("pagehide", () => source.close());
+  let source = null, since = version;
+  const attend = () => {
+    if (source) source.close();
+    if (document.hidden) return;
+    source = new EventSource(`/events/${topic}?since=${since}`);
+    source.addEventListener("open", () => say("Live"));
+    source.addEventListener("error", () => say("Not connected"));
+    source.addEventListener("fragment", (event) => { since = event.lastEventId; change(event.data); });
+  };
+  document.addEventListener("visibilitychange", attend);
+  attend();
 }
 
 let dragged = null;
