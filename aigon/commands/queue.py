@@ -72,7 +72,8 @@ def watch(
         watcher = Watcher(main, config, options, stop, make_teller(as_json))
         if dry_run:
             rows = [{"task": due.task.path, "title": due.spec.title, "waits": waits} for due, waits in watcher.plan()]
-            lines = [f"{row['task']}: {row['waits'] or 'starts'}" for row in rows] or ["Nothing would start."]
+            nothing = f"Nothing would start. A task is a committed file with `mode: ralph` in {' or '.join(names)}."
+            lines = [f"{row['task']}: {row['waits'] or 'starts'}" for row in rows] or [nothing]
             answer({"tasks": rows}, "\n".join(lines), as_json)
             return 0
         make_teller(as_json)("watching", f"watching {', '.join(names)}", folders=list(names))

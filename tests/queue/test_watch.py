@@ -131,6 +131,14 @@ def test_links_large_and_malformed_files_are_said_and_none_is_started(lab: Lab) 
     assert "Needs_Action/odd.md waits for you: it cannot be read" in ran.out
 
 
+def test_a_plan_without_a_task_says_what_a_task_is(lab: Lab) -> None:
+    make_vault(lab)
+    write_task(lab, "plain", GREETER, head="")
+    lab.commit("tasks")
+    ran = lab.aigon("watch", "--dry-run", "--max-cost", "1")
+    assert ran.out == "Nothing would start. A task is a committed file with `mode: ralph` in Needs_Action.\n", ran.err
+
+
 def test_what_an_agent_wrote_is_no_task_even_once_it_is_merged(lab: Lab) -> None:
     lab.agent("cat > /dev/null; touch done.txt; mkdir -p Needs_Action; echo x > Needs_Action/evil.md; git add -A;"
               " git commit -qm mine")  # fmt: skip
