@@ -5,6 +5,7 @@ that are not named may be read and not written.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
@@ -66,6 +67,7 @@ def find_covering_grant(path: str, known: Mapping[str, str]) -> str:
     return "read"
 
 
+@lru_cache(maxsize=8)  # those of a program are asked for as its sandbox is prepared, and as it starts
 def list_grant_layers(grants: Grants) -> tuple[tuple[str, str], ...]:
     """Return each path and what `Grants` calls its grant, outer folders first.
 

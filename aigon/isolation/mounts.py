@@ -7,7 +7,8 @@ Sources are paths as they are before the first mount.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -62,12 +63,17 @@ def _list_pinned(layers: list[tuple[str, str]], grants: Grants) -> Iterator[tupl
 def _select_seen(layers: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
     """Return the layers that exist; links only inside of empty folders, as elsewhere they lead on by themselves."""
     known = dict(layers)
-    return [
-        (path, name)
-        for path, name in layers
-        if os.path.exists(path)  # noqa: PTH110 - many of them
-        and (not os.path.islink(path) or find_covering_grant(path, known) in ("hidden", "own"))  # noqa: PTH114
-    ]
+    return [(path, name) for path, name in layers if _is_seen(path, known)]
+
+
+def _is_seen(path: str, known: Mapping[str, str]) -> bool:
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return False
+    return not stat.S_ISLNK(mode) or (
+        os.path.exists(path) and find_covering_grant(path, known) in ("hidden", "own")  # noqa: PTH110 - a text
+    )
 
 
 def _make_private_mount(path: str, folder: Path, changes: Path | None, *, empty: bool) -> Mount:
