@@ -44,8 +44,11 @@ class Inputs(Struct, frozen=True):
     observer: Observer
 
     def run(self, bench: ProofBench, tree: str, checks: Sequence[Check], name: str) -> dict[str, Result]:
-        """Run checks; what read inputs on the base is observed, each command in a room of its own."""
-        watched = [check for check in checks if self.has_reader(check)]
+        """Run checks; what read inputs on the base is observed, each command in a room of its own.
+
+        Not what is measured, which may need several runs.
+        """
+        watched = [check for check in checks if self.has_reader(check) and not check.quantity]
         results = bench.run(tree, [check for check in checks if check not in watched], name)
         answering = find_answering(watched, bench.world.check_env.get("PATH", ""))
         watching = replace(bench, observer=self.observer)
@@ -61,16 +64,16 @@ class Inputs(Struct, frozen=True):
     def find_unread(self, bench: ProofBench, tree: str, checks: Sequence[Check]) -> Iterator[Concern]:
         """Yield a review for inputs that a check did not read where it was observed, and that it passes without:
         something else decides in their place."""
+        readers = [check for check in checks if self.has_reader(check)]
+        replace(bench, observer=self.observer).run(tree, [check for check in readers if check.quantity], "inputs")
         now = self.observer.observation.commands
         unread = {
             check.name: [path for path in self.of_base[name] if path not in now[name].files]
-            for check in checks
-            if self.has_reader(check)
-            and (name := name_in_record(check)) in now
-            and not (now[name].walks or now[name].unknown)
+            for check in readers
+            if (name := name_in_record(check)) in now and not (now[name].walks or now[name].unknown)
         }
         gone = sorted({path for paths in unread.values() for path in paths})
-        doubted = [check for check in checks if unread.get(check.name)]
+        doubted = [check for check in readers if unread.get(check.name)]
         ran = bench.run(tree, doubted, "without-inputs", overlay=dict.fromkeys(gone))
         passing = [name_for_people(check) for check in doubted if not find_trouble(bench.job, check, ran[check.name])]
         if passing:

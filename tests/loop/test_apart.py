@@ -10,6 +10,7 @@ from tests.lab import Lab
 
 CONNECT = "import socket; socket.create_connection(('127.0.0.1', {port}), 5)\n"
 LISTEN = "import socket, time; place = socket.create_server(('127.0.0.1', {port})); time.sleep(0.2)\n"
+COMPARES = "import sys; sys.path.append('lib'); import product; assert open('golden/words.txt').read()\n"
 FIRST = "000/clean"
 
 
@@ -22,11 +23,11 @@ def service(lab: Lab) -> Iterator[socket.socket]:
         yield server
 
 
-def prove(lab: Lab, check: str, agent: str = "true") -> list[str]:
+def prove(lab: Lab, check: str, agent: str = "true", *criteria: str) -> list[str]:
     """The runs in rooms, by their folders, of a feature whose agent also changes the tests."""
     lab.write("tests/run.py", check)
     lab.write("lib/product.py", "")
-    lab.spec("it works <!-- check: tests -->", "it is done <!-- verify: test -f done.txt -->")
+    lab.spec("it works <!-- check: tests -->", "it is done <!-- verify: test -f done.txt -->", *criteria)
     lab.agent(f"touch done.txt; echo '# more' >> tests/run.py; {agent}")
     lab.config(checks={"tests": {"command": ["python3", "tests/run.py"], "role": "tests"}})
     lab.commit("a project")
@@ -59,5 +60,11 @@ def test_a_change_that_begins_to_need_a_service_is_proven_with_it(lab: Lab, serv
 @pytest.mark.usefixtures("service")
 def test_inputs_are_observed_where_they_are_read(lab: Lab) -> None:
     lab.write("golden/words.txt", "a word\n")
-    check = "import sys; sys.path.append('lib'); import product; assert open('golden/words.txt').read()\n"
-    assert prove(lab, check) == [FIRST, "001/base-tests", "001/clean"]
+    assert prove(lab, COMPARES) == [FIRST, "001/base-tests", "001/clean"]
+
+
+@pytest.mark.usefixtures("service")
+def test_what_is_measured_is_observed_in_a_run_of_its_own(lab: Lab) -> None:
+    lab.write("golden/words.txt", "a word\n")
+    lab.write("accept.py", COMPARES)
+    assert "001/inputs" in prove(lab, "", "", "it is quick <!-- seconds: python3 accept.py <= 20 -->")
