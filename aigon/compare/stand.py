@@ -20,7 +20,7 @@ from aigon.files.atomic import write_atomic
 from aigon.git.person import Checkout
 from aigon.git.workspace import Workspace
 from aigon.isolation.check_sandbox import make_check_sandbox
-from aigon.job.demand import Demand
+from aigon.job.assessment import Demand
 from aigon.job.job import Job, ProofPlan
 from aigon.job.options import Limits
 from aigon.job.results import Result

@@ -13,8 +13,7 @@ from aigon.errors import AigonError
 from aigon.files.folders import remove_tree
 from aigon.git.person import Checkout
 from aigon.git.workspace import Tip, Workspace
-from aigon.job.assessment import Assessment, Snapshot
-from aigon.job.demand import find_proof
+from aigon.job.assessment import Assessment, Snapshot, find_proof
 from aigon.job.job import Job
 from aigon.job.options import Options
 from aigon.job.world import World

@@ -1,24 +1,30 @@
-"""The tree of one iteration (`Snapshot`) and what its checks and criteria came to (`Assessment`)."""
+"""The tree of one iteration (`Snapshot`), what its checks and criteria came to (`Assessment`), and what proven means.
 
-import errno
+Proven (`Demand`): every criterion passed, every check passed, and the tree holds more than the base.
+"""
+
 from collections.abc import Sequence
 from concurrent.futures import Future
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from aigon.errors import environment
-from aigon.files.system_errors import ResourceShortage, explain_os_error, explain_shortage
 from aigon.git.private_index import Content
 from aigon.git.workspace import Tip, Workspace
 from aigon.job.results import Result
 from aigon.model.changes import Concern, FileChange, PutBack
-from aigon.model.checks import Check, Finding
-from aigon.model.criteria import Verdict
-from aigon.model.resources import find_full_volume, format_bytes
-from aigon.process.meter import Meter
-from aigon.text.quoting import combine_fingerprints, fingerprint
+from aigon.model.checks import OWN_ROLES, Check, Finding
+from aigon.model.criteria import COMMAND_KINDS, HIDDEN, WAIVED, Criterion, Verdict
+from aigon.model.outcomes import VALIDATION_SKIPPED, Met, NeedsHuman
+from aigon.text.amounts import list_criteria
+from aigon.text.quoting import combine_fingerprints, fingerprint, fold
+
+if TYPE_CHECKING:
+    from aigon.journal.events import IterationFinished
+
 
 CHANGED = "changed-by-checks"
 """The rule for a file of the commit that the checks changed."""
@@ -130,26 +136,103 @@ def few_paths(paths: Sequence[str]) -> str:
     return ", ".join([*paths[:MAX_NAMED_PATHS], *([f"{more} more"] if more > 0 else [])])
 
 
-def require_room(meter: Meter, assessment: Assessment) -> None:
-    """Raise AigonError (exit 7) if something failed while a disk was full: that says nothing about the work.
+IN_PLACE = "proved in place, not in a clean room"
+ACCEPTED = "every criterion passed before the first turn, which --accept-passing accepted"
 
-    Nothing was decided then. A resume assesses the very same work again, and pays no turn for that.
+
+class Demand(Struct, frozen=True):
+    """The meaning of proven for this job. `known_failures` are checks that may fail, by the spec's frontmatter.
+
+    `in_place`: the project gave up the clean-room proof, which the outcome says. `accept_passing`: a person accepts
+    that every criterion passes before the first turn, as in a refactoring. The outcome says what is `stated`.
     """
-    meter.sample()
-    passed = all(f.status == "pass" for f in assessment.findings) and all(
-        v.status == "met" for v in assessment.verdicts
-    )
-    if passed or not assessment.complete:
-        return
-    if isinstance(meter.trouble, ResourceShortage):
-        raise meter.trouble
-    if isinstance(meter.trouble, OSError):
-        raise explain_os_error("The checks could not run, so nothing was decided", meter.trouble)
-    if volume := find_full_volume(meter.least):
-        what, do = explain_shortage(errno.EROFS if volume.problem else errno.ENOSPC, volume.mounted)
-        least = "" if volume.problem or volume.free is None else f" (down to {format_bytes(volume.free)})"
-        raise ResourceShortage(
-            f"Checks failed while {what}{least}, so nothing was decided",
-            where=f"{volume.place} ({volume.holds})",
-            hint=f"{do}, then run again with --resume: the work is assessed again, without a paid turn",
+
+    criteria: tuple[Criterion, ...]
+    known_failures: tuple[str, ...] = ()
+    skip_validation: bool = False
+    in_place: bool = False
+    accept_passing: bool = False
+    stated: tuple[str, ...] = ()
+
+
+def find_proof(demand: Demand, findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> Met | None:
+    """Return Met only if every criterion and every check passed; nothing unknown counts."""
+    passed = {v.criterion for v in verdicts if v.status == "met"}
+    failures = [f for f in findings if f.status != "pass"]
+    if not demand.criteria or any(c.number not in passed for c in demand.criteria):
+        return None
+    waived = [v for v in verdicts if v.is_waived]
+    if len(waived) == len(demand.criteria):
+        return None
+    if not all(is_forgiven(demand, f) for f in failures):
+        return None
+    if not _has_passed_check(findings) and not all(_stands_alone(v) for v in verdicts):
+        return None
+    return Met(
+        (
+            *([VALIDATION_SKIPPED] if demand.skip_validation else []),
+            *([IN_PLACE] if demand.in_place else []),
+            *demand.stated,
+            *(f"criterion {v.criterion} was {v.evidence}: {fold(v.reason)}" for v in waived),
+            *(f"known failure: {f.title} ({f.summary})" for f in failures),
+            *(p.message for f in findings if f.role == "proof" for p in f.problems if p.severity == "warning"),
         )
+    )
+
+
+def is_hollow(demand: Demand, assessment: "Assessment | IterationFinished", *, worked: bool) -> bool:
+    """Return whether every criterion passed at the base and nothing since shows more: a pass proves nothing then.
+
+    That is if the tree adds nothing to the base, or no agent has `worked` and no person accepted it: what people
+    committed meanwhile may be about anything.
+    """
+    idle = assessment.adds_nothing or not (worked or demand.accept_passing)
+    return idle and _all_passed_at_base(demand, assessment)
+
+
+def _all_passed_at_base(demand: Demand, assessment: "Assessment | IterationFinished") -> bool:
+    waived = {verdict.criterion for verdict in assessment.verdicts if verdict.is_waived}
+    return {criterion.number for criterion in demand.criteria} - waived <= set(assessment.passed_at_base)
+
+
+def with_acceptance(demand: Demand, assessment: "Assessment | IterationFinished", proven: Met) -> Met:
+    accepted = demand.accept_passing and _all_passed_at_base(demand, assessment)
+    return Met((ACCEPTED, *proven.caveats)) if accepted else proven
+
+
+def describe_nothing_built(demand: Demand, assessment: "Assessment | IterationFinished") -> NeedsHuman:
+    """Return the outcome if everything passes, as it did at the base, and nothing since shows more."""
+    numbers = tuple(criterion.number for criterion in demand.criteria)
+    which, it = list_criteria(numbers), "It proves" if len(numbers) == 1 else "They prove"
+    reason = f"nothing was built. No file has changed, and {which} passed before the first turn. {it} nothing"
+    if not assessment.adds_nothing:
+        reason = f"no agent has worked, and {which} passed before the commits on this branch as well. {it} nothing"
+    return NeedsHuman(numbers, reason, nothing_built=True)
+
+
+def require_support(findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+    """Return the verdicts, but unclear if they rest on checks and none passed: a judge's word alone is no proof."""
+    if _has_passed_check(findings):
+        return tuple(verdicts)
+    return tuple(_doubt(v) if v.status == "met" and not _stands_alone(v) else v for v in verdicts)
+
+
+def _doubt(verdict: Verdict) -> Verdict:
+    said = f" ({verdict.reason})" if verdict.reason else ""
+    why = f"no check passed, so the {verdict.method}'s word alone is no proof{said}; `aigon approve` decides"
+    return replace(verdict, status="unclear", method="human", reason=why)
+
+
+def is_forgiven(demand: Demand, finding: Finding) -> bool:
+    """Return whether the check is a known failure. One of aigon's own never is: what is in no commit is not proven."""
+    return finding.role not in OWN_ROLES and finding.check in demand.known_failures
+
+
+def _has_passed_check(findings: Sequence[Finding]) -> bool:
+    """Return whether any check of the project's own passed."""
+    return any(f.role not in OWN_ROLES and f.status == "pass" for f in findings)
+
+
+def _stands_alone(verdict: Verdict) -> bool:
+    """Return whether it is proof even if no check ran: a command's exit, a number against a bound, a person."""
+    return verdict.method in (*COMMAND_KINDS, HIDDEN, "approval", WAIVED)

@@ -17,7 +17,7 @@ from aigon.files.home import ensure_home, find_home
 from aigon.files.locks import hold_lock, lock_file
 from aigon.git.person import Checkout
 from aigon.git.repository import find_repository
-from aigon.job.demand import Demand
+from aigon.job.assessment import Demand
 from aigon.job.escalation import AgentStep
 from aigon.job.options import Limits, Waits
 from aigon.journal import records

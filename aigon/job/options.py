@@ -10,7 +10,7 @@ from aigon.model.criteria import MAX_ITERATIONS
 
 if TYPE_CHECKING:  # the help of a verb needs the options, and not what reads the configuration
     from aigon.config.models import Config
-    from aigon.job.demand import Demand
+    from aigon.job.assessment import Demand
     from aigon.job.escalation import AgentStep
     from aigon.journal.events import RecordedStep
     from aigon.model.criteria import Spec
@@ -161,7 +161,7 @@ def resolve_turn_timeout(config: "Config", options: Options, by_profile: float |
 
 def resolve_demand(config: "Config", spec: "Spec", options: Options) -> "Demand":
     """Return what proven means for this spec."""
-    from aigon.job.demand import Demand
+    from aigon.job.assessment import Demand
     from aigon.spec.document import read_known_failures
 
     return Demand(

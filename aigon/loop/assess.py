@@ -11,8 +11,7 @@ from aigon.checks.reuse import build_cache_key, forget_pass, save_pass
 from aigon.checks.schedule import ChooseWorld, Schedule, choose_cache_key, open_check_copy, run_checks
 from aigon.errors import environment
 from aigon.isolation.check_sandbox import ANYTHING, CheckSandbox
-from aigon.job.assessment import CHANGED, Assessment, Snapshot, few_paths, is_baseline, leave_undecided
-from aigon.job.demand import require_support
+from aigon.job.assessment import CHANGED, Assessment, Snapshot, few_paths, is_baseline, leave_undecided, require_support
 from aigon.job.job import Job
 from aigon.job.results import BaselineResults, Result
 from aigon.job.world import Attendant, World

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from aigon.job.demand import Demand, describe_nothing_built, find_proof, is_forgiven, is_hollow, with_acceptance
+from aigon.job.assessment import Demand, describe_nothing_built, find_proof, is_forgiven, is_hollow, with_acceptance
 from aigon.job.job import Job
 from aigon.job.ledger import Account, Ledger
 from aigon.job.options import Limits

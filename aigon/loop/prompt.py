@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from aigon.errors import usage
-from aigon.job.demand import is_hollow
+from aigon.job.assessment import is_hollow
 from aigon.job.job import Job
 from aigon.job.world import World
 from aigon.journal.memory import render_memory, render_setbacks

@@ -1,12 +1,13 @@
 """Write down what the assessment found: ticks, log, one commit; save the work aside if it is incomplete."""
 
+import errno
 from collections.abc import Generator
 from datetime import datetime
 
 from msgspec.structs import replace
 
-from aigon.job.assessment import Assessment, Snapshot, require_room
-from aigon.job.demand import is_forgiven
+from aigon.files.system_errors import ResourceShortage, explain_os_error, explain_shortage
+from aigon.job.assessment import Assessment, Snapshot, is_forgiven
 from aigon.job.escalation import find_next_step
 from aigon.job.job import Job
 from aigon.job.world import World
@@ -18,6 +19,8 @@ from aigon.loop.iteration_log import Built, move_to_part, render_entry, render_h
 from aigon.model.criteria import find_promises, judge_promises, narrow_to_stage
 from aigon.model.outcomes import Met, Outcome
 from aigon.model.requests import judge_claims
+from aigon.model.resources import find_full_volume, format_bytes
+from aigon.process.meter import Meter
 from aigon.secrets.redaction import redact_value
 from aigon.spec.document import tick_boxes
 
@@ -176,3 +179,28 @@ def _save_aside(job: Job, world: World, snapshot: Snapshot, state: State) -> Gen
     commit = workspace.commit_tree(workspace.tree(), snapshot.tip.parent, message)
     ref = workspace.keep(f"feature-{job.feature.name_for_people}/{world.run_id}-{state.iteration}", commit)
     return (yield SavedAside(world.now(), state.iteration, ref, commit, "what was not committed yet"))
+
+
+def require_room(meter: Meter, assessment: Assessment) -> None:
+    """Raise AigonError (exit 7) if something failed while a disk was full: that says nothing about the work.
+
+    Nothing was decided then. A resume assesses the very same work again, and pays no turn for that.
+    """
+    meter.sample()
+    passed = all(f.status == "pass" for f in assessment.findings) and all(
+        v.status == "met" for v in assessment.verdicts
+    )
+    if passed or not assessment.complete:
+        return
+    if isinstance(meter.trouble, ResourceShortage):
+        raise meter.trouble
+    if isinstance(meter.trouble, OSError):
+        raise explain_os_error("The checks could not run, so nothing was decided", meter.trouble)
+    if volume := find_full_volume(meter.least):
+        what, do = explain_shortage(errno.EROFS if volume.problem else errno.ENOSPC, volume.mounted)
+        least = "" if volume.problem or volume.free is None else f" (down to {format_bytes(volume.free)})"
+        raise ResourceShortage(
+            f"Checks failed while {what}{least}, so nothing was decided",
+            where=f"{volume.place} ({volume.holds})",
+            hint=f"{do}, then run again with --resume: the work is assessed again, without a paid turn",
+        )

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from aigon.checks import reuse
 from aigon.errors import AigonError
 from aigon.files.system_errors import ResourceShortage, is_shortage
-from aigon.job.assessment import Assessment, Snapshot, leave_undecided, require_untouched
-from aigon.job.demand import find_proof, is_hollow
+from aigon.job.assessment import Assessment, Snapshot, find_proof, is_hollow, leave_undecided, require_untouched
 from aigon.job.job import Job
 from aigon.job.world import World
 from aigon.journal.events import CheckFinished, CheckStarted, CriterionJudged, Event, Notice

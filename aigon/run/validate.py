@@ -22,8 +22,7 @@ from aigon.git.person import Checkout
 from aigon.git.workspace import Tip, Workspace
 from aigon.isolation.check_sandbox import CheckSandbox, make_check_sandbox
 from aigon.isolation.mechanisms import CLOSING
-from aigon.job.assessment import Assessment, Snapshot
-from aigon.job.demand import describe_nothing_built, find_proof, is_hollow
+from aigon.job.assessment import Assessment, Snapshot, describe_nothing_built, find_proof, is_hollow
 from aigon.job.job import Job
 from aigon.job.options import Options
 from aigon.job.results import Result

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from aigon.checks.execution import CRITERION
-from aigon.job.demand import find_proof
+from aigon.job.assessment import find_proof
 from aigon.job.world import CheckEnvironment
 from aigon.model.checks import Check
 from tests.compare.bench import job_of, looked, plan, ran, results_of, script, spec_of, world_of

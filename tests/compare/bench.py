@@ -9,8 +9,7 @@ import psutil
 from aigon.checks.schedule import Schedule, run_checks
 from aigon.git.person import Checkout
 from aigon.git.workspace import Tip, Workspace
-from aigon.job.assessment import Assessment, Snapshot
-from aigon.job.demand import Demand
+from aigon.job.assessment import Assessment, Demand, Snapshot
 from aigon.job.job import Job
 from aigon.job.options import Limits
 from aigon.job.results import Result

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aigon.job.demand import Demand
+from aigon.job.assessment import Demand
 from aigon.job.escalation import find_step
 from aigon.job.options import Limits
 from aigon.journal.events import IterationFinished, IterationStarted, RunStarted, TurnEnded

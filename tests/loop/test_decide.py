@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from aigon.errors import Exit
-from aigon.job.demand import ACCEPTED, IN_PLACE, Demand, find_proof, require_support
+from aigon.job.assessment import ACCEPTED, IN_PLACE, Demand, find_proof, require_support
 from aigon.job.escalation import AgentStep
 from aigon.job.options import Limits
 from aigon.journal.events import IterationFinished

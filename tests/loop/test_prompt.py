@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 from msgspec.structs import replace
 
 from aigon.errors import AigonError, Exit
-from aigon.job.demand import Demand
+from aigon.job.assessment import Demand
 from aigon.job.job import Job
 from aigon.job.options import Limits
 from aigon.loop.prompt import describe_decision, fill_template

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from aigon.errors import Exit
-from aigon.job.demand import Demand
+from aigon.job.assessment import Demand
 from aigon.job.options import Limits
 from aigon.journal.events import Event, IterationFinished, TurnEnded
 from aigon.journal.replay import decode, encode

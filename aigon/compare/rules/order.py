@@ -10,7 +10,7 @@ from typing import Literal
 from msgspec import Struct
 
 from aigon.compare.rules.facts import CandidateFacts
-from aigon.job.demand import IN_PLACE
+from aigon.job.assessment import IN_PLACE
 from aigon.model.checks import Finding, Role
 from aigon.model.outcomes import Met, describe_outcome
 from aigon.text import amounts

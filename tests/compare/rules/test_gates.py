@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from aigon.compare.rules.facts import CandidateFacts
 from aigon.compare.rules.order import Gate, combine_gates, judge_gates
-from aigon.job.demand import IN_PLACE
+from aigon.job.assessment import IN_PLACE
 from aigon.model.changes import Concern
 from aigon.model.checks import Finding
 from aigon.model.outcomes import Met, NeedsHuman, Stopped
