@@ -16,8 +16,8 @@ from aigon.git.workspace import Tip, Workspace
 from aigon.job.assessment import Assessment, Snapshot, find_proof
 from aigon.job.job import Job
 from aigon.job.options import Options
+from aigon.job.results import load_durations
 from aigon.job.world import World
-from aigon.journal.durations import load_durations
 from aigon.journal.sinks import Observer
 from aigon.journal.state import replay
 from aigon.loop.loop import Recorder

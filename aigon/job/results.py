@@ -1,4 +1,4 @@
-"""The result of one run of a check, its form in JSON, and the part that the loops of an arena share."""
+"""The result of one run of a check, its form in JSON, what the loops of an arena share, and how long checks took."""
 
 import json
 import os
@@ -12,8 +12,9 @@ from msgspec import Struct, field, to_builtins
 from msgspec.structs import replace
 
 from aigon.files.atomic import write_atomic
+from aigon.files.checksums import read_journal_end
 from aigon.job.world import Attendant
-from aigon.model.checks import Finding, Problem, TestCounts, TestResult
+from aigon.model.checks import Durations, Finding, Problem, TestCounts, TestResult, add_duration
 from aigon.process.capacity import wait_for_lock
 from aigon.process.stop import Stop
 
@@ -173,3 +174,51 @@ class BaselineResults(Attendant):
     def _write(self, name: str, document: Mapping[str, object]) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         write_atomic(self._folder / f"{name}.json", json.dumps(dict(document)).encode())
+
+
+FEATURES = 4
+"""Folders of features that are looked into, those that were begun last."""
+JOURNALS = 3
+"""Journals that are read, the newest."""
+TAIL = 128 * 1024
+"""Bytes at the end of a journal: some looks at a project with long failures, read in less than a millisecond."""
+_MARK = b'"event":"check_finished"'
+"""What the line of such an event holds, and no text in another one: there its quotes are escaped."""
+
+
+def load_durations(home: Path) -> Durations:
+    """Return what the newest journals below `home` measured. Never raises: only the order of checks depends on it."""
+    known: Durations = {}
+    for journal in _newest(home / "features"):
+        for document in read_journal_end(journal, TAIL, _MARK):
+            known = _add_document(known, document)
+    return known
+
+
+def _add_document(known: Durations, document: bytes) -> Durations:
+    """Add one line of a journal; lines of another version may lack anything."""
+    try:
+        found = json.loads(document)["finding"]
+        return add_duration(
+            known, str(found["check"]), found["status"], float(found["duration"]), cached=found["cached"] is True
+        )
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        return known
+
+
+def _newest(folder: Path) -> list[Path]:
+    """Return the journals that were written to last, the newest at the end."""
+    begun = (path for _, path in _latest(folder, "", FEATURES))
+    journals = (found for path in begun for found in _latest(Path(path), "journal", JOURNALS))
+    return [Path(path) for _, path in sorted(journals)[-JOURNALS:]]
+
+
+def _latest(folder: Path, begins: str, number: int) -> list[tuple[int, str]]:
+    """Return the newest entries of a folder with their times. A folder's own time is when a run began in it."""
+    try:
+        with os.scandir(folder) as found:
+            return sorted((each.stat().st_mtime_ns, each.path) for each in found if each.name.startswith(begins))[
+                -number:
+            ]
+    except OSError:
+        return []

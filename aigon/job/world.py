@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from aigon.git.secret_files import SecretScanner
 from aigon.git.workspace import Workspace
-from aigon.journal.durations import Durations
+from aigon.model.checks import Durations
 from aigon.model.resources import Probe
 from aigon.process import orphans
 from aigon.process.capacity import CheckSlots, read_file_size_limit

@@ -5,5 +5,5 @@ state: the fold of the events; attempt, attempts: what each iteration tried; his
 records: the folder of a feature in aigon's home; decisions: of people
 state_file, state_document: `.aigon/loop-state-*.json`, written and read; best: which assessment is better
 memory, steps: what was tried, for agents and for people; account: a feature for reports
-spending, durations: what turns cost and how long checks took
+spending: what turns cost
 """

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from aigon.journal.attempts import Attempts
 from aigon.journal.best import Looks
-from aigon.journal.durations import Durations, add_duration
 from aigon.journal.events import (
     CheckFinished,
     CommitIntended,
@@ -24,6 +23,7 @@ from aigon.journal.events import (
 )
 from aigon.journal.spending import Paid, Spend
 from aigon.journal.tasks import Tasks
+from aigon.model.checks import Durations, add_duration
 from aigon.model.outcomes import Outcome, Refused
 from aigon.model.requests import Requests
 from aigon.model.resources import PeakUses, update_peak_uses

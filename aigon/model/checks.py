@@ -1,5 +1,6 @@
 """Checks of a project, what a parser reads in their output, and what they found."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
@@ -152,3 +153,18 @@ class ProjectReader(Protocol):
 
     def module(self, name: str) -> bool:
         """Return whether that interpreter can import the top-level module `name`."""
+
+
+Durations = Mapping[str, float]
+"""Seconds by the name of a check."""
+
+
+def add_duration(known: Durations, check: str, status: CheckStatus, seconds: float, *, cached: bool) -> Durations:
+    """Return what is known after one more finding.
+
+    The last run counts. An error may have been cut short, so it never makes a check look quicker; a remembered pass
+    counts only if nothing newer is known.
+    """
+    if status == "skipped" or not 0 < seconds < math.inf or (cached and check in known):
+        return known
+    return {**known, check: max(seconds, known.get(check, 0.0)) if status == "error" else seconds}

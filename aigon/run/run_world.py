@@ -33,9 +33,8 @@ from aigon.isolation.sandbox import Sandbox, choose_mechanism
 from aigon.job import branch
 from aigon.job.job import Job
 from aigon.job.ledger import BASELINES, open_ledger
-from aigon.job.results import BaselineResults
+from aigon.job.results import BaselineResults, load_durations
 from aigon.job.world import OwnFiles, TurnNotes, World
-from aigon.journal.durations import load_durations
 from aigon.journal.records import CANDIDATE, list_candidates, new_run_id
 from aigon.journal.state import State
 from aigon.loop.roll_back import RollbackPolicy

@@ -25,10 +25,9 @@ from aigon.isolation.mechanisms import CLOSING
 from aigon.job.assessment import Assessment, Snapshot, describe_nothing_built, find_proof, is_hollow
 from aigon.job.job import Job
 from aigon.job.options import Options
-from aigon.job.results import Result
+from aigon.job.results import Result, load_durations
 from aigon.job.world import World
 from aigon.journal.decisions import find_human_ticks
-from aigon.journal.durations import load_durations
 from aigon.journal.events import Event, IterationFinished
 from aigon.journal.records import Origin, Records, find_candidate_at, locate_records
 from aigon.journal.sinks import Observer

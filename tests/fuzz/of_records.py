@@ -21,9 +21,8 @@ from aigon.files.checksums import JournalFile, read_documents, read_journal_end
 from aigon.files.home import find_home
 from aigon.git.repository import RepositoryFolders
 from aigon.job.ledger import Account, Ledger, reset_accounts
-from aigon.job.results import BaselineResults
+from aigon.job.results import BaselineResults, load_durations
 from aigon.journal.decisions import HumanDecision
-from aigon.journal.durations import load_durations
 from aigon.journal.events import Event
 from aigon.journal.records import Records
 from aigon.journal.replay import decode, dumps, read_events

@@ -3,10 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from aigon.journal.durations import add_duration
 from aigon.journal.events import CheckFinished, CheckStarted, Event
 from aigon.journal.state import State, replay
-from aigon.model.checks import Finding
+from aigon.model.checks import Finding, add_duration
 
 PASS = Finding("tests", "tests", "Tests", "pass", "", duration=2.0)
 

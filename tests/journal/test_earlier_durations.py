@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aigon.journal.durations import FEATURES, JOURNALS, TAIL, load_durations
+from aigon.job.results import FEATURES, JOURNALS, TAIL, load_durations
 from tests.lab import Lab
 
 
