@@ -154,8 +154,8 @@ class Project(Struct, frozen=True):
         """
         from aigon.api.runs import find_records
         from aigon.job.spec_locations import locate_spec
-        from aigon.journal.snapshot import read_tasks
         from aigon.journal.tasks import make_tasks
+        from aigon.run.sinks import read_tasks
 
         place = locate_spec(self.root, self.common_dir, feature)
         name = place.feature.name_for_people

@@ -34,7 +34,6 @@ from aigon.journal.sinks import (
     RecordingStage,
     parse_fail_points,
 )
-from aigon.journal.snapshot import SnapshotSink
 from aigon.journal.spending import estimate_cost_range
 from aigon.journal.state_file import StateFileSink
 from aigon.loop.loop import Assess, Durable, Loop, Recorder, assess_and_prove, drive_loop, run_loop
@@ -53,7 +52,7 @@ from aigon.run.opening import Confirm
 from aigon.run.run_world import has_lent_repository
 from aigon.run.seating import take_seat
 from aigon.run.session import Session, open_session
-from aigon.run.sinks import SinkContext, open_sinks
+from aigon.run.sinks import SinkContext, SnapshotSink, open_sinks
 from aigon.text.amounts import estimate_tokens, format_cost_range, format_count
 
 Observers = Callable[[Session], Sequence[Observer]]

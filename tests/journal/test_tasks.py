@@ -19,13 +19,13 @@ from aigon.journal.events import (
 )
 from aigon.journal.records import Records
 from aigon.journal.sinks import JournalSink
-from aigon.journal.snapshot import NAME, SnapshotSink, read_tasks
 from aigon.journal.state import State, replay
 from aigon.journal.tasks import MAX_NOTES, Tasks, build_tasks_table
 from aigon.model.criteria import Verdict, VerdictStatus
 from aigon.model.outcomes import Met, Stopped
 from aigon.model.requests import AgentRequest
 from aigon.model.turns import Turn
+from aigon.run.sinks import SNAPSHOT, SnapshotSink, read_tasks
 from tests.journal.test_state import looked, started
 
 A = RecordedTask(1, "T7: it adds", "runs `make`")
@@ -171,7 +171,7 @@ def test_between_two_snapshots_the_journal_is_folded_further(tmp_path: Path) -> 
         state = state.apply(event)
         journal(event, state)
         snapshot(event, state)
-        written |= {(tmp_path / NAME).read_bytes()} if (tmp_path / NAME).exists() else set()
+        written |= {(tmp_path / SNAPSHOT).read_bytes()} if (tmp_path / SNAPSHOT).exists() else set()
         assert read_tasks(Records(tmp_path)) == state.tasks
     journal.close()
     assert len(written) == 1
@@ -179,12 +179,12 @@ def test_between_two_snapshots_the_journal_is_folded_further(tmp_path: Path) -> 
 
 def test_a_snapshot_of_other_bytes_does_not_count(tmp_path: Path) -> None:
     records = record(tmp_path / "one", *REGRESSION)
-    snapshot = (tmp_path / "one" / NAME).read_bytes()
+    snapshot = (tmp_path / "one" / SNAPSHOT).read_bytes()
     other = record(tmp_path / "two", BEGUN, *(replace(event, at="later") for event in REGRESSION[1:]))
-    (tmp_path / "two" / NAME).write_bytes(snapshot)
+    (tmp_path / "two" / SNAPSHOT).write_bytes(snapshot)
     assert read_tasks(other) == reduce(Tasks.apply, other.events(), Tasks())
     for damaged in (snapshot.replace(b"completed", b"compleked"), b"", b"{}", b'{"position": "x"}'):
-        (tmp_path / "one" / NAME).write_bytes(damaged)
+        (tmp_path / "one" / SNAPSHOT).write_bytes(damaged)
         assert read_tasks(records) == fold(*REGRESSION)
 
 
