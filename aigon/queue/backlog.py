@@ -16,7 +16,6 @@ from aigon.files.home import STOP_FILES, ensure_home
 from aigon.files.locks import is_locked
 from aigon.git.person import Checkout
 from aigon.job.options import Options, get_limit
-from aigon.job.settings import apply_settings, find_kind
 from aigon.job.spec_locations import SpecLocation, find_dependencies, list_missing, list_spec_locations, locate_spec
 from aigon.job.world import World
 from aigon.journal.decisions import find_decision
@@ -32,6 +31,7 @@ from aigon.process.stop import POLL_SECONDS, Stop
 from aigon.queue.due import Tell, count_decisions
 from aigon.queue.loops import LoopGroup, combine_task_codes
 from aigon.run.approvals import write_pages
+from aigon.run.choices import apply_settings, find_kind
 from aigon.run.seating import choose_default_agent
 from aigon.spec.document import parse_spec
 from aigon.spec.features import Feature

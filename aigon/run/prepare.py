@@ -30,7 +30,6 @@ from aigon.job.options import (
     resolve_turn_timeout,
     resolve_waits,
 )
-from aigon.job.settings import TaskKind, apply_settings, describe_settings, find_kind
 from aigon.job.spec_locations import find_dependencies, find_feature_here, find_feature_to_begin, list_spec_locations
 from aigon.journal.decisions import Acceptance
 from aigon.journal.records import load_acceptance
@@ -42,6 +41,7 @@ from aigon.profiles.protection import Protection
 from aigon.proof import protection
 from aigon.proof.proposed_allow import AllowProposal, propose_allow
 from aigon.run import actors
+from aigon.run.choices import TaskKind, apply_settings, describe_settings, find_kind
 from aigon.secrets import redaction
 from aigon.spec import files
 from aigon.spec.document import can_annotate

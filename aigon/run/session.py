@@ -20,7 +20,6 @@ from aigon.files.system_errors import require_writable
 from aigon.job import branch
 from aigon.job.job import Job, Seat, checkout_lock
 from aigon.job.options import Options
-from aigon.job.settings import limit_by_kind
 from aigon.job.world import TurnNotes, World
 from aigon.journal.decisions import find_human_ticks
 from aigon.journal.events import Event, Notice, RecordedTask, RunStarted
@@ -45,7 +44,7 @@ from aigon.process import orphans
 from aigon.process.running import loop_lock
 from aigon.process.stop import Stop
 from aigon.run import invocations, resume
-from aigon.run.choices import hash_spec, record_choices
+from aigon.run.choices import hash_spec, limit_by_kind, record_choices
 from aigon.run.opening import Confirm, OpenedRun, Opening, begin_run, freeze_job
 from aigon.run.prepare import Prepared, build_job, prepare_ready
 from aigon.run.record_repair import are_views_intact, repair_views, require_sound_records, set_damaged_state_aside

@@ -67,7 +67,7 @@ KILLED = (
     ),
     Mechanism(
         "kill -9 of the loop", "a resume takes over what its run was started with", "aigon/run/choices.py",
-        "for name, value in values.items() if", "for name, value in () if",
+        "for name, value in values.items() if value not in", "for name, value in () if value not in",
         "tests/loop/test_resumed_choices.py::"
         "test_after_a_kill_the_recorded_agent_continues_under_the_limits_of_the_run",
     ),

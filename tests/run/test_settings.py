@@ -8,8 +8,8 @@ import pytest
 from aigon.config.loading import parse_configuration
 from aigon.errors import AigonError
 from aigon.job.options import Limits, Options, get_limit
-from aigon.job.settings import TaskKind, apply_settings, find_kind, limit_by_kind
 from aigon.model.criteria import Spec
+from aigon.run.choices import TaskKind, apply_settings, find_kind, limit_by_kind
 from aigon.spec.document import parse_spec
 
 CONFIG = parse_configuration([("c", b'{"ralph": {"maxIterations": 7}, "kinds": {"build": {"iterations": 12}}}')])
