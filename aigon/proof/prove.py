@@ -20,10 +20,9 @@ from aigon.journal.events import CheckFinished, CheckStarted, CriterionJudged, E
 from aigon.journal.state import State
 from aigon.model.checks import Finding, Problem
 from aigon.model.criteria import Criterion, Verdict
-from aigon.proof.baseline import compare_with_baseline
 from aigon.proof.dry_run import make_refusal, name_deciding, record_base, run_clean_room_dry_run, try_criteria_on_base
 from aigon.proof.findings import Changed, apply_decisions, find_concerns, list_changed, make_finding
-from aigon.proof.frozen import Frozen, load
+from aigon.proof.frozen import Frozen, compare_with_baseline, load
 from aigon.proof.restore import Watch
 from aigon.proof.rooms import RoomTrees
 from aigon.proof.vacuity import criterion_key, describe_passing, results_of

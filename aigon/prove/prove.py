@@ -25,7 +25,7 @@ from aigon.journal.records import load_acceptance, locate_records, new_run_id, s
 from aigon.model.criteria import Spec, SpecSettings
 from aigon.model.outcomes import Interrupted, NeedsHuman, Refused, Stopped, Unavailable
 from aigon.process.running import keep_note, loop_lock
-from aigon.proof.baseline import find_baseline
+from aigon.proof.frozen import find_baseline
 from aigon.prove.acceptance import (
     BASE,
     SETTINGS,

@@ -26,8 +26,7 @@ from aigon.journal.spending import Spend
 from aigon.journal.state import State
 from aigon.model.agents import format_run_command
 from aigon.proof import frozen, restore
-from aigon.proof.baseline import find_baseline
-from aigon.proof.frozen import Frozen
+from aigon.proof.frozen import Frozen, find_baseline
 from aigon.run.feature_stages import render_worktree_command
 from aigon.run.prepare import Prepared, follow_spec
 from aigon.run.sinks import RunPast

@@ -43,7 +43,7 @@ from aigon.observation import Observation
 from aigon.process import capacity, orphans
 from aigon.process.stop import Stop
 from aigon.proof import frozen
-from aigon.proof.baseline import find_baseline
+from aigon.proof.frozen import find_baseline
 from aigon.proof.prove import frozen_of, prove
 from aigon.proof.rooms import open_room, rooms_for
 from aigon.run.prepare import Prepared, build_job, prepare
