@@ -17,6 +17,7 @@ from aigon.model.criteria import COMMAND_KINDS, Spec
 from aigon.profiles import profile
 from aigon.profiles.ecosystem import Setup, find_setups
 from aigon.profiles.protection import CALLED, Protection, Rule, describe_rules
+from aigon.proof.analysis.references import asserts
 from aigon.spec import markdown
 from aigon.text.patterns import compile_re
 from aigon.text.shell import split_commands
@@ -74,7 +75,7 @@ def protection_of(root: Path, config: Config, spec: Spec, checks: Sequence[Check
         *([Rule(_escape(lists), "review", source="a checklist of the spec")] if lists else ()),
         *_protect_programs(root, config),
         *(rule for folder in folders for rule in folder.protect_package_scripts()),
-        *_protect_scripts(root, spec, checks, folders),
+        *_protect_scripts(root, spec, checks, folders, Protection(shipped)),
         *(rule for folder in folders for rule in folder.protect_targets()),
         *shipped,
     )
@@ -177,9 +178,12 @@ def _read_package_scripts(path: Path) -> Mapping[str, str]:
 
 
 def _protect_scripts(
-    root: Path, spec: Spec, checks: Sequence[Check], folders: Sequence[_CheckedFolder]
+    root: Path, spec: Spec, checks: Sequence[Check], folders: Sequence[_CheckedFolder], shipped: Protection
 ) -> Iterator[Rule]:
-    """The validation script is put back; what it and the commands of checks and criteria call is laid over."""
+    """The validation script is put back; what it and the commands of checks and criteria call is laid over.
+
+    What tests call is what they test, unless it asserts.
+    """
     named = [str(Path(part).relative_to(root)) for check in checks for part in check.argv if _is_own(root, part)]
     validation = [path for check in checks if check.name == "script" for path in named if path in " ".join(check.argv)]
     for path in [path for path in validation if (root / path).is_symlink()]:
@@ -193,7 +197,9 @@ def _protect_scripts(
     texts += deciding
     texts += [spec.validation or "", *(_read(root / path) for path in named if path.endswith(_SCRIPTS))]
     texts += [text for folder in folders for text in folder.list_texts()]
-    called = set(_list_called(root, texts)) | (set(_list_called(root, captured)) - set(find_compared(root, spec)))
+    called = {*_list_called(root, texts, shipped)} | (
+        {*_list_called(root, captured, shipped)} - set(find_compared(root, spec))
+    )
     if called := called - set(validation):
         yield Rule(_escape(sorted(called)), "review", "config", source=CALLED)
 
@@ -221,7 +227,7 @@ def find_compared(root: Path, spec: Spec) -> tuple[str, ...]:
     """
     return tuple(
         path
-        for path in _list_called(root, _split_captured(spec)[0], 1)
+        for path in _list_called(root, _split_captured(spec)[0], depth=1)
         if not path.endswith(_SCRIPTS)
         and path.partition("/")[0] not in _FOLDERS
         and not _STARTS.search(_read(root / path))
@@ -235,8 +241,11 @@ def _is_own(root: Path, part: str) -> bool:
     return inside and not _INSTALLED & set(path.relative_to(root).parts)
 
 
-def _list_called(root: Path, texts: Sequence[str], depth: int = DEPTH) -> Iterator[str]:
-    """Yield scripts of the project that these texts name, and those that they name in turn."""
+def _list_called(
+    root: Path, texts: Sequence[str], shipped: Protection | None = None, depth: int = DEPTH
+) -> Iterator[str]:
+    """Yield scripts of the project that these texts name, and those that they name in turn; of what tests name, those
+    that assert."""
     called: set[str] = set()
     for text in texts:
         for word in _WORD.findall(text):
@@ -250,7 +259,10 @@ def _list_called(root: Path, texts: Sequence[str], depth: int = DEPTH) -> Iterat
                 called.add(path)
     yield from sorted(called)
     if called and depth > 1:
-        yield from _list_called(root, [_read(root / path) for path in sorted(called)], depth - 1)
+        tests = {path for path in called if shipped and shipped.part(path) == "tests"}
+        yield from _list_called(root, [_read(root / path) for path in sorted(called - tests)], shipped, depth - 1)
+        helpers = _list_called(root, [_read(root / path) for path in sorted(tests)], shipped, depth - 1)
+        yield from (path for path in helpers if asserts(path, _read(root / path)))
 
 
 def _read(path: Path) -> str:

@@ -56,6 +56,20 @@ def test_a_file_that_a_check_leads_to_is_laid_over(
     assert [(path in rule.paths, rule.level, rule.part) for rule in rules] == [(True, "review", "config")]
 
 
+def test_what_only_tests_call_is_the_product_unless_it_asserts(tmp_path: Path) -> None:
+    files(
+        tmp_path,
+        {
+            "Makefile": "test:\n\tsh tests/accept.sh\n",
+            "tests/accept.sh": ". ./sums.sh\n. ./expecting.sh\n",
+            "sums.sh": "add() { echo $(($1 + $2)); }\n",
+            "expecting.sh": 'assert_is() { [ "$1" = "$2" ] || exit 1; }\n',
+        },
+    )
+    called = {path for rule in found(tmp_path, MAKE) if rule.source == "called by a check" for path in rule.paths}
+    assert called == {"tests/accept.sh", "expecting.sh"}
+
+
 def test_a_file_with_the_name_of_a_target_is_not_kept(tmp_path: Path) -> None:
     files(
         tmp_path, {"Makefile": ".PHONY: clean\nCC = cc\ntest lint: unit smoke\n\ttrue\nunit:\n\tfalse\n", "unit.c": ""}
