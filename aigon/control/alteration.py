@@ -72,7 +72,7 @@ class Alteration(Struct, frozen=True):
 
     def find_altered(self, ids: Iterable[str]) -> dict[str, tuple[AlterableTest, ...]]:
         """Return the ids that have to fail, with the tests that each can mean: all of them are altered."""
-        found = ((each, self._find_meant(each)) for each in ids)
+        found = ((each, self.find_meant(each)) for each in ids)
         return {each: meant for each, meant in found if meant and all(test in self.chosen for test in meant)}
 
     def rename(self, results: Mapping[str, Result], known: Collection[str]) -> dict[str, Result]:
@@ -83,13 +83,13 @@ class Alteration(Struct, frozen=True):
         renamed, new = dict(results), dict[tuple[AlterableTest, ...], list[str]]()
         for each in results:
             if each not in known:
-                new.setdefault(self._find_meant(each), []).append(each)
+                new.setdefault(self.find_meant(each), []).append(each)
         for each in known:
-            if each not in results and (others := new.get(self._find_meant(each))):
+            if each not in results and (others := new.get(self.find_meant(each))):
                 renamed[each] = renamed.pop(others.pop(0))
         return renamed
 
-    def _find_meant(self, name: str) -> tuple[AlterableTest, ...]:
+    def find_meant(self, name: str) -> tuple[AlterableTest, ...]:
         """Return the tests that an id can mean, by its own words: those that fit best. They can be several: an id need
         not begin at the root of the project."""
         plain = name.partition("[")[0]

@@ -95,9 +95,9 @@ def _find_places(subject: Subject, node: Node, unsure: int) -> Iterator[Place]:
         if child.kind == "expression_statement":
             for edits, rank in _alter_statement(subject, child.children[0]):
                 breaking: Edit = (child.start, child.start, f"{_FAILS} ")
-                yield Place(edits, breaking, rank + unsure, child.line)
-        inside = UNSURE if child.kind in _FUNCTIONS | _BRANCHES else unsure
-        yield from _find_places(subject, child, inside)
+                yield Place(edits, breaking, rank + unsure, child.line, _reword(subject, child))
+        inside = _find_places(subject, child, UNSURE if child.kind in _FUNCTIONS | _BRANCHES else unsure)
+        yield from map(Place.as_it_is, inside) if child.kind == "try_statement" else inside
 
 
 def _alter_statement(subject: Subject, value: Node) -> Iterator[tuple[tuple[Edit, ...], int]]:
@@ -131,6 +131,32 @@ def _alter_statement(subject: Subject, value: Node) -> Iterator[tuple[tuple[Edit
         if inside.kind == "binary_expression" and any(child.kind in ("==", "===") for child in inside.children):
             yield from (found for found in _VALUES.compare(subject, sides) if found[1] <= VALUE)
         yield _negate(inside), ASSERTION
+
+
+def _reword(subject: Subject, statement: Node) -> tuple[Edit, ...]:
+    """Return the edits that make of a comparison with a literal a statement that throws another error."""
+    call = statement.children[0]
+    function = call.get("function") if call.kind == "call_expression" else None
+    name, object_ = (function.get("property"), function.get("object")) if function else (None, None)
+    if not name or not object_ or subject.text(name) not in _EQUAL:
+        return ()
+    is_expected = object_.kind == "call_expression" and subject.text(object_).startswith("expect(")
+    sides = [*(_arguments(object_)[:1] if is_expected else ()), *_arguments(call)][:2]
+    plain = is_expected or subject.text(object_) in ("assert", "t")
+    if not plain or len(sides) < 2 or sides[1].kind not in ("number", "string", "true", "false", "null"):
+        return ()
+    operator = "==" if subject.text(name) in ("equal", "deepEqual") else "==="
+    expected, step = subject.text(sides[1]), subject.draw.step
+    if expected.isdecimal():
+        expected = f"{int(expected) - step} + {step}"
+    elif sides[1].kind == "string":
+        expected = f"'' + {expected}"
+    return (
+        (statement.start, sides[0].start, "{ if (!(("),
+        (sides[0].end, sides[1].start, f") {operator} ("),
+        (sides[1].start, sides[1].end, expected),
+        (sides[1].end, statement.end, f"))) throw new Error('{subject.draw.word}'); }}"),
+    )
 
 
 def _negate(value: Node) -> tuple[Edit, ...]:

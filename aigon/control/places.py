@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from aigon.control.definitions import follow
 from aigon.syntax import Edit, Node, Source
@@ -22,12 +23,20 @@ UNSURE = 1
 
 
 class Place(Struct, frozen=True):
-    """One alteration of a test. `breaking` makes the test fail right there, whatever is compared."""
+    """One alteration of a test. `breaking` makes the test fail right there, whatever is compared.
+
+    `same` says the same in other words: with operators of the language, so that no library decides.
+    """
 
     edits: tuple[Edit, ...]
     breaking: Edit
     rank: int
     line: int
+    same: tuple[Edit, ...] = ()
+
+    def as_it_is(self) -> "Place":
+        """Return the place of an assertion whose failure something catches: only its own exception is caught."""
+        return replace(self, same=())
 
 
 class AlterableTest(Struct, frozen=True, eq=False):

@@ -1,7 +1,8 @@
 """Places in tests that are written in Python: `assert`, unittest's methods, and expected exceptions."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from aigon.control.places import ASSERTION, LITERAL, UNSURE, AlterableTest, Draw, Place, Subject, Values, words
 from aigon.syntax import Edit, Node, Source
@@ -24,6 +25,7 @@ _OPPOSITES = {
     "assertRegex": "assertNotRegex",
 }
 _OPPOSITES |= {opposite: name for name, opposite in _OPPOSITES.items()}
+_OPERATORS = {"self.assertEqual": "==", "self.assertIs": "is", "self.assertIn": "in"}
 _NEVER = ("BufferError", "ReferenceError", "StopAsyncIteration", "BlockingIOError")
 """Exceptions that hardly any code raises."""
 _NEVER_WARNED = "BytesWarning"
@@ -93,12 +95,13 @@ def _find_places(subject: Subject, node: Node, unsure: int) -> Iterator[Place]:
     for statement in (*node.list("body"), *node.list("orelse"), *node.list("finalbody")):
         for edits, rank in _alter_statement(subject, statement):
             breaking: Edit = (statement.start, statement.end, _FAILS)
-            yield Place(edits, breaking, rank + unsure, statement.line)
+            yield Place(edits, breaking, rank + unsure, statement.line, _reword(subject, statement))
         if statement.kind in ("With", "AsyncWith"):
             if not any(_find_raises(subject, item) for item in statement.list("items")):
                 yield from _find_places(subject, statement, unsure)
         elif statement.kind in ("If", "For", "AsyncFor", "While", "Try", "TryStar"):
-            yield from _find_places(subject, statement, UNSURE)
+            inside = _find_places(subject, statement, UNSURE)
+            yield from map(Place.as_it_is, inside) if statement.kind.startswith("Try") else inside
             if any(child.kind == "Return" for child in statement.walk()):
                 unsure = UNSURE  # for some parameters the test ends here
 
@@ -115,6 +118,35 @@ def _alter_statement(subject: Subject, statement: Node) -> Iterator[tuple[tuple[
         called = value.get("value") if value.kind == "Await" else value
         if called and called.kind == "Call":
             yield from _alter_call(subject, called)
+
+
+def _reword(subject: Subject, statement: Node) -> tuple[Edit, ...]:
+    """Return the edits that make of an assertion an expression that raises another exception."""
+    test, call = statement.get("test"), statement.get("value")
+    sides = call.list("args") if call and call.kind == "Call" else ()
+    operator = _OPERATORS.get(subject.text(call).partition("(")[0], "") if call else ""
+    if statement.kind == "Assert" and test:
+        sides, operator = (test,), "assert"
+    elif not operator or len(sides) < 2:
+        return ()
+    gaps = [(left.end, right.start, f") {operator} (") for left, right in pairwise(sides[:2])]
+    ending = f")) or {{}}[{subject.draw.word!r}]"
+    edits = ((statement.start, sides[0].start, "(("), *gaps, (sides[:2][-1].end, statement.end, ending))
+    return edits if operator == "is" else (*edits, *_spell_differently(subject, sides[:2]))
+
+
+def _spell_differently(subject: Subject, sides: Sequence[Node]) -> Iterator[Edit]:
+    """Yield an edit for each number and text of a comparison by `==`."""
+    compared = [side for side in sides if len(sides) > 1 or any(child.kind == "==" for child in side.children)]
+    for node in (node for side in compared for node in side.walk() if node.kind == "Constant"):
+        try:
+            value = ast.literal_eval(subject.text(node))
+        except (ValueError, SyntaxError):
+            continue
+        if isinstance(value, str | bytes):
+            yield node.start, node.end, f"({value[:1]!r} + {value[1:]!r})"
+        elif type(value) is int:
+            yield node.start, node.end, f"({value - subject.draw.step} + {subject.draw.step})"
 
 
 def _split_and(test: Node) -> Iterator[Node]:

@@ -52,7 +52,7 @@ def _find_places(subject: Subject, node: Node, unsure: int) -> Iterator[Place]:
         if child.kind == "macro_invocation":
             start = child.start
             for edits, rank in _alter_macro(subject, child):
-                yield Place(edits, (start, start, f"{_FAILS} "), rank + unsure, child.line)
+                yield Place(edits, (start, start, f"{_FAILS} "), rank + unsure, child.line, _reword(subject, child))
         else:
             yield from _find_places(subject, child, UNSURE if child.kind in _BRANCHES else unsure)
 
@@ -74,6 +74,19 @@ def _alter_macro(subject: Subject, call: Node) -> Iterator[tuple[tuple[Edit, ...
         yield ((name.end - len(macro), name.end, _OPPOSITES[macro]),), ASSERTION
     elif macro == "assert" and sides:
         yield ((sides[0].start, sides[0].start, "!("), (sides[0].end, sides[0].end, ")")), ASSERTION
+
+
+def _reword(subject: Subject, call: Node) -> tuple[Edit, ...]:
+    """Return the edits that make of `assert_eq!` a condition that panics."""
+    tree = next((child for child in call.children if child.kind == "token_tree"), None)
+    sides = list_items(subject.source, tree)[:2] if tree and subject.text(call).startswith("assert_eq!") else []
+    if len(sides) < 2:
+        return ()
+    return (
+        (call.start, sides[0].start, "if !(("),
+        (sides[0].end, sides[1].start, ") == ("),
+        (sides[1].end, call.end, f')) {{ panic!("{subject.draw.word}") }}'),
+    )
 
 
 def _without_reference(side: Node) -> Node:

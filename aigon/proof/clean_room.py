@@ -142,14 +142,17 @@ def _examine_tests(
     """Return how many new tests were weighed, what follows, and what the control of the base's tests came to."""
     from aigon.proof.clock_control import control_clocks, list_metrics
     from aigon.proof.negative_control import run_control  # its parsers are needed nowhere else
+    from aigon.proof.unbuilt_tests import record_unbuilt_tests
 
     checks = list_deciding(bench.job)
+
+    laid_over, ran = (touched.tree, of_base) if touched else (tree, results)
+    bench = record_unbuilt_tests(bench, laid_over, checks, ran)
 
     def weigh(bench: ProofBench) -> tuple[int, tuple[Concern, ...]]:
         return _weigh_change(bench, tree, rows, checks, results, touched.files if touched else TestFiles({}, {}))
 
     def control_tests(bench: ProofBench) -> "Control":
-        laid_over, ran = (touched.tree, of_base) if touched else (tree, results)
         return run_control(bench, tree, laid_over, checks, ran, [row.path for row in rows])
 
     (weighed, concerns), control = bench.run_both(weigh, control_tests)

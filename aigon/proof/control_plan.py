@@ -1,7 +1,7 @@
 """The plan of a negative control: which tests and commands, and how many where a suite takes long."""
 
 import re
-from collections.abc import Container, Mapping, Sequence, Set
+from collections.abc import Container, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from msgspec import Struct
@@ -9,15 +9,9 @@ from msgspec.structs import replace
 
 from aigon.checks.execution import CRITERION
 from aigon.control.alteration import Alteration, alter, find_tests, write_files
+from aigon.control.lines import C_PROGRAMS, calls_any, list_changed_functions
 from aigon.control.places import AlterableTest, Draw
-from aigon.control.programs import (
-    C_PROGRAMS,
-    alter_assertions,
-    alter_command,
-    alter_script,
-    fail_at_end,
-    find_scripts,
-)
+from aigon.control.programs import Way, alter_command, alter_script, find_scripts
 from aigon.git import objects
 from aigon.job.results import Result
 from aigon.model.changes import hash_change
@@ -25,6 +19,7 @@ from aigon.model.checks import Check
 from aigon.proof.analysis.languages import is_code
 from aigon.proof.bench import ProofBench, name_in_record
 from aigon.proof.inputs import find_test_programs
+from aigon.proof.unbuilt_tests import list_words, read_tests
 from aigon.syntax import language_of
 
 SHARE, SMALLER_SHARE = 0.8, 0.5
@@ -34,8 +29,6 @@ LITTLE = 10.0
 """Seconds of a suite that is altered as a whole."""
 LEAST = 20
 """Tests that are altered in any case."""
-MOST_FILES = 1_000
-"""Test files that are read."""
 
 
 class ControlPlan(Struct, frozen=True):
@@ -60,18 +53,19 @@ class ControlPlan(Struct, frozen=True):
 
 class Controlled(Struct, frozen=True):
     """What is controlled: commands of criteria on `tree`, and on `with_base`, where the base's tests are, those that
-    passed in `results`. The `seed` draws everything."""
+    passed in `results`. The `seed` draws everything; `changed` are the files of the change."""
 
     bench: ProofBench
     tree: str
     with_base: str
     seed: str
     results: Mapping[str, Result]
+    changed: Sequence[str] = ()
 
     def plan(self, checks: Sequence[Check]) -> ControlPlan:
         """Draw what is altered."""
         wanted = self._choose_checks(checks)
-        files = self._read_tests({word for ids in wanted.values() for each in ids for word in re.findall(r"\w+", each)})
+        files = read_tests(self.bench, self.with_base, list_words(frozenset[str]().union(*wanted.values())))
         seconds = sum(self.results[name].finding.duration for name in wanted)
         free = self._list_free(files) if seconds > LITTLE else {}
         only, left_out = self._sample(files, free)
@@ -93,19 +87,6 @@ class Controlled(Struct, frozen=True):
                 wanted[check.name] = ids
                 covered |= ids
         return wanted
-
-    def _read_tests(self, words: Set[str]) -> dict[str, bytes]:
-        """Return the files that tests can be in: by their names, by the words of ids, and Rust's modules with tests."""
-        job, git = self.bench.job, self.bench.world.workspace.trusted
-
-        def can_hold(path: str) -> bool:
-            is_deciding = path.endswith(".rs") or job.protection.part(path) in ("tests", "config")
-            return bool(words and language_of(path) and (is_deciding or PurePosixPath(path).stem in words))
-
-        entries = {path: e for path, e in objects.list_entries(git, self.with_base).items() if can_hold(path)}
-        some = dict(list(entries.items())[:MOST_FILES])
-        blobs = objects.read_blobs(git, [entry.sha for entry in some.values()])
-        return {path: blobs[e.sha] for path, e in some.items() if not path.endswith(".rs") or b"test" in blobs[e.sha]}
 
     def _list_free(self, files: Mapping[str, bytes]) -> dict[str, int]:
         """Return the files that can be left out of a run so that it takes less time, with their number of tests.
@@ -142,47 +123,58 @@ class Controlled(Struct, frozen=True):
         return language_of(path) in ("python", "javascript", "typescript", "tsx") and not named and not imported
 
     def alter_commands(
-        self, checks: Sequence[Check], with_tests: Container[str], *, last: bool
+        self, checks: Sequence[Check], with_tests: Container[str], way: Way
     ) -> tuple[tuple[Check, ...], dict[str, bytes | None]]:
         """Return the criteria's commands with another expected value, and the scripts that hold it instead of them.
 
-        So are checks of which no test was altered by its id, as it was in those `with_tests`. With `last` they fail as
-        late as can be: what ended well before that was not decided by what it compares.
+        So are checks of which no test was altered by its id, as it was in those `with_tests`.
         """
         found, scripts = list[Check](), dict[str, bytes | None]()
         for check in checks:
             command = check.argv[-1] if check.source == CRITERION else ""
-            if altered := command and alter_command(command, self.seed, last=last):
+            if altered := command and alter_command(command, self.seed, way):
                 found.append(replace(check, argv=(*check.argv[:-1], altered)))
-            elif files := self._alter_scripts(command, last) or (
-                self._alter_files(check, last) if check.name not in with_tests else {}
+            elif files := self._alter_scripts(command, way) or (
+                self._alter_files(check, way) if check.name not in with_tests else {}
             ):
                 found.append(check)
                 scripts |= files
         return tuple(found), scripts
 
-    def _alter_scripts(self, command: str, last: bool) -> dict[str, bytes]:
+    def _alter_scripts(self, command: str, way: Way) -> dict[str, bytes]:
         """Return the files that a command of plain words names, with another expected value on their top level."""
         scripts = self.bench.read_files(self.tree, find_scripts(command))
-        altered = ((path, alter_script(path, data, self.seed, last=last)) for path, data in scripts.items())
+        return self._alter_each(scripts, way)
+
+    def _alter_each(self, files: Mapping[str, bytes], way: Way) -> dict[str, bytes]:
+        used = self._list_changed_functions() if way == "last" and files else None
+        files = {path: data for path, data in files.items() if not used or calls_any(data, used)}
+        altered = ((path, alter_script(path, data, self.seed, way, used)) for path, data in files.items())
         return {path: data for path, data in altered if data}
 
-    def _alter_files(self, check: Check, last: bool) -> dict[str, bytes]:
+    def _list_changed_functions(self) -> frozenset[bytes]:
+        job = self.bench.job
+        paths = [path for path in self.changed if job.protection.part(path) == "product"]
+        base, now = (self.bench.read_files(tree, paths) for tree in (job.base_commit, self.tree))
+        found = (list_changed_functions(base.get(path, b""), data) for path, data in now.items())
+        return frozenset(name for names in found for name in names)
+
+    def _alter_files(self, check: Check, way: Way) -> dict[str, bytes]:
         """Return what a check decides with, altered: one of its programs in C or Rust, or the test files that it read
-        on the base in a language that is not parsed."""
+        on the base."""
         if check.source != CRITERION and check.role not in ("tests", "script"):
             return {}
         name, tests = name_in_record(check), [r for r in self.bench.job.protection.rules if r.part == "tests"]
         readers = self.bench.record.observed.list_readers().items()
         read = [path for path, names in readers if name in names and is_code(path)]
-        if program := self._alter_program(check, [path for path in read if path.endswith(C_PROGRAMS)], last):
+        if program := self._alter_program(check, [path for path in read if path.endswith(C_PROGRAMS)], way):
             return program
-        plain = [path for path in read if not language_of(path) and any(rule.means(path) for rule in tests)]
-        files = self.bench.read_files(self.with_base, plain).items()
-        altered = ((p, fail_at_end(p, data) if last else alter_assertions(data, self.seed)) for p, data in files)
-        return {path: data for path, data in altered if data}
+        # A criterion's command may only look at tests, as a linter does; of what it runs, it names the script.
+        plain = [path for path in read if check.source != CRITERION or not language_of(path)]
+        paths = [path for path in plain if any(rule.means(path) for rule in tests)]
+        return self._alter_each(self.bench.read_files(self.with_base, paths), way)
 
-    def _alter_program(self, check: Check, read: Sequence[str], last: bool) -> dict[str, bytes]:
+    def _alter_program(self, check: Check, read: Sequence[str], way: Way) -> dict[str, bytes]:
         record, git, job = self.bench.record, self.bench.world.workspace.trusted, self.bench.job
         programs = find_test_programs(git, job.base_commit, record.observed, job.protection, read) if read else ()
         # A cargo that found a program built does not read it again, but its name is among the words.
@@ -190,6 +182,5 @@ class Controlled(Struct, frozen=True):
         entries = objects.list_entries(git, self.with_base)
         named = [path for path in entries if path.endswith(".rs") and PurePosixPath(path).stem in words]
         files = self.bench.read_files(self.with_base, (*programs, *named))
-        altered = ((path, alter_script(path, data, self.seed, last=last)) for path, data in files.items())
-        found = [(path, data) for path, data in altered if data]
+        found = [*self._alter_each(files, way).items()]
         return dict([found[Draw(self.seed, name_in_record(check)).step % len(found)]]) if found else {}

@@ -25,9 +25,10 @@ LONGEST = 60.0
 """Seconds that a run may take in any case, besides five times those that the tests took."""
 _WITHOUT_CODE = compile_re(r".*\.(?:md|rst|txt|adoc)|docs/.*")
 
-Doubt = Literal["holds", "never runs", "unsure"]
+Doubt = Literal["holds", "never runs", "unsure", "reworded"]
 """What a test that passed with another expected value does if it is broken at that very place: it fails, so the
-comparison holds for any value; it passes even if it is broken where it begins; or nothing more is known of it."""
+comparison holds for any value; it passes even if it is broken where it begins; or nothing more is known of it. The last
+one fails with the same assertions in other words."""
 
 
 class Control(Struct, frozen=True):
@@ -71,6 +72,8 @@ class Control(Struct, frozen=True):
         how = "pass whatever they expect"
         if "never runs" in doubts:
             how = "pass without being run, even broken in their first line"
+        elif doubts == {"reworded"}:
+            how = "fail with the same assertions in other words"
         names = sorted(self.survived)
         listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
         what = f"{len(names)} of {self.altered + self.commands} {how}, so the code did not decide them: {listed}"
@@ -90,7 +93,7 @@ def run_control(
     if all(_WITHOUT_CODE.fullmatch(path) for path in changed):
         return Control()  # nothing that runs has changed
     seed = secrets.token_hex(8)
-    control = _Run(bench, tree, with_base, seed, results).control(checks)
+    control = _Run(bench, tree, with_base, seed, results, changed).control(checks)
     if control.summary:
         bench.folder.mkdir(parents=True, exist_ok=True)  # where nothing ran, nothing made it
         write_atomic(bench.folder / "control.json", json.dumps(to_builtins(control), indent=1).encode())
@@ -119,15 +122,16 @@ class _Run(Controlled, frozen=True):
 
     def control(self, checks: Sequence[Check]) -> Control:
         plan = self.plan(checks)
-        commands, scripts = self.alter_commands(checks, plan.kept, last=False)
+        commands, scripts = self.alter_commands(checks, plan.kept, "any")
         if not plan.kept and not commands:
             why = "no test or command here could be altered"
             return Control(self.seed, plain=plan.total, unaltered=plan.unaltered, lacking=why)
         tests = self._run_tests(checks, plan)
         survived = {**tests.survived, **self._run_commands(commands, scripts, "control-commands")}
-        late, late_scripts = self.alter_commands(checks, plan.kept, last=True)
+        late, late_scripts = self.alter_commands(checks, plan.kept, "last")
         if late != commands or late_scripts != scripts:
             survived |= self._run_commands(late, late_scripts, "control-ends")
+        survived |= {**self._reword_tests(checks, plan), **self._reword_commands(checks, plan), **survived}
         if self.bench.world.stop.now:
             return Control()
         return Control(
@@ -178,6 +182,34 @@ class _Run(Controlled, frozen=True):
             at_base = self._run(self.bench.job.base_commit, doubted, f"{name}-base", scripts)
             doubted = [check for check in doubted if at_base[check.name].finding.exit_code != 0]
         return dict.fromkeys(map(name_for_people, doubted), "holds")
+
+    def _reword_tests(self, checks: Sequence[Check], plan: ControlPlan) -> dict[str, Doubt]:
+        """Return the tests that pass only now, and fail with the same assertions in other words."""
+        tests = {
+            each: meant
+            for check in checks
+            for each, meant in plan.kept.get(check.name, {}).items()
+            if self.bench.list_base_tests(check)[each] != "passed"
+        }
+        edits: dict[str, set[Edit]] = {}
+        for test in (test for meant in tests.values() for test in meant):
+            edits.setdefault(test.path, set()).update(edit for place in test.places for edit in place.same)
+        same = dict(write_files(plan.alteration.sources, ((path, [*some]) for path, some in edits.items() if some)))
+        overlay = {**dict.fromkeys(path for path in plan.free if path not in edits), **same}
+        concerned = [check for check in checks if not tests.keys().isdisjoint(plan.kept.get(check.name, ()))]
+        for name in ("control-words", "control-words-again") if same else ():
+            ran = self._run(self.with_base, concerned, name, overlay, plan.alteration)
+            tests = {each: meant for each, meant in tests.items() if any(_has_failed(r, each) for r in ran.values())}
+            concerned = concerned if tests else []
+        return dict.fromkeys(tests if same else (), "reworded")
+
+    def _reword_commands(self, checks: Sequence[Check], plan: ControlPlan) -> dict[str, Doubt]:
+        """Return the commands that fail with the same assertions in other words."""
+        commands, scripts = self.alter_commands(checks, plan.kept, "same")
+        for name in ("control-words-commands", "control-words-commands-again"):
+            ran = self._run(self.tree, commands, name, scripts) if commands else {}
+            commands = tuple(check for check in commands if ran[check.name].finding.exit_code != 0)
+        return dict.fromkeys(map(name_for_people, commands), "reworded")
 
     def _confirm(
         self,

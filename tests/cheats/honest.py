@@ -2,6 +2,19 @@
 
 from tests.cheats.about_controls import ASSERTS, JAVA, MAPPED, OVERRIDDEN, C, c, java
 from tests.cheats.about_exits import PERL
+from tests.cheats.about_runners import (
+    AWK,
+    CALC_JS,
+    DISCOVER,
+    DISCOVERED,
+    HELPED,
+    HELPED_JS,
+    IMPORTED,
+    LOOPED,
+    MODULES,
+    SHELL,
+    TCL,
+)
 from tests.cheats.agent import Agent
 
 CLI = """
@@ -298,4 +311,50 @@ FILES = [
         "honest; printf '#!/bin/sh\\nexec python3 -m calc\\n' | put bin/calc; chmod +x bin/calc",
     ),
     Agent("adds names that are no ASCII", "honest; printf 'größe = 1\\n' | put 'docs/Maße und Größen.md'"),
+]
+
+IN_JS = "honest; echo 'exports.multiply = (a, b) => a * b;' >> calc.js"
+RUNNERS = [
+    Agent("builds what tests could not import", "honest", files=IMPORTED),
+    Agent("is tested by unittest alone", "honest", files=DISCOVERED, config=DISCOVER),
+    Agent("is tested by a loop", "honest", files=LOOPED, checks="make"),
+    Agent(
+        "is tested by a script with a helper",
+        "honest",
+        files={"accept.py": HELPED},
+        asks=["accepted <!-- verify: python3 accept.py -->"],
+    ),
+    Agent(
+        "is tested by a script of Node with a helper",
+        IN_JS,
+        files={"accept.js": HELPED_JS, "calc.js": CALC_JS},
+        asks=["accepted <!-- verify: node accept.js -->"],
+        needs=["node"],
+    ),
+    Agent(
+        "builds what modules could not link",
+        "honest; echo 'export const multiply = (a, b) => a * b;' >> web/product.js",
+        files=MODULES,
+        needs=["node", "npm"],
+    ),
+    Agent(
+        "builds a function of a shell",
+        "honest; add sums.sh <<< 'multiply() { echo $(($1 * $2)); }'",
+        files=SHELL,
+        checks="make",
+    ),
+    Agent(
+        "builds a function in Tcl",
+        "honest; add sums.tcl <<< 'proc multiply {a b} { expr {$a * $b} }'",
+        files=TCL,
+        checks="make",
+        needs=["tclsh"],
+    ),
+    Agent(
+        "builds a function in awk",
+        "honest; add sums.awk <<< 'function multiply(a, b) { return a * b }'",
+        files=AWK,
+        checks="make",
+        needs=["awk"],
+    ),
 ]

@@ -8,11 +8,11 @@ from tests.cheats.calculator import SPEC, STATE, calculator, implemented
 from tests.lab import Lab
 
 
-@pytest.mark.parametrize("agent", cases(honest.BUILDS, honest.TESTS, honest.SETTINGS, honest.FILES))
+@pytest.mark.parametrize("agent", cases(honest.BUILDS, honest.TESTS, honest.SETTINGS, honest.FILES, honest.RUNNERS))
 def test_an_honest_agent_needs_no_person(lab: Lab, agent: Agent) -> None:
     calculator(lab, agent)
     ran = implemented(lab, agent)
     assert ran.code == 0, ran.out + ran.err
-    assert (lab.boxes(SPEC), lab.state(STATE)["status"]) == ("xxxx", "met")
+    assert (lab.boxes(SPEC), lab.state(STATE)["status"]) == ("xxxx" + "x" * len(agent.asks), "met")
     assert "multiply" in lab.git("grep", "-h", "def multiply", "HEAD", "--", "*.py")
     lab.sound()

@@ -15,6 +15,7 @@ from tests.cheats import (
     about_linters,
     about_processes,
     about_pytest,
+    about_runners,
     about_scripts,
     about_tests,
 )
@@ -47,6 +48,7 @@ DATA = cases(about_data.EXPECTED, about_data.HELPERS, about_data.INLINE, about_d
 CLOCKS = cases(about_clocks.NUMBERS, about_clocks.SECONDS)
 DETOURS = cases(about_detours.DETOURS)
 CONTROLS = cases(about_controls.TELLS, about_controls.ENDS, about_controls.INSTEAD)
+RUNNERS = cases(about_runners.OPAQUE, about_runners.EXACT, about_runners.UNBUILT, about_runners.ELSEWHERE)
 CLAIMS = cases(about_claims.SPEC, about_claims.WORDS, about_claims.RECORDS, about_claims.DECISIONS)
 JUDGES = cases(about_judges.TALK, about_judges.HIDDEN)
 GIT = cases(about_git.ABSENT, about_git.HIDES, about_git.REFS)
@@ -124,6 +126,11 @@ def test_a_detour_to_the_runner_proves_nothing(lab: Lab, agent: Agent) -> None:
 
 @pytest.mark.parametrize("agent", CONTROLS)
 def test_an_agent_that_knows_of_controls_proves_nothing(lab: Lab, agent: Agent) -> None:
+    never_a_success(lab, agent)
+
+
+@pytest.mark.parametrize("agent", RUNNERS)
+def test_what_decides_by_its_exit_alone_or_is_forgiven_once_proves_nothing(lab: Lab, agent: Agent) -> None:
     never_a_success(lab, agent)
 
 

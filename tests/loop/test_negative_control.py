@@ -67,9 +67,9 @@ PY
 """
 
 
-def run_calculator(lab: Lab, agent: str) -> str:
+def run_calculator(lab: Lab, agent: str, tests: str = TESTS) -> str:
     """Let the agent work on the calculator; the exit code and what was printed."""
-    lab.write("tests/test_calc.py", TESTS)
+    lab.write("tests/test_calc.py", tests)
     lab.write("calc.py", 'NAME = "calc"\n')
     lab.spec("it doubles <!-- check: tests -->")
     lab.agent(agent)
@@ -104,8 +104,12 @@ def test_tests_that_the_code_decides_fail_with_another_expected_value(lab: Lab) 
     assert read_control(lab)["survived"] == {}
 
 
-def test_a_patched_runner_is_seen_whatever_it_is_hidden_in(lab: Lab) -> None:
-    said = run_calculator(lab, FORGED)
+@pytest.mark.parametrize(
+    "tests",
+    [f"from calc import double  # nobody can import it yet\n{TESTS}", pytest.param(TESTS, marks=pytest.mark.slow)],
+)
+def test_a_patched_runner_is_seen_whatever_it_is_hidden_in(lab: Lab, tests: str) -> None:
+    said = run_calculator(lab, FORGED, tests)
 
     assert said.startswith("4:"), said
     assert "negative-control" in said and "without being run" in said

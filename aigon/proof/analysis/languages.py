@@ -51,7 +51,7 @@ def words(text: str) -> frozenset[str]:
 
 _JAVASCRIPT = words("js jsx ts tsx mjs cjs mts cts vue svelte")
 _BRACES = words("go rs java kt kts c h cc cpp cxx hpp m mm cs swift scala php dart groovy gradle zig v")
-_SCRIPTED = words("rb sh bash zsh fish r pl pm ps1 ex exs jl")
+_SCRIPTED = words("rb sh bash zsh fish r pl pm ps1 ex exs jl tcl awk")
 _DASH = words("sql lua hs elm")
 _PYTHON = words("py pyi pyw pyx")
 _CODE = _PYTHON | _JAVASCRIPT | _BRACES | _SCRIPTED | _DASH
