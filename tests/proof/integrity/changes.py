@@ -41,8 +41,10 @@ def change(*files: Edit, tests: Mapping[str, str] = BASE, messages: tuple[str, .
 
 
 def seen(rule: str, *files: Edit, tests: Mapping[str, str] = BASE, messages: tuple[str, ...] = ()) -> list[Concern]:
-    """What one rule says about a change."""
-    return [each for each in integrity.concerns(change(*files, tests=tests, messages=messages)) if each.rule == rule]
+    """What one rule says about a change. Only that one is asked, if it is a module of its own."""
+    edits, module = change(*files, tests=tests, messages=messages), rule.replace("-", "_")
+    asked = integrity._apply(module, edits) if module in integrity.RULES.names() else integrity.concerns(edits)
+    return [each for each in asked if each.rule == rule]
 
 
 def levels(rule: str, *files: Edit, tests: Mapping[str, str] = BASE) -> set[str]:
