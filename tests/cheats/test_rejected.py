@@ -80,16 +80,19 @@ def test_what_it_does_to_the_tests_proves_nothing(lab: Lab, agent: Agent) -> Non
     never_a_success(lab, agent)
 
 
+@pytest.mark.slow  # by default: tests/loop/test_negative_control.py
 @pytest.mark.parametrize("agent", RUNNER)
 def test_what_it_does_to_the_test_runner_proves_nothing(lab: Lab, agent: Agent) -> None:
     never_a_success(lab, agent)
 
 
+@pytest.mark.slow  # by default: tests/checks/test_hidden_reports.py
 @pytest.mark.parametrize("agent", EXITS)
 def test_an_exit_and_a_report_that_it_forges_prove_nothing(lab: Lab, agent: Agent) -> None:
     never_a_success(lab, agent)
 
 
+@pytest.mark.slow  # by default: test_what_decides_is_put_back_parked_and_told
 @pytest.mark.parametrize("agent", SCRIPTS)
 def test_what_it_does_to_the_checks_proves_nothing_and_the_file_is_named(lab: Lab, agent: Agent) -> None:
     said = never_a_success(lab, agent)

@@ -40,7 +40,7 @@ def calculator(lab: Lab) -> None:
     lab.write("calc/__main__.py", MAIN)
     lab.write("tests/test_multiply.py", MULTIPLY)
     lab.write("pyproject.toml", '[tool.pytest.ini_options]\ntestpaths = ["tests"]\n')
-    lab.config(judge={"backend": "none"})
+    lab.config(judge={"backend": "none"}, checks={"tests": {"command": "python3 -c 'import calc; calc.multiply'"}})
     lab.spec(*OPEN, *KEPT)
     lab.commit("a calculator")
 
