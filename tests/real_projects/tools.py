@@ -64,7 +64,7 @@ def _prepared(kind: Kind) -> str:
 
 def long(kind: Kind) -> bool:
     """Whether it takes too long for the default suite, or needs packages."""
-    # Compiling Go's standard library for the first time takes a minute; crates, wheels, servers and folders take seconds.
+    # Compiling Go's standard library for the first time takes a minute; crates, wheels and servers take seconds.
     compiled = any(program.startswith(("go", "cargo")) for program in kind.programs)
     return bool(kind.manager or kind.folders) or compiled or not {"build", "fastapi"}.isdisjoint(kind.modules)
 
