@@ -13,31 +13,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from aigon.git.person import LOCAL_VARIABLES
-from tests.lab import TEMPORARY, Lab
+from tests.lab import MEMORY, TEMPORARY, Lab, has_room, speaks_of_sandboxes
 
-MEMORY = Path("/dev/shm")
-ROOM = 4 << 30
 IN_MEMORY = "t"  # short, as a socket's path has 107 bytes at most
 
 sys.dont_write_bytecode = False  # else every worker of every run rewrites all asserts: 10 s of a processor each
 gc.disable()  # what is collected here stays to the end: see `pytest_collection_finish`
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # begun in the background: every program below would ignore it
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def has_room(folder: Path) -> bool:
-    """Whether the folder is there, in memory, and far from full."""
-    return os.access(folder, os.W_OK) and min(shutil.disk_usage(folder).free, psutil.virtual_memory().available) > ROOM
-
-
-@functools.cache
-def speaks_of_sandboxes(file: Path) -> bool:
-    """Whether tests in the file may keep a program in, which then has a /dev of its own."""
-    return bool(re.search(r"(?i)sandbox|landlock|namespaces|bwrap|bubblewrap|/dev/shm", file.read_text("utf-8")))
 
 
 @pytest.fixture

@@ -2,8 +2,10 @@
 
 import atexit
 import functools
+import inspect
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -16,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from aigon.git.person import Checkout
 from aigon.run.replay import verify_run
 from tests import warm
@@ -25,6 +29,8 @@ BRANCH = "feature-42-dark-mode"
 LOG = "docs/specs/features/logs/feature-42-dark-mode-log.md"
 STATE = ".aigon/loop-state-42.json"
 DONE_WHEN = "test -f done.txt"
+MEMORY = Path("/dev/shm")
+ROOM = 4 << 30
 TEMPORARY = "tmp"
 """The folder beside that of a laboratory in memory, for its temporary files."""
 
@@ -80,6 +86,17 @@ def make_environment() -> Path:
         is_python = program.name.startswith("python")
         (made / "bin" / program.name).symlink_to(program.resolve() if is_python else program)
     return made
+
+
+def has_room(folder: Path) -> bool:
+    """Whether the folder is there, in memory, and far from full."""
+    return os.access(folder, os.W_OK) and min(shutil.disk_usage(folder).free, psutil.virtual_memory().available) > ROOM
+
+
+@functools.cache
+def speaks_of_sandboxes(file: Path) -> bool:
+    """Whether tests in the file may keep a program in, which then has a /dev of its own."""
+    return bool(re.search(r"(?i)sandbox|landlock|namespaces|bwrap|bubblewrap|/dev/shm", file.read_text("utf-8")))
 
 
 class Lab:
@@ -280,7 +297,10 @@ def reuse(make: Callable[[Lab], object]) -> Lab:
 @functools.cache
 def _made_by(make: Callable[[Lab], object]) -> tuple["tempfile.TemporaryDirectory[str]", tuple[str, ...]]:
     """A folder with a laboratory and a copy of it, there until this process ends; and its checkouts."""
-    folder = tempfile.TemporaryDirectory(prefix="aigon-lab-")
+    in_memory = has_room(MEMORY) and not speaks_of_sandboxes(Path(inspect.getfile(make)))
+    folder = tempfile.TemporaryDirectory(prefix="aigon-lab-", dir=MEMORY if in_memory else None)
+    if in_memory:
+        Path(folder.name, TEMPORARY).mkdir()
     lab = Lab(Path(folder.name) / "lab").init()
     make(lab)
     bells = shutil.ignore_patterns("*.bell")  # what waits for a check slot is woken by a pipe
