@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from aigon.done.checkouts import move_branch, save_changes_aside
+from aigon.done.checkouts import move_branch, save_changes_aside, save_commit_aside
 from aigon.done.choice import Landing
 from aigon.done.proof import is_same_but_for_features
 from aigon.errors import AigonError, environment, usage
@@ -78,13 +78,16 @@ def require_pre_commit(landing: Landing) -> None:
             landing.main.run_hook("pre-commit")
         except AigonError as error:
             raise _explain_refusal(landing, error) from None
-        if landing.main.git("write-tree") != tree:
+        if landing.main.head != landing.onto or landing.main.git("write-tree") != tree:
             raise _explain_change(landing)
 
 
 def _explain_change(landing: Landing) -> AigonError:
     what = "A hook changed what was to be committed, and that is not what was proven"
-    return environment(what, where=landing.target, hint="Let the hook only check, or skip the hooks with --no-verify")
+    hint = "Let the hook only check, or skip the hooks with --no-verify"
+    if (head := landing.main.head) and head != landing.onto:
+        hint = f"What was committed is kept as refs/aigon/parked/{landing.chosen.branch}/{head[:12]}. {hint}"
+    return environment(what, where=landing.target, hint=hint)
 
 
 @contextmanager
@@ -121,9 +124,11 @@ def list_conflicts(checkout: Checkout) -> list[str]:
 
 
 def _put_back(landing: Landing) -> None:
-    """Restore target, index and files. What checks changed in tracked files is saved aside first."""
+    """Restore target, index and files. What was committed, or changed in tracked files, is saved aside first."""
     main = landing.main
-    if main.head != landing.onto:
+    if (head := main.head) and head != landing.onto:
+        if not main.ask("for-each-ref", "--contains", head, "refs/aigon/parked"):
+            save_commit_aside(main, landing.chosen.branch, head)
         main.ask(*NO_HOOKS, "reset", "-q", "--soft", landing.onto)
     if main.ask(*NO_HOOKS, "reset", "-q", "--merge") is None:
         save_changes_aside(main, landing.chosen.branch)

@@ -69,6 +69,16 @@ def test_what_a_person_commits_or_stages_during_the_proof_is_saved_aside(lab: La
     lab.sound()
 
 
+def test_what_a_person_commits_while_a_hook_runs_is_saved_aside(proven: Lab) -> None:
+    text = "#!/bin/sh\necho mine > mine.txt; git add mine.txt; git commit -qnm mine\n"
+    proven.write(".git/hooks/pre-commit", text, executable=True)
+    theirs = proven.git("rev-parse", "main")
+    ran = proven.aigon("feature-done", "42")
+    ref = proven.git("for-each-ref", "--format=%(refname)", "refs/aigon/parked")
+    assert ran.code == 7 and ref and ref in ran.err, ran.err
+    assert proven.git("show", f"{ref}:mine.txt") == "mine" and proven.git("rev-parse", "main") == theirs
+
+
 def test_a_new_script_that_a_criterion_calls_is_the_works_own_wherever_it_is_proven(lab: Lab) -> None:
     lab.spec("it greets <!-- verify: sh greet.sh | grep -q hello -->")
     lab.commit("spec")
