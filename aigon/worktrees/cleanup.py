@@ -25,7 +25,7 @@ from aigon.process.running import loop_lock
 from aigon.secrets.leaks import list_exclude_lines
 from aigon.text.quoting import fold
 from aigon.worktrees.ignored import sort_ignored_files
-from aigon.worktrees.places import MARKER, find_worktree
+from aigon.worktrees.places import MARKER, find_worktree, release_folder
 
 MAX_NAMED_FILES = 3
 """Files that a reason names."""
@@ -146,6 +146,7 @@ class _Removal(Struct, frozen=True):
         if ignored.paths:
             self._save_ignored(ignored.paths)
         worktrees.remove_worktree(self.main, self.worktree.root)
+        release_folder(self.worktree.root.parent)
         return ""
 
     def _find_obstacle(self) -> str:

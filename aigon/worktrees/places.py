@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 from typing import Literal
@@ -54,6 +55,14 @@ def claim_folder(root: Path, common_dir: Path) -> None:
     root.mkdir(parents=True, exist_ok=True)
     if not (root / MARKER).exists():
         write_atomic(root / MARKER, f"{ensure_home(common_dir).name}\n".encode())
+
+
+def release_folder(root: Path) -> None:
+    """Remove a folder of worktrees that holds no more than the name of its owner."""
+    with suppress(OSError):
+        if [*root.iterdir()] == [root / MARKER]:
+            (root / MARKER).unlink()
+            root.rmdir()
 
 
 def _is_writable(folder: Path) -> bool:

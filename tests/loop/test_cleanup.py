@@ -115,6 +115,15 @@ def test_worktrees_that_hold_nothing_are_removed_and_everything_else_stays(case:
 
 
 @pytest.mark.slow
+def test_the_folder_of_the_worktrees_goes_with_the_last_of_them(case: Cleaning) -> None:
+    one, two = case.made(), case.made(CODEX)
+    folder = Path(one.path).parent
+    assert case.removed(one) == "" and folder.is_dir()
+    assert case.removed(two) == "" and not folder.exists()
+    (Path(case.made().path).parent / "mine.txt").write_text("mine")
+    assert case.removed(one) == "" and (folder / "mine.txt").exists()
+
+
 def test_one_agents_worktree_is_removed_by_label_or_name(case: Cleaning) -> None:
     one, two = case.made(), case.made(replace(CODEX, agent="codex"))
     assert case.lab.aigon("cleanup", "42", "codex").code == 0
