@@ -20,7 +20,7 @@ from aigon.job.bookkeeping import Committing, commit_as_asked
 from aigon.job.branch import SAVED_ASIDE, list_saved_work
 from aigon.job.spec_locations import SpecLocation, locate_spec
 from aigon.journal import records
-from aigon.journal.records import locate_records, new_run_id
+from aigon.journal.records import CLOSED, locate_records, new_run_id
 from aigon.model.agents import Candidate
 from aigon.process.running import loop_lock
 from aigon.run.feature_stages import require_committing
@@ -28,9 +28,6 @@ from aigon.spec import files
 from aigon.spec.features import ROOT, Feature, Stage
 from aigon.spec.files import moved_to_stage
 from aigon.worktrees.cleanup import remove_safely
-
-CLOSED = "closed"
-"""The folder next to aigon's records that keeps those of features that were done before they were reopened."""
 
 
 class StageChange(Struct, frozen=True):

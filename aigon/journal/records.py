@@ -19,6 +19,8 @@ from aigon.journal.state import replay
 from aigon.model.agents import Candidate
 
 CANDIDATE = "candidate.json"
+CLOSED = "closed"
+"""The folder next to those of features that keeps records of features that were done before they were reopened."""
 
 
 class Origin(Struct, frozen=True):

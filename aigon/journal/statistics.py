@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from aigon.errors import AigonError
 from aigon.journal.decisions import HumanDecision
 from aigon.journal.events import RunStarted
-from aigon.journal.records import Records
+from aigon.journal.records import CLOSED, Records
 from aigon.journal.replay import iterate_events
 from aigon.journal.run_facts import NOT_RECORDED, RunFacts, Worker, WorkerTurns
 from aigon.journal.spending import Spend
@@ -200,7 +200,7 @@ def _divide(run: RunFacts, by: Grouping | None) -> Iterator[tuple[str, Mapping[W
 
 
 def _read_runs(home: Path, since: date | None, unread: list[str]) -> Iterator[_ReadRun]:
-    for folder in sorted(home.glob("features/*/")):
+    for folder in (*sorted(home.glob(f"{CLOSED}/*/*/")), *sorted(home.glob("features/*/"))):
         records = Records(folder)
         try:
             decisions = {(each.criterion, each.content): each for each in records.decisions()}

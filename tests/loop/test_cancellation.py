@@ -60,7 +60,9 @@ def test_a_feature_that_was_done_begins_anew_once_it_is_reopened(lab: Lab) -> No
     again = lab.aigon(*LOOP)
     assert (again.code, "aigon reopen 42" in again.err) == (2, True), again.out + again.err
     assert "aigon reopen 42" in lab.aigon("cancel", "42").err
+    before = lab.aigon("stats", "--json").json
     reopened = lab.aigon("reopen", "42", "--json").json
+    assert lab.aigon("stats", "--json").json == before and before["total"]["runs"] == 1
     assert [lab.git("rev-parse", ref) for ref in reopened["parked"]] == [tip]
     assert (reopened["branches"], stage(lab)) == ([], "backlog")
     (aside,) = (lab.home / "state").glob("repos/*/closed/*/42/journal.jsonl")
