@@ -6,6 +6,7 @@ import re
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from itertools import dropwhile
 from pathlib import Path
 
@@ -89,15 +90,17 @@ def prepare_check(world: World, checks: Sequence[Check]) -> None:
 
     No program of an agent or a check may be running.
     """
-    box, prepared = world.find(CheckSandbox), world.get(PreparedCheck)
-    is_here = box is not None and world.place is None and not any(check.makes_products for check in checks)
-    chosen = [check for check in checks if is_here and not (check.remember or check.missing or check.writes)]
-    if not chosen or box is None:
+    box = world.find(CheckSandbox)
+    if box is None or box.mechanism != "namespaces" or world.place:
         return
-    check, prepared.name = chosen[0], chosen[0].name
-    prepared.scratch = prepared.scratch or TemporaryFolder("check")
-    execution = _Execution(world, check, prepared.scratch.path, Path(os.devnull))
-    process.prepare(box.prepare(world.workspace.root / check.cwd, execution.start))
+    plain = (check for check in checks if box.confines(check.name) and not (check.remember or check.writes))
+    if check := next(plain, None):
+        prepared = world.get(PreparedCheck)
+        with suppress(OSError):  # the start says what is wrong
+            prepared.scratch = prepared.scratch or TemporaryFolder("check")
+            prepared.name = check.name
+            execution = _Execution(world, check, prepared.scratch.path, Path(os.devnull))
+            process.prepare(box.prepare(world.workspace.root / check.cwd, execution.start))
 
 
 def locate_log(check: Check, folder: Path) -> Path:

@@ -116,8 +116,11 @@ class Spawner:
             self._drop_prepared()
             if self._socket is None or words[0] == "0":
                 return
-            (mine, its), data = socket.socketpair(), marshal.dumps(words)
-            ready = _Prepared(words, _identify_places(words[1]), mine)
+            try:
+                mine, its = socket.socketpair()
+            except OSError:  # this process has as many files open as it may have
+                return
+            ready, data = _Prepared(words, _identify_places(words[1]), mine), marshal.dumps(words)
             with its:
                 try:
                     socket.send_fds(self._socket, [int(words[0]).to_bytes(4, "little")], [its.fileno()])
