@@ -120,12 +120,8 @@ def prove_feature(
     A feature of the inbox gets its ID first. Raises AigonError before or instead of a run: exit 2 if every criterion
     has something that decides it, or work on the feature has begun.
     """
-    feature = _find_feature(main, options, how)
+    feature, spec = _find_feature(main, options, how)
     name = feature.name_for_people
-    spec = locate_spec(main.root, main.common_dir, name).parse()
-    if not list_open_criteria(spec):
-        what = f"Every criterion of feature {name} says what decides it already"
-        raise usage(what, where=feature.path, hint=f"aigon spec-show {name}")
     home, base = ensure_home(main.common_dir), _find_base(main, feature)
     locked, run = hold_lock(loop_lock(home, name, ""), f"Feature {name}"), new_run_id()
     with locked, keep_note(home, run, run, name, LABEL) as note:
@@ -157,18 +153,27 @@ def find_waiting_tests(main: Checkout, wanted: str) -> Acceptance | None:
     return waiting if {(c.number, c.text) for c in list_open_criteria(place.parse())} == written else None
 
 
-def _find_feature(main: Checkout, options: Options, how: Committing) -> Feature:
-    """Return the feature, taken out of the inbox. Raises AigonError (exit 2 or 6) first if no agent can write tests."""
+def _find_feature(main: Checkout, options: Options, how: Committing) -> tuple[Feature, Spec]:
+    """Return the feature, taken out of the inbox, and its spec.
+
+    Raises AigonError (exit 2 or 6) first if there is nothing to write tests for, or no agent that can.
+    """
     wanted = options.feature
     require_feature(main, wanted, write=True)
-    feature = locate_spec(main.root, main.common_dir, wanted).feature
+    place = locate_spec(main.root, main.common_dir, wanted)
+    feature = place.feature
     refuse_closed(feature)
+    spec = place.parse()
+    if not list_open_criteria(spec):
+        name = feature.name_for_people
+        what = f"Every criterion of feature {name} says what decides it already"
+        raise usage(what, where=feature.path, hint=f"aigon spec-show {name}")
     if not feature.id and feature.stage == "inbox" and feature.path.startswith(f"{ROOT}/"):
         env, read = dict(os.environ), open_work_tree(main.root)
         author, _ = choose_agent(main.root, load_configuration(read), options, env, read)
         require_agent(main.root, author, options, env)
-        return prioritise_feature(main, wanted, how)
-    return feature
+        feature = prioritise_feature(main, wanted, how)
+    return feature, spec
 
 
 def _find_base(main: Checkout, feature: Feature) -> str:

@@ -285,6 +285,16 @@ def test_without_an_agent_the_spec_stays_in_the_inbox(lab: Lab) -> None:
     assert lab.path(inbox).exists() and lab.git("rev-parse", "HEAD~1") == head
 
 
+def test_a_spec_that_needs_no_tests_stays_in_the_inbox(lab: Lab) -> None:
+    lab.spec("it is there <!-- verify: test -f x -->", name="docs/specs/features/01-inbox/feature-add.md")
+    lab.agent("true")
+    lab.commit("an idea")
+    head = lab.git("rev-parse", "HEAD")
+    ran = lab.aigon("feature-prove", "add")
+    assert (ran.code, "says what decides it already" in ran.err) == (2, True), ran.err
+    assert lab.git("rev-parse", "HEAD") == head
+
+
 @pytest.mark.slow
 def test_a_killed_call_is_resumed_where_it_was(lab: Lab) -> None:
     prepare(lab, f"touch begun; [ -e {TESTS}/1.sh ] || sleep 1000", FIVE[:1])
