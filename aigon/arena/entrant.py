@@ -23,6 +23,7 @@ from aigon.journal.state import State, replay
 from aigon.model.agents import Candidate
 from aigon.process.children import Child, wait_for_ready
 from aigon.process.stop import POLL_SECONDS, Stop
+from aigon.text.untrusted import text_at
 
 EventHandler = Callable[[Mapping[str, Any], Event | None], None]
 END_SECONDS = 10.0
@@ -102,8 +103,7 @@ class Entrant(Struct):
             if document is not None:
                 event = decode_event(document)
                 self.lane = self.lane.apply(event) if event else self.lane
-                error = document.get("error")  # of a run that was refused
-                hint = str(error.get("hint") or "") if isinstance(error, dict) else ""
+                hint = text_at(document, "error", "hint")  # of a run that was refused
                 self.lane = replace(self.lane, hint=hint or self.lane.hint)
                 hear(document, event)
 

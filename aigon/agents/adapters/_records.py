@@ -149,7 +149,7 @@ def describe_use(name: object, given: object = None) -> str:
     if isinstance(given, dict):
         given = next((given[key] for key in _TOLD_BY if given.get(key)), "")
         given = " ".join(map(str, given)) if isinstance(given, list | tuple) else str(given)
-    used_on = given if isinstance(given, str) else ""
+    used_on = text_at(given)
     used_on = ", ".join(_PATCHED.findall(used_on)) or used_on
     return (f"{named}: {' '.join(used_on.split())}" if used_on else named)[:_LONGEST_USE]
 

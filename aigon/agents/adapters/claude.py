@@ -23,7 +23,7 @@ from aigon.agents.adapters._records import (
 )
 from aigon.model.turns import ProgramExit, TurnReport, Usage
 from aigon.text.patterns import compile_re
-from aigon.text.untrusted import count_at, list_at, text_at, value_at
+from aigon.text.untrusted import count_at, list_at, object_at, text_at, value_at
 
 read_activity = read_blocks
 ACTIVITY_MARKS = BLOCK_MARKS
@@ -105,8 +105,7 @@ def _sum_usage(result: Record) -> Usage | None:
 
     What was written to a cache was read by the model for the first time.
     """
-    models = value_at(result, "modelUsage")
-    if isinstance(models, dict) and models:
+    if models := object_at(result, "modelUsage"):
         names = ("inputTokens cacheCreationInputTokens", "outputTokens", "cacheReadInputTokens")
         return sum_usage(models.values(), *names, input_holds_cached=False) or Usage()
     names = ("input_tokens cache_creation_input_tokens", "output_tokens", "cache_read_input_tokens")

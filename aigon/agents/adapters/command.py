@@ -29,7 +29,7 @@ from aigon.agents.adapters._program import (
 from aigon.agents.adapters._records import describe_use, parse_dollars, parse_reported_usage
 from aigon.model.turns import Agent, FindProgram, Launch, ProgramExit, TurnEnd, TurnReport, TurnRequest
 from aigon.text.patterns import compile_re
-from aigon.text.untrusted import list_at
+from aigon.text.untrusted import list_at, object_at
 
 _EXAMPLE = '"agents": {"mine": {"adapter": "command", "command": ["./my-agent.sh"]}}'
 _REPORT_LINE = 65_536
@@ -127,10 +127,9 @@ def read_output(exited: ProgramExit) -> TurnReport:
 def _parse_report(line: bytes) -> dict[str, object]:
     """Return the JSON object on the last line; an empty one if it is something else."""
     try:
-        found = json.loads(line) if len(line) <= _REPORT_LINE else {}
+        return object_at(json.loads(line)) if len(line) <= _REPORT_LINE else {}
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _describe_call(call: object) -> str:

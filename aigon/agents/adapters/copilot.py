@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from aigon.agents.adapters._errors import read_error, read_stderr
 from aigon.agents.adapters._records import Record, RecordList, parse_records, sum_usage
 from aigon.model.turns import ModelUsage, ProgramExit, TurnReport, Usage
-from aigon.text.untrusted import count_at, text_at, value_at
+from aigon.text.untrusted import count_at, object_at, text_at, value_at
 
 _USE = ("data.toolName", "data.arguments")
 _STATUS = {"rate_limit": 429, "authentication": 401, "authorization": 403, "quota": 402}
@@ -55,11 +55,10 @@ def _read_end(events: RecordList, exited: ProgramExit) -> TurnReport:
 
 
 def _usage_by_model(report: Record) -> tuple[ModelUsage, ...]:
-    models = value_at(report, "modelMetrics")
     return tuple(
         ModelUsage(
-            str(name),
+            name,
             sum_usage([value_at(one, "usage")], "inputTokens", "outputTokens", "cacheReadTokens") or Usage(),
         )
-        for name, one in (models.items() if isinstance(models, dict) else ())
+        for name, one in object_at(report, "modelMetrics").items()
     )

@@ -4,7 +4,7 @@ One record per line, the last of type `result`. A run that fails ends early with
 It tells neither tokens nor cost.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -12,7 +12,7 @@ from aigon.agents.adapters._activities import say, use
 from aigon.agents.adapters._errors import find_stated_error, read_error, read_stderr
 from aigon.agents.adapters._records import Record, describe_use, join_texts, parse_records
 from aigon.model.turns import Activity, ProgramExit, TurnReport
-from aigon.text.untrusted import list_at, text_at, value_at
+from aigon.text.untrusted import list_at, object_at, text_at, value_at
 
 ACTIVITY_MARKS = (b'"assistant"', b'"started"')
 _SUFFIX = "ToolCall"
@@ -58,12 +58,11 @@ def _read_end(result: Record, begun: bool, exited: ProgramExit) -> TurnReport:
 def _read_call(record: Record) -> tuple[str, bool]:
     """Describe a call and tell whether it was rejected: `{"shellToolCall": {"args": .., "result": ..}}`, `{"function":
     {"name": .., "arguments": ..}}`."""
-    calls = value_at(record, "tool_call")
-    for key, call in calls.items() if isinstance(calls, Mapping) else ():
+    for key, call in object_at(record, "tool_call").items():
         result = value_at(call, "result")
         rejected = any(value_at(result, key) is not None for key in _REFUSED)
         if key == "function":
             return describe_use(text_at(call, "name"), value_at(call, "arguments")), rejected
-        if str(key).endswith(_SUFFIX):
-            return describe_use(str(key).removesuffix(_SUFFIX), value_at(call, "args")), rejected
+        if key.endswith(_SUFFIX):
+            return describe_use(key.removesuffix(_SUFFIX), value_at(call, "args")), rejected
     return describe_use(""), False

@@ -22,7 +22,7 @@ from aigon.agents.adapters._records import (
 )
 from aigon.model.turns import ModelUsage, ProgramExit, TurnReport, Usage
 from aigon.text.patterns import compile_re
-from aigon.text.untrusted import count_at, list_at, text_at, value_at
+from aigon.text.untrusted import count_at, list_at, object_at, text_at, value_at
 
 _NO_LOGIN = 41
 """Exit code of a start without a login: `FatalAuthenticationError` in its sources."""
@@ -45,8 +45,7 @@ def read_output(exited: ProgramExit) -> TurnReport:
 
 
 def _read_document(document: Record, exited: ProgramExit) -> TurnReport:
-    used = value_at(document, "stats", "tools", "byName")
-    names = used if isinstance(used, dict) else {}
+    names = object_at(document, "stats", "tools", "byName")
     shares = _usage_by_model(
         document, lambda counts: sum_usage([value_at(counts, "tokens")], "prompt tool", "candidates thoughts", "cached")
     )
@@ -140,8 +139,7 @@ def _is_denied(result: Record) -> bool:
 
 def _usage_by_model(record: Record, read_usage: Callable[[object], Usage | None]) -> tuple[ModelUsage, ...]:
     """Return what each model used, by the statistics of a record: the chosen one, and a small one that chose it."""
-    models = value_at(record, "stats", "models")
-    usages = {str(name): read_usage(one) for name, one in models.items()} if isinstance(models, dict) else {}
+    usages = {name: read_usage(one) for name, one in object_at(record, "stats", "models").items()}
     return tuple(ModelUsage(name, usage) for name, usage in usages.items() if usage and usage != Usage())
 
 
