@@ -176,7 +176,6 @@ def _weigh_change(
     files: TestFiles,
 ) -> tuple[int, tuple[Concern, ...]]:
     """Return how many new tests there are, and what follows if some prove nothing or checkers are kept from seeing."""
-    from aigon.proof.worth.fixed_tests import find_undecided  # needed nowhere else
     from aigon.proof.worth.hidden import find_hidden
     from aigon.proof.worth.new_tests import RanChecks, make_concerns, remove_tests, weigh_new_tests
 
@@ -191,7 +190,6 @@ def _weigh_change(
         counting = ran.list_counting()
         without = bench.find_failed(counting, bench.run(left, counting, "without-tests"), whole=False)
     concerns = [*make_concerns(worth, {check: each.summary for check, each in without.items()})]
-    concerns += find_undecided(tree, bench.run, ran, options)
     words = job.spec.raw.decode(errors="replace")
     concerns += find_hidden(tree, job.base_commit, bench.run, checks, results, words)
     return len(worth.tests), tuple(concerns)

@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Literal
 
 from msgspec import Struct, field, to_builtins
@@ -131,7 +131,7 @@ class _Run(Controlled, frozen=True):
         late, late_scripts = self.alter_commands(checks, plan.kept, "last")
         if late != commands or late_scripts != scripts:
             survived |= self._run_commands(late, late_scripts, "control-ends")
-        survived |= {**self._reword_tests(checks, plan), **self._reword_commands(checks, plan), **survived}
+        survived |= {**self._recheck_fixed(checks, plan), **self._reword_commands(checks, plan), **survived}
         if self.bench.world.stop.now:
             return Control()
         return Control(
@@ -183,25 +183,36 @@ class _Run(Controlled, frozen=True):
             doubted = [check for check in doubted if at_base[check.name].finding.exit_code != 0]
         return dict.fromkeys(map(name_for_people, doubted), "holds")
 
-    def _reword_tests(self, checks: Sequence[Check], plan: ControlPlan) -> dict[str, Doubt]:
-        """Return the tests that pass only now, and fail with the same assertions in other words."""
-        tests = {
+    def _recheck_fixed(self, checks: Sequence[Check], plan: ControlPlan) -> dict[str, Doubt]:
+        """Return the tests that pass only now and either also if they alone are altered, or not in other words.
+
+        What forgives until a right test fails forgives these alone; what knows the tests' text or one wrong result does
+        not know it in other words.
+        """
+        fixed = {
             each: meant
             for check in checks
             for each, meant in plan.kept.get(check.name, {}).items()
             if self.bench.list_base_tests(check)[each] != "passed"
         }
-        edits: dict[str, set[Edit]] = {}
-        for test in (test for meant in tests.values() for test in meant):
-            edits.setdefault(test.path, set()).update(edit for place in test.places for edit in place.same)
-        same = dict(write_files(plan.alteration.sources, ((path, [*some]) for path, some in edits.items() if some)))
-        overlay = {**dict.fromkeys(path for path in plan.free if path not in edits), **same}
-        concerned = [check for check in checks if not tests.keys().isdisjoint(plan.kept.get(check.name, ()))]
-        for name in ("control-words", "control-words-again") if same else ():
-            ran = self._run(self.with_base, concerned, name, overlay, plan.alteration)
-            tests = {each: meant for each, meant in tests.items() if any(_has_failed(r, each) for r in ran.values())}
-            concerned = concerned if tests else []
-        return dict.fromkeys(tests if same else (), "reworded")
+        tests, chosen = {test for meant in fixed.values() for test in meant}, plan.alteration.chosen
+        sure = {each for each, meant in fixed.items() if not any(chosen[test].rank & UNSURE for test in meant)}
+        same = [(test.path, tuple({edit for place in test.places for edit in place.same})) for test in tests]
+
+        def run(ids: Set[str], edits: Sequence[tuple[str, Sequence[Edit]]], name: str) -> set[str]:
+            """Return the tests that pass."""
+            written = dict(write_files(plan.alteration.sources, edits))
+            others = dict.fromkeys(path for path in plan.free if path not in {test.path for test in tests})
+            concerned = [check for check in checks if not ids.isdisjoint(plan.kept.get(check.name, ()))]
+            ran = self._run(self.with_base, concerned, name, {**others, **written}, plan.alteration).values()
+            return {each for each in ids if {r.tests.get(each) for r in ran} & {"passed"}}
+
+        forgiven, failing = set[str](), set(fixed) if any(edits for _, edits in same) else set[str]()
+        if sure and any(len(fixed.keys() & ids) < len(ids) for ids in plan.kept.values()):
+            forgiven = run(sure, [(test.path, chosen[test].edits) for test in tests], "control-alone")
+        for name in ("control-words", "control-words-again"):
+            failing -= run(failing, same, name) if failing else failing
+        return {**dict.fromkeys(failing, "reworded"), **dict.fromkeys(forgiven, "holds")}
 
     def _reword_commands(self, checks: Sequence[Check], plan: ControlPlan) -> dict[str, Doubt]:
         """Return the commands that fail with the same assertions in other words."""

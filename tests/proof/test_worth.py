@@ -13,8 +13,7 @@ from aigon.job.results import Result
 from aigon.model.checks import Finding, TestResult
 from aigon.proof import frozen
 from aigon.proof.base_tests import TestFiles
-from aigon.proof.worth.alter import Drawn, Way, alter, list_new_functions
-from aigon.proof.worth.fixed_tests import uses
+from aigon.proof.worth.alter import Drawn, Way, alter
 from aigon.proof.worth.hidden import silence
 from aigon.proof.worth.new_tests import Worth, find_new_tests, make_concerns
 from aigon.proof.worth.plants import plant
@@ -394,32 +393,3 @@ def test_a_wrong_type_is_planted_where_a_checker_would_see_it() -> None:
 def test_a_branch_that_runs_on_this_platform_has_to_be_seen(condition: str, planted: list[str]) -> None:
     made = plant(f"if {condition}:\n    def f() -> int: ...\nelse:\n    def g() -> int: ...\n", "")
     assert [*made.functions.values()] == planted
-
-
-def test_functions_of_a_change_are_listed_without_methods_and_what_is_inside() -> None:
-    base = "def old(a):\n    return a\n"
-    code = f"{base}class C:\n    def get(self):\n        return 1\n"
-    code += "def new(a):\n    def inner():\n        return a\n    return inner\n"
-    script = "export const one = (a) => a;\nexport function two() { return 2; }\nclass C { three() { return 3; } }\n"
-    assert list_new_functions("a.py", code, base) == {"new"}
-    assert list_new_functions("a.js", script, "export const one = (a) => a;\n") == {"two"}
-    assert list_new_functions(
-        "a.go", "package a\nfunc Two() int { return 2 }\nfunc (c C) Get() int { return 1 }\n", ""
-    ) == {"Two"}
-    assert list_new_functions("a.md", "def a(): ...", "") == frozenset()
-
-
-@pytest.mark.parametrize(
-    ("text", "used"),
-    [
-        ("    assert calc.multiply(3, 4) == 12", True),
-        ("    product = multiply(3, 4)", True),
-        ("    assert_eq!(multiply(3, 4), 12);", True),
-        ("    calc.multiply(3, 4)\n    assert calc", False),
-        ("    await page.multiply(3)", False),
-        ("    assert 'multiply' in calc.__all__", False),
-        ("    assert calc.multiply_all(3) == 12", False),
-    ],
-)
-def test_a_test_uses_what_a_function_returns(text: str, used: bool) -> None:
-    assert uses(text, "multiply") is used

@@ -26,7 +26,6 @@ _FUNCTIONS = (
 )  # fmt: skip
 _NAMED = ("ClassDef", "variable_declarator", "class_body")
 """What else a test can mean by a name."""
-_CLASSES = ("ClassDef", "class_body", "impl_item", "trait_item")
 _ASSIGNMENTS = ("Assign", "AnnAssign", "AugAssign")
 _COMPARED = (*_FUNCTIONS, *_ASSIGNMENTS)
 _OPERATORS = {
@@ -107,23 +106,6 @@ def alter(
     helper = helper.replace(": any", "") if source.language == "javascript" else helper
     place = _find_place(source) if is_python else len(source.data)
     return apply_edits(source.data, [*edits, (place, place, f"\n{helper}")]).decode("utf-8", "replace")
-
-
-def list_new_functions(path: str, text: str, base: str) -> frozenset[str]:
-    """Return the names of the functions, without methods, that `base` lacks or has otherwise."""
-    source, before = parse(path, text), parse(path, base)
-    known = {before.text(node) for node in _walk_top(before.root)} if before else set[str]()
-    new = (node for node in _walk_top(source.root) if source and source.text(node) not in known) if source else ()
-    kinds = {*_FUNCTIONS, "variable_declarator"} - {"method_declaration"}
-    return frozenset(source.read_name(node) for node in new if source and node.kind in kinds) - {""}
-
-
-def _walk_top(node: Node) -> Iterator[Node]:
-    """Yield the nodes that are in no function and no class."""
-    for child in node.children:
-        yield child
-        if child.kind not in _FUNCTIONS and child.kind not in _CLASSES:
-            yield from _walk_top(child)
 
 
 def _find_place(source: Source) -> int:

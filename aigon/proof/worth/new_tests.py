@@ -82,8 +82,7 @@ class Worth(Struct, frozen=True):
 class Weighing(Struct):
     """The tests that have noticed nothing yet. `checks` run them, until `ends`; `unfit` says why they could not.
 
-    `tried` says that they ran on altered code at all, which may not be loaded or built. With `broken` a failure counts
-    whatever its reason.
+    `tried` says that they ran on altered code at all, which may not be loaded or built.
     """
 
     run: RunOnTree
@@ -93,8 +92,6 @@ class Weighing(Struct):
     unfit: str = ""
     number: int = 0
     tried: bool = False
-    broken: bool = False
-    name: str = "worth"
 
     def try_on(self, tree: Tree, altered: Mapping[str, str], copy: Callable[[], Mapping[str, str]]) -> None:
         """Run the tests on the altered tree, and strike out those that notice it and not its copy, if there is one."""
@@ -107,8 +104,6 @@ class Weighing(Struct):
         """Return the tests that fail on a tree by what they assert."""
         results = self.run_all(tree).values()
         self.tried = self.tried or any(test in result.tests for result in results for test in self.open)
-        if self.broken:
-            return {test for result in results for test, end in result.tests.items() if end in ("failed", "error")}
         return {test for result in results for test in _list_noticed(result)}
 
     def find_passed(self, tree: str) -> set[str]:
@@ -121,7 +116,7 @@ class Weighing(Struct):
         self.number += 1
         left = max(0.1, self.ends - time.monotonic())
         checks = [replace(check, timeout=min(check.timeout, left)) for check in self.checks]
-        results = self.run(tree, checks, f"{self.name}-{self.number}")
+        results = self.run(tree, checks, f"worth-{self.number}")
         if time.monotonic() > self.ends:
             self.unfit = "it took too long"
         return results
