@@ -125,8 +125,34 @@ def _terminal_width() -> int:
         return WIDEST
 
 
+def _open_streams() -> None:
+    """Open what is closed of the standard streams: the next file would take its number, and get what is printed."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            file = os.open(os.devnull, os.O_RDWR)
+            if file != number:
+                os.dup2(file, number)
+            os.set_inheritable(number, True)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: PTH123, SIM115
+
+
+def discard_output() -> None:
+    """Write what standard output still holds, or comes later, to nowhere: the end of the interpreter would complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _print(text: str) -> None:
+    try:
+        print(text, end="", flush=True)
+    except OSError:  # who reads has had enough, or the disk is full
+        discard_output()
+        sys.exit(1)
+
+
 def main() -> None:
     """The entry point of the `aigon` script."""
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        _open_streams()
     if COMPLETE_VARIABLE in os.environ:
         from aigon.commands.config import complete
 
@@ -136,9 +162,9 @@ def main() -> None:
         case ["--version"]:
             from aigon import __version__
 
-            print(f"aigon {__version__}")
+            _print(f"aigon {__version__}\n")
         case [] | ["--help"] | ["-h"] | ["help"]:
-            print(help_text(), end="")
+            _print(help_text())
         case arguments:
             import gc
             import signal

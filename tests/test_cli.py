@@ -116,6 +116,26 @@ def test_the_american_spelling_of_prioritise_works(lab: Lab) -> None:
     assert lab.aigon("feature-prioritize", "dark-mode", "--json").json["id"] == "01"
 
 
+@pytest.mark.parametrize("arguments", ["--help", "stats", "config schema", "nothing"])
+def test_output_that_nobody_takes_is_no_crash(lab: Lab, arguments: str) -> None:
+    command = f"{sys.executable} -m aigon {arguments}"
+    for line in (f"{command} | true", f"{command} > /dev/full", f"{command} >&-", f"{command} >&- 2>&- <&-"):
+        ran = subprocess.run(
+            ["bash", "-c", line], capture_output=True, text=True, check=False, cwd=lab.root, env=lab.env
+        )
+        assert "Traceback" not in ran.stderr and "Exception ignored" not in ran.stderr, f"{line}: {ran.stderr}"
+        assert ran.returncode in (0, 1, 2, 7), line
+
+
+def test_a_closed_output_is_not_written_into_the_next_file_that_is_opened(lab: Lab) -> None:
+    lab.spec("done <!-- verify: test -f done.txt -->")
+    lab.agent("echo said; touch done.txt")
+    lab.commit("ready")
+    line = f"{sys.executable} -m aigon feature-implement 42 --loop <&- >&- 2>&-"
+    assert subprocess.run(["bash", "-c", line], check=False, cwd=lab.root, env=lab.env).returncode == 0
+    assert lab.state()["status"] == "met"
+
+
 def test_help_is_a_command_as_well(tmp_path: Path) -> None:
     assert process(tmp_path, "help").stdout == process(tmp_path, "--help").stdout
     of_a_verb = process(tmp_path, "help", "board")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from aigon import __version__
-from aigon.cli import ALIASES, VERBS, help_text
+from aigon.cli import ALIASES, VERBS, discard_output, help_text
 from aigon.errors import AigonError, Exit, as_document, explain_error, usage
 from aigon.installation import leave_environment
 
@@ -206,12 +206,17 @@ def run(arguments: list[str]) -> int:
     except AigonError as error:
         return _explain(error, "--json" in arguments)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         return Exit.INTERNAL
     except OSError as error:  # a full disk, a file system that is read-only
         from aigon.files.system_errors import explain_os_error
 
-        return _explain(explain_os_error("The system refused", error), "--json" in arguments)
+        code = _explain(explain_os_error("The system refused", error), "--json" in arguments)
+        try:
+            sys.stdout.flush()
+        except OSError:  # it was what is printed that the system refused
+            discard_output()
+        return code
 
 
 def _usage_error(error: click.ClickException, arguments: list[str]) -> AigonError:
