@@ -133,7 +133,7 @@ def _open_streams() -> None:
             if file != number:
                 os.dup2(file, number)
             os.set_inheritable(number, True)
-            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: PTH123, SIM115
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
 
 
 def discard_output() -> None:
