@@ -177,7 +177,8 @@ def compile_bytecode(stand: Stand, folder: Path) -> Bytecode | None:
         return None
     world = replace(stand.world, rooms=folder / "rooms")
     rooms = rooms_for(stand.job, world, stand.record.base, stand.record.folders, folder)
-    with open_room(stand.job, world, rooms, stand.record.base) as (inside, room):
+    # In a private room each check keeps what it compiles to itself.
+    with open_room(stand.job, world, rooms, stand.record.base, private=False) as (inside, room):
         for check in checks:
             execution.run_check(inside, check, folder)
         return dependencies.take_bytecode(room, folder / "bytecode", rooms.needs.lent)
