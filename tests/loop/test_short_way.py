@@ -41,7 +41,7 @@ def test_a_title_becomes_a_spec_then_a_run_and_main_gets_no_commit(ready: Lab) -
     assert ready.git("rev-parse", "main") == before
     assert ready.subjects()[-2:] == [
         "docs(feature-01): start feature 01",
-        "feat(feature-01): iteration 1: 1/1 criteria proven, checks green",
+        "feat(feature-01): iteration 1: 1/1 criteria proven, no checks",
     ]
     assert "feature 01," in ready.read(f"{FEATURES}/logs/feature-01-say-goodbye-log.md")
     ready.git("switch", "-q", "main")
