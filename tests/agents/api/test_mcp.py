@@ -78,7 +78,7 @@ def test_a_server_is_spoken_to_over_http(desk: Desk, tmp_path: Path) -> None:
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen([sys.executable, str(program), "http", str(port)], **quiet) as running:  # type: ignore[call-overload]
         try:
-            until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0)
+            until(lambda: socket.socket().connect_ex(("127.0.0.1", port)) == 0, 100)  # it imports for a second
             (desk.workspace / ".mcp.json").write_text(
                 json.dumps({"mcpServers": {"web": {"type": "http", "url": f"http://127.0.0.1:{port}/mcp"}}})
             )
