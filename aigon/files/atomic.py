@@ -112,7 +112,8 @@ def write_whole(path: Path, data: bytes | Sequence[bytes], asides: Sequence[Path
 def _write_and_rename(path: Path, temporary: Path, data: bytes | Sequence[bytes], *, durable: bool) -> None:
     """Keep the mode bits of the old file."""
     try:
-        with temporary.open("wb", BUFFER) as file:  # buffered: a raw write may be short on a full disk, and say nothing
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        with open(handle, "wb", BUFFER) as file:  # noqa: PTH123 - buffered: a raw write may be short on a full disk
             file.writelines([data] if isinstance(data, bytes) else data)
             file.flush()
             if path.is_file():
@@ -126,6 +127,12 @@ def _write_and_rename(path: Path, temporary: Path, data: bytes | Sequence[bytes]
 
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+_REAL: dict[str, str] = {}
+
+
+def fix_folder(folder: Path) -> None:
+    """Let `write_view` write in this folder only where it is now: an agent may put a link in place of one above it."""
+    _REAL[os.fspath(folder)] = os.path.realpath(folder)
 
 
 def write_view(path: Path, text: str | Iterable[str | bytes]) -> None:
@@ -180,14 +187,37 @@ def _exchange(one: str, other: str) -> bool:
 
 
 def _open_new(name: str) -> int:
-    """Open a new file: a link, or what a kill left, is not written to."""
+    """Open a new file: what a kill left is not written to, nor what a link leads to. Raises OSError (ELOOP) for one
+    above a fixed folder.
+    """
+    folder = os.path.dirname(name)  # noqa: PTH120 - on the hot path
+    real = _REAL.get(folder)
     try:
-        return os.open(name, _NEW, 0o666)
+        handle = os.open(name, _NEW, 0o666)
     except (FileNotFoundError, FileExistsError):
+        if real and os.path.realpath(folder) != real:
+            raise _refuse_link(folder) from None
         path = Path(name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
-        return os.open(name, _NEW, 0o666)
+        handle = os.open(name, _NEW, 0o666)
+    if real and os.path.dirname(place := _locate(handle, name)) != real:  # noqa: PTH120 - as above
+        os.close(handle)
+        os.unlink(place)  # noqa: PTH108 - as above
+        raise _refuse_link(folder)
+    return handle
+
+
+def _locate(handle: int, name: str) -> str:
+    """Return where an open file really is: a name may lead elsewhere a moment later."""
+    try:
+        return os.readlink(f"/proc/self/fd/{handle}")  # noqa: PTH115 - as above
+    except OSError:  # macOS
+        return os.path.realpath(name)
+
+
+def _refuse_link(folder: str) -> OSError:
+    return OSError(errno.ELOOP, "a link leads out of it, so nothing is written there", folder)
 
 
 def make_way(path: Path, *, for_folder: bool = False) -> None:
