@@ -97,9 +97,10 @@ class Records(Struct, frozen=True):
             return False
 
     def archive(self, run_id: str) -> None:
-        """Rename the journal of a run: a new run begins."""
+        """Rename the journal of a run: a new run begins. Without a `run_id`, it is named by its last change."""
         if self.journal.exists():
-            self.journal.rename(self.folder / f"journal-{run_id}.jsonl")
+            name = run_id or f"{new_run_id(self.journal.stat().st_mtime)}-unread"
+            self.journal.rename(self.folder / f"journal-{name}.jsonl")
 
     def journals(self) -> tuple[Path, ...]:
         """Return the journals of every run, oldest first: archived names begin with the time of their run."""
@@ -158,9 +159,10 @@ def locate_records(home: Path, name: str, label: str = "") -> Records:
     return Records(home / "features" / (f"{name}-{label}" if label else name))
 
 
-def new_run_id() -> str:
-    """Return a unique name that sorts by time: `20261120-101523-a1b2c3`."""
-    return f"{datetime.now():%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
+def new_run_id(at: float | None = None) -> str:
+    """Return a unique name that sorts by time: `20261120-101523-a1b2c3`, three digits of it for parts of the second."""
+    now = datetime.now() if at is None else datetime.fromtimestamp(at)
+    return f"{now:%Y%m%d-%H%M%S}-{now.microsecond * 4096 // 10**6:03x}{os.urandom(2).hex()[1:]}"
 
 
 def list_candidates(home: Path | None) -> tuple[Candidate, ...]:

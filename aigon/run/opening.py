@@ -20,7 +20,7 @@ from aigon.journal.attempt import Attempt
 from aigon.journal.attempts import Attempts
 from aigon.journal.events import Event, Notice, RunStarted
 from aigon.journal.memory import WHOLE
-from aigon.journal.records import Origin, Records, new_run_id, sum_earlier_spend
+from aigon.journal.records import Origin, Records, sum_earlier_spend
 from aigon.journal.replay import iterate_events
 from aigon.journal.spending import Spend
 from aigon.journal.state import State
@@ -190,7 +190,7 @@ def begin_run(opening: Opening, records: Records, prepared: Prepared, old: State
         workspace.take_over_index()
     head, is_new = str(workspace.tip()), records.origin() is None
     before = sum_earlier_spend(records)
-    records.archive(old.started.run_id if old.started else f"{new_run_id()}-unread")
+    records.archive(old.started.run_id if old.started else "")
     origin = _keep_origin(opening, records, workspace, head)
     last = old.checkpoint or (origin.commit if is_new else "")
     since = last if last and last != head and workspace.is_ancestor(last, head) else ""

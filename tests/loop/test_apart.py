@@ -60,7 +60,8 @@ def test_a_change_that_begins_to_need_a_service_is_proven_with_it(lab: Lab, serv
 @pytest.mark.usefixtures("service")
 def test_inputs_are_observed_where_they_are_read(lab: Lab) -> None:
     lab.write("golden/words.txt", "a word\n")
-    assert prove(lab, COMPARES) == [FIRST, "001/base-tests", "001/clean"]
+    controlled = ["001/control-commands", "001/control-words-commands"]
+    assert prove(lab, COMPARES) == [FIRST, "001/base-tests", "001/clean", *controlled]
 
 
 @pytest.mark.usefixtures("service")

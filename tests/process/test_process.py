@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from aigon.model.turns import ProgramExit
@@ -308,23 +309,31 @@ def _thief(pid: int) -> None:
     threading.Thread(target=steal).start()
 
 
-def _collect_children() -> None:
-    """Collect every child as it ends, as a sweep does."""
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            os.waitpid(-1, 0)
+def _collect_child(known: set[int]) -> None:
+    """Collect the child that is not among the `known` as it ends, as a sweep does."""
+    while not (new := _list_children() - known):
+        time.sleep(0.01)
+    for pid in new:
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(pid, 0)
+
+
+def _list_children() -> set[int]:
+    return {child.pid for child in psutil.Process().children()}
 
 
 def test_a_program_that_somebody_else_collected_has_failed() -> None:
+    known = _list_children()
     finish = start_capture(["sh", "-c", "echo begun; exit 3"], ENV)
-    _collect_children()
+    _collect_child(known)
     assert finish() == (-signal.SIGKILL, b"begun\n", b"")
 
 
 def test_a_program_that_is_collected_meanwhile_has_failed(tmp_path: Path) -> None:
-    thread = threading.Timer(0.1, _collect_children)
+    thread = threading.Thread(target=_collect_child, args=(_list_children(),))
     thread.start()
-    code, out, _ = capture_output(["sh", "-c", "echo begun; exec >&- 2>&-; sleep 0.5"], cwd=tmp_path, env=ENV)
+    # What it left holds its output open until it has been collected.
+    code, out, _ = capture_output(["sh", "-c", "echo begun; sleep 1 & exit 3"], cwd=tmp_path, env=ENV)
     thread.join()
     assert (code, out) == (-signal.SIGKILL, b"begun\n")
 
