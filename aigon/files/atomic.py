@@ -127,12 +127,13 @@ def _write_and_rename(path: Path, temporary: Path, data: bytes | Sequence[bytes]
 
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-_REAL: dict[str, str] = {}
+_PINNED: dict[str, str] = {}
+"""The pinned folders, and where each really is."""
 
 
-def fix_folder(folder: Path) -> None:
-    """Let `write_view` write in this folder only where it is now: an agent may put a link in place of one above it."""
-    _REAL[os.fspath(folder)] = os.path.realpath(folder)
+def pin_folder(folder: Path) -> None:
+    """Let `write_view` write in this folder only where it is now: an agent may replace a folder above it by a link."""
+    _PINNED[os.fspath(folder)] = os.path.realpath(folder)
 
 
 def write_view(path: Path, text: str | Iterable[str | bytes]) -> None:
@@ -188,10 +189,10 @@ def _exchange(one: str, other: str) -> bool:
 
 def _open_new(name: str) -> int:
     """Open a new file: what a kill left is not written to, nor what a link leads to. Raises OSError (ELOOP) for one
-    above a fixed folder.
+    above a pinned folder.
     """
     folder = os.path.dirname(name)  # noqa: PTH120 - on the hot path
-    real = _REAL.get(folder)
+    real = _PINNED.get(folder)
     try:
         handle = os.open(name, _NEW, 0o666)
     except (FileNotFoundError, FileExistsError):

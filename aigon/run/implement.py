@@ -15,7 +15,7 @@ from aigon.checks.project_checks import NAME_A_CHECK
 from aigon.config.price_tables import add_known_prices
 from aigon.config.prices import describe_stale_prices, find_price
 from aigon.errors import AigonError
-from aigon.files.atomic import fix_folder
+from aigon.files.atomic import pin_folder
 from aigon.git.person import Checkout
 from aigon.hooks.hooked_loop import add_hooks
 from aigon.hooks.notifications import make_notifiers
@@ -146,7 +146,7 @@ def _list_own_observers(session: Session, *, in_arena: bool) -> Iterator[Observe
     if config.notify:
         yield from make_notifiers(config, job, world, session.state, in_arena=in_arena)
     for folder in (world.folder, world.folder.parent.parent):  # views are written while an agent works
-        fix_folder(folder)
+        pin_folder(folder)
     whose = (job.feature.name_for_people, job.label, world.run_id)
     context = SinkContext(*whose, world.workspace.root, world.folder, session.past, config.views.toon)
     yield BackgroundObservers(open_sinks(context))

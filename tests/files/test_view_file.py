@@ -31,13 +31,13 @@ def test_a_view_that_cannot_be_written_says_so_and_leaves_nothing_behind(tmp_pat
 
 
 @pytest.mark.parametrize("is_there", [True, False], ids=["a folder", "a missing folder"])
-def test_nothing_is_written_where_a_link_leads_that_replaced_a_fixed_folder(tmp_path: Path, is_there: bool) -> None:
+def test_nothing_is_written_where_a_link_leads_that_replaced_a_pinned_folder(tmp_path: Path, is_there: bool) -> None:
     runs, elsewhere = tmp_path / "runs", tmp_path / "elsewhere"
     (runs / "one").mkdir(parents=True)
     elsewhere.mkdir()
     if is_there:
         (elsewhere / "one").mkdir()
-    atomic.fix_folder(runs / "one")
+    atomic.pin_folder(runs / "one")
     runs.rename(tmp_path / "aside")
     runs.symlink_to(elsewhere)
     before = sorted(elsewhere.rglob("*"))
