@@ -155,12 +155,11 @@ class Project(Struct, frozen=True):
         from aigon.api.runs import find_records
         from aigon.job.spec_locations import locate_spec
         from aigon.journal.tasks import make_tasks
-        from aigon.run.sinks import read_tasks
 
         place = locate_spec(self.root, self.common_dir, feature)
         name = place.feature.name_for_people
         records = find_records(find_home(self.common_dir), name, agent)
-        return read_tasks(records) if records else make_tasks(name, place.parse().criteria)
+        return records.tasks() if records else make_tasks(name, place.parse().criteria)
 
     def validate(self, feature: str, *, timeout: float | None = None, **options: Any) -> "ValidationResult":
         """Assess the files as they are with `aigon feature-validate` in a process of its own, and wait for it.

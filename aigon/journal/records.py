@@ -12,13 +12,16 @@ from aigon.errors import AigonError, environment
 from aigon.files.atomic import make_lasting, write_atomic
 from aigon.files.checksums import JournalFile, damage_error, dump_with_sum, load_with_sum, parse_lines, read_documents
 from aigon.journal.decisions import Acceptance, HumanDecision, parse_decision
-from aigon.journal.events import Event
-from aigon.journal.replay import EventOrder, NewerJournal, decode, iterate_events
+from aigon.journal.events import Event, RolledBack
+from aigon.journal.replay import EventOrder, NewerJournal, iterate_events, read_intact_events
 from aigon.journal.spending import Spend
 from aigon.journal.state import replay
+from aigon.journal.tasks import Tasks
 from aigon.model.agents import Candidate
 
 CANDIDATE = "candidate.json"
+_WITHOUT_TASKS = ("check_started", "check_finished", "judge_asked", "checkpoint_intended", "hook_ran", "notice")
+"""Most of a journal: events that change no task, which are not read."""
 CLOSED = "closed"
 """The folder next to those of features that keeps records of features that were done before they were reopened."""
 
@@ -87,6 +90,15 @@ class Records(Struct, frozen=True):
             raise
         except AigonError as error:
             raise damage_error("The journal of this run", error.where, self.name) from None
+
+    def tasks(self) -> Tasks:
+        """Return the tasks of the current run. Raises AigonError (exit 7) for a damaged journal, or one too new."""
+        tasks = Tasks()
+        for event in iterate_events(self.journal, skip=_WITHOUT_TASKS):
+            if isinstance(event, RolledBack):  # which needs the assessments of before
+                return replay(self.each()).tasks
+            tasks = tasks.apply(event)
+        return tasks
 
     def has_begun(self) -> bool:
         """Return whether the current run's journal has at least its first event."""
@@ -214,18 +226,6 @@ def sum_earlier_spend(records: Records) -> Spend:
 def is_journal_lost(records: Records) -> bool:
     """Return whether the journal was renamed as damaged, and no run has begun since."""
     return any(records.folder.glob("journal.jsonl.corrupt*")) and not records.has_begun()
-
-
-def read_intact_events(data: bytes) -> tuple[Sequence[Event], bool]:
-    """Return the events of a journal up to the first unreadable line, and whether that is all of it."""
-    events: list[Event] = []
-    documents = parse_lines(data)
-    for document in documents:
-        try:
-            events.append(decode(document or {}))
-        except ValueError:
-            break
-    return events, len(events) == len(documents)
 
 
 def locate_acceptance(home: Path, feature: str) -> Path:

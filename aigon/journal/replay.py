@@ -170,6 +170,18 @@ def decode_events(documents: Iterable[Mapping[str, object]], path: Path) -> Iter
         ) from None
 
 
+def read_intact_events(data: bytes) -> tuple[Sequence[Event], bool]:
+    """Return the events of a journal up to the first unreadable line, and whether that is all of it."""
+    events: list[Event] = []
+    documents = parse_lines(data)
+    for document in documents:
+        try:
+            events.append(decode(document or {}))
+        except ValueError:
+            break
+    return events, len(events) == len(documents)
+
+
 def tail_events(path: Path, is_live: Callable[[], bool]) -> Iterator[Event | None]:
     """Yield the events of a run as its journal gets them, and None for each time that there is no more yet.
 

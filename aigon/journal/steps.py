@@ -167,20 +167,16 @@ class StepSink:
 
 
 class TurnHistory(Struct):
-    """The events of the last turn, and the first line of each turn's file."""
+    """The events of the last turn."""
 
     last: list[IterationStarted | TurnEnded] = field(default_factory=list)
-    titles: dict[str, str] = field(default_factory=dict)
 
     def take(self, event: Event) -> None:
         if not isinstance(event, (IterationStarted, TurnEnded)):
             return
         start = _get_start(event)
-        if self.last and _get_start(self.last[0]).number == start.number:
-            self.last.append(event)
-            return
-        self.last = [event]
-        self.titles[_name_file(start.number)] = render_turn_start(start, (), "", again=False).partition("\n")[0]
+        is_same = bool(self.last) and _get_start(self.last[0]).number == start.number
+        self.last = [*self.last, event] if is_same else [event]
 
 
 def collect_turns(events: Iterable[Event]) -> TurnHistory:

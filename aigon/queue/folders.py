@@ -23,7 +23,8 @@ from aigon.job.job import hold_set_up_lock
 from aigon.job.spec_locations import choose_next_id
 from aigon.journal.events import RunFinished, RunStarted
 from aigon.journal.queue import QueueEntry, append_entry
-from aigon.journal.records import Origin, Records, candidate_records, find_candidates, read_intact_events
+from aigon.journal.records import Origin, Records, candidate_records, find_candidates
+from aigon.journal.replay import read_intact_events
 from aigon.model.agents import Candidate, RequestedAgent
 from aigon.spec import files
 from aigon.spec.features import LARGEST, ROOT, Feature, parse_feature_path, slugify

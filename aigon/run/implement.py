@@ -53,7 +53,7 @@ from aigon.run.opening import Confirm
 from aigon.run.run_world import has_lent_repository
 from aigon.run.seating import take_seat
 from aigon.run.session import Session, open_session
-from aigon.run.sinks import SinkContext, SnapshotSink, open_sinks
+from aigon.run.sinks import SinkContext, open_sinks
 from aigon.text.amounts import estimate_tokens, format_cost_range, format_count
 
 Observers = Callable[[Session], Sequence[Observer]]
@@ -154,15 +154,15 @@ def _list_own_observers(session: Session, *, in_arena: bool) -> Iterator[Observe
 
 def _open_records(session: Session) -> tuple[Durable, ...]:
     """Return the journal, then what is made of it, with fail points around them if a test asks for some."""
-    journal, snapshot = JournalSink(session.records.journal), SnapshotSink(session.records.journal)
+    journal = JournalSink(session.records.journal)
     state_file = StateFileSink(session.state_file, session.past.iterations)
     points = parse_fail_points(os.environ)
     if not points:
-        return (journal, snapshot, state_file)
+        return (journal, state_file)
     before, between, after = (
         FailPoints(stage, tuple(points), session.world.stop.rest) for stage in get_args(RecordingStage)
     )
-    return (before, journal, between, snapshot, state_file, after)
+    return (before, journal, between, state_file, after)
 
 
 def _list_notices(session: Session) -> Iterator[Notice]:

@@ -5,7 +5,7 @@ What nothing else knows is left and named.
 
 import json
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -24,7 +24,8 @@ from aigon.journal.events import (
     Notice,
     RunStarted,
 )
-from aigon.journal.records import CANDIDATE, Origin, Records, read_intact_events
+from aigon.journal.records import CANDIDATE, Origin, Records
+from aigon.journal.replay import read_intact_events
 from aigon.journal.state import State
 from aigon.journal.state_document import NewerState, parse_whole_state
 from aigon.journal.state_file import StateFileSink, find_last_write
@@ -225,28 +226,19 @@ def repair_state_file(path: Path, events: Sequence[Event]) -> Iterator[RepairSte
     yield RepairedRecord("state file", str(path), kept, "rebuilt from the journal")
 
 
-def repair_views(
-    folder: Path, events: Callable[[], Iterable[Event]], *, behind: bool = True
-) -> Iterator[RepairedRecord]:
-    """Rebuild the files for people in a run's folder; with `behind`, also those that only lack the latest events.
+def repair_views(folder: Path, events: Callable[[], Iterable[Event]]) -> Iterator[RepairedRecord]:
+    """Rebuild the files for people in a run's folder.
 
     `events` is called twice, so that they need not be in memory.
     """
     for name, text in chain(StepSink(folder).render(events()), render_run_files(folder, events()).items()):
         path, wanted = folder / name, text.encode("utf-8", "replace")
         how = _compare_view(path, wanted)
-        if how == "whole" or (how == "behind" and not behind):
+        if how == "whole":
             continue
         kept = keep_existing(path) if how == "damaged" else ""
         write_view(path, text)
         yield RepairedRecord("view of a run", str(path), kept, "rebuilt from the journal")
-
-
-def are_views_intact(folder: Path, titles: Mapping[str, str]) -> bool:
-    """Return whether all of these files exist and begin with their titles."""
-    return all(
-        _compare_view(folder / name, title.encode("utf-8", "replace")) == "behind" for name, title in titles.items()
-    )
 
 
 def _compare_view(path: Path, wanted: bytes) -> str:

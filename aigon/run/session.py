@@ -1,6 +1,5 @@
 """Open a run: locks, branch, records, workspace; then hand over a job, a world and the state to start from."""
 
-import contextlib
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -47,10 +46,9 @@ from aigon.run import invocations, resume
 from aigon.run.choices import hash_spec, limit_by_kind, record_choices
 from aigon.run.opening import Confirm, OpenedRun, Opening, begin_run, freeze_job
 from aigon.run.prepare import Prepared, build_job, prepare_ready
-from aigon.run.record_repair import are_views_intact, repair_views, require_sound_records, set_damaged_state_aside
+from aigon.run.record_repair import require_sound_records, set_damaged_state_aside
 from aigon.run.run_world import make_run_world, recover_turn, require_branch
 from aigon.run.sinks import RunPast, replay_past
-from aigon.run.sinks.files import list_titles
 from aigon.spec import files as specs
 from aigon.text.quoting import fold
 
@@ -202,24 +200,12 @@ def _make_session(opening: Opening, opened: OpenedRun, stop: Stop) -> Session:
         requests, remarks = read_mailbox(folder, job.spec.criteria, job.feature.name_for_people)
         started = replace(started, requests=requests)
     state_file = opening.locate_state_file(prepared.feature.name_for_people)
-    prior = (
-        *set_damaged_state_aside(state_file, world.now()), *_repair_views(world.folder, opened), *opened.events
-    )  # fmt: skip
+    prior = (*set_damaged_state_aside(state_file, world.now()), *opened.events)
     # A journal begins with the start of its run: whatever else is first counts as damage.
     events = (*prior, started) if opened.resumed else (started, *prior)
     notes = (*world.get(TurnNotes).sentences, *remarks)
     killed = (Notice(world.now(), f"{text} (of the turn that was killed)", "warning") for text in notes)
     return Session(prepared, job, world, state, records, state_file, opened.past, (*events, *killed))
-
-
-def _repair_views(folder: Path, opened: OpenedRun) -> Sequence[Event]:
-    """Rebuild what the run wrote for people and is gone or damaged; return what was damaged as events."""
-    with contextlib.suppress(OSError):  # nobody relies on them
-        if opened.resumed and not are_views_intact(folder, {**opened.past.turns.titles, **list_titles()}):
-            done = [each for each in repair_views(folder, opened.records.each, behind=False) if each.kept_as]
-            text = "{} was damaged: renamed {} and rebuilt"
-            return [Notice(World.now(), text.format(Path(e.path).name, Path(e.kept_as).name), "warning") for e in done]
-    return ()
 
 
 def _count_earlier(job: Job, world: World, opened: OpenedRun) -> int:

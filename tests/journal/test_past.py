@@ -14,9 +14,8 @@ from aigon.journal.replay import dumps
 from aigon.journal.state import replay
 from aigon.journal.state_file import LISTED, StateFileSink
 from aigon.journal.steps import StepSink
-from aigon.run.record_repair import are_views_intact, repair_views
 from aigon.run.sinks import replay_past
-from aigon.run.sinks.files import BUILD_LOG, SCRATCHPAD, MemorySink, list_titles
+from aigon.run.sinks.files import MemorySink
 from tests.journal.tried import run
 from tests.views.story import story
 
@@ -77,18 +76,3 @@ def test_an_iteration_that_is_assessed_again_keeps_what_is_known_of_its_turn() -
     before = dict(past.iterations.texts)
     past.iterations.take(second)
     assert past.iterations.texts == before and b'"agent": "claude"' in before[2]
-
-
-def test_views_are_taken_for_whole_by_their_first_lines(tmp_path: Path) -> None:
-    events = run(3)
-    names = {**replay_past(events).turns.titles, **list_titles()}
-    assert not are_views_intact(tmp_path, names)
-    assert {Path(each.path).name for each in repair_views(tmp_path, lambda: events, behind=False)} == set(names)
-    assert are_views_intact(tmp_path, names) and {SCRATCHPAD, BUILD_LOG} < set(names)
-    for name in names:
-        whole = (tmp_path / name).read_bytes()
-        for damage in (b"", whole[:-1], b"# Something else\n", whole + b"\0\n"):
-            (tmp_path / name).write_bytes(damage)
-            assert not are_views_intact(tmp_path, names), (name, damage[:20])
-        (tmp_path / name).write_bytes(whole)
-    assert are_views_intact(tmp_path, names)

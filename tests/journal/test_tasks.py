@@ -1,10 +1,8 @@
-"""Tasks are a fold of the journal, and a snapshot of it answers only for the bytes that it was made of."""
+"""Tasks are a fold of the journal."""
 
-from functools import reduce
 from pathlib import Path
 
 import pytest
-from msgspec import convert, to_builtins
 from msgspec.structs import replace
 
 from aigon.errors import AigonError
@@ -25,7 +23,6 @@ from aigon.model.criteria import Verdict, VerdictStatus
 from aigon.model.outcomes import Met, Stopped
 from aigon.model.requests import AgentRequest
 from aigon.model.turns import Turn
-from aigon.run.sinks import SNAPSHOT, SnapshotSink, read_tasks
 from tests.journal.test_state import looked, started
 
 A = RecordedTask(1, "T7: it adds", "runs `make`")
@@ -138,66 +135,29 @@ def test_a_table_has_the_id_of_the_criterion_its_commit_and_its_iteration() -> N
     assert (second.id, second.title, second.status, second.iteration) == ("42.2", "it subtracts", "blocked", None)
 
 
-# the snapshot
+# read from a journal
 
 
 def record(folder: Path, *events: Event) -> Records:
-    journal, snapshot, state = JournalSink(folder / "journal.jsonl"), SnapshotSink(folder / "journal.jsonl", 0), State()
+    journal = JournalSink(folder / "journal.jsonl")
     for event in events:
-        state = state.apply(event)
-        journal(event, state)
-        snapshot(event, state)
+        journal(event, State())
     journal.close()
     return Records(folder)
 
 
-def test_a_snapshot_and_the_rest_of_the_journal_are_the_fold(tmp_path: Path) -> None:
-    assert convert(to_builtins(fold(*REGRESSION)), Tasks) == fold(*REGRESSION)
+def test_the_tasks_of_a_journal_are_the_fold(tmp_path: Path) -> None:
+    assert Records(tmp_path).tasks() == Tasks()
     for number in range(1, len(REGRESSION) + 1):
-        records = record(tmp_path / str(number), *REGRESSION[:number])
-        assert read_tasks(records) == fold(*REGRESSION[:number])
+        assert record(tmp_path / str(number), *REGRESSION[:number]).tasks() == fold(*REGRESSION[:number])
     back = RolledBack("t5", 0, "a" * 40, "b" * 40, "refs/x", "worse")
-    assert read_tasks(record(tmp_path / "back", *REGRESSION, back)) == fold(*REGRESSION, back)
+    assert record(tmp_path / "back", *REGRESSION, back).tasks() == fold(*REGRESSION, back)
 
 
-def test_between_two_snapshots_the_journal_is_folded_further(tmp_path: Path) -> None:
-    journal, snapshot, state = (
-        JournalSink(tmp_path / "journal.jsonl"),
-        SnapshotSink(tmp_path / "journal.jsonl"),
-        State(),
-    )
-    written = set()
-    for event in REGRESSION:
-        state = state.apply(event)
-        journal(event, state)
-        snapshot(event, state)
-        written |= {(tmp_path / SNAPSHOT).read_bytes()} if (tmp_path / SNAPSHOT).exists() else set()
-        assert read_tasks(Records(tmp_path)) == state.tasks
-    journal.close()
-    assert len(written) == 1
-
-
-def test_a_snapshot_of_other_bytes_does_not_count(tmp_path: Path) -> None:
-    records = record(tmp_path / "one", *REGRESSION)
-    snapshot = (tmp_path / "one" / SNAPSHOT).read_bytes()
-    other = record(tmp_path / "two", BEGUN, *(replace(event, at="later") for event in REGRESSION[1:]))
-    (tmp_path / "two" / SNAPSHOT).write_bytes(snapshot)
-    assert read_tasks(other) == reduce(Tasks.apply, other.events(), Tasks())
-    for damaged in (snapshot.replace(b"completed", b"compleked"), b"", b"{}", b'{"position": "x"}'):
-        (tmp_path / "one" / SNAPSHOT).write_bytes(damaged)
-        assert read_tasks(records) == fold(*REGRESSION)
-
-
-def test_the_snapshot_is_what_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    records = record(tmp_path, *REGRESSION)
-    monkeypatch.setattr("aigon.journal.replay.decode", lambda _: pytest.fail("an event was read again"))
-    assert read_tasks(records) == fold(*REGRESSION)
-
-
-def test_a_damaged_line_behind_the_snapshot_is_named(tmp_path: Path) -> None:
+def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     records = record(tmp_path, *REGRESSION, turn(3, 2))
     with records.journal.open("ab") as file:
         file.write(b"00000000 {}\n")
     with pytest.raises(AigonError) as caught:
-        read_tasks(records)
+        records.tasks()
     assert (caught.value.code, caught.value.where) == (7, f"{records.journal}:{len(REGRESSION) + 2}")

@@ -387,13 +387,6 @@ def test_the_pages_of_a_run_are_made_anew_as_they_were(lab: Lab) -> None:
     assert what(done) == ["view of a run"] and len(done["repaired"]) == 3
     assert {path: path.read_bytes() for path in pages} == pages
     assert (folder / "SCRATCHPAD.md.corrupt").read_bytes() == b"\0" * 100
-    (folder / "step_01.md").unlink()
-    (folder / "step_02.md").write_bytes(b"\xff\0")
-    went_on = ok(lab.aigon(*RESUME, "--max-iterations", "1"), 3)
-    assert "step_02.md was damaged: renamed step_02.md.corrupt" in went_on.out
-    assert [(folder / f"step_0{n}.md").read_bytes() for n in (1, 2)] == [
-        pages[folder / f"step_0{n}.md"] for n in (1, 2)
-    ]
 
 
 def test_temporary_files_of_processes_that_are_gone_are_removed_and_others_stay(lab: Lab) -> None:

@@ -202,11 +202,6 @@ def render_run_files(folder: Path, events: Iterable[Event]) -> dict[str, str]:
     return sink.render(end) if due else {}
 
 
-def list_titles() -> dict[str, str]:
-    """Return the first line of both files, by name: the same for every run."""
-    return {name: text.partition("\n")[0] for name, text in MemorySink(Path()).render(None).items()}
-
-
 def open_memory(run: SinkContext) -> MemorySink:
     """Return the sink, with the attempts of a run that is resumed."""
     return MemorySink(run.folder, run.past.state.tried, run.past.state.started)
