@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from aigon.errors import AigonError, environment
 from aigon.files.atomic import write_atomic
 from aigon.git.person import NO_HOOKS, Checkout
+from aigon.git.worktrees import list_worktrees
 from aigon.text.quoting import fold
 
 MARK = "without-branch"
@@ -181,10 +182,9 @@ def _restore_target(main: Checkout, found: UnfinishedMerge) -> None:
 
 def _restore_worktrees(main: Checkout, found: UnfinishedMerge) -> None:
     """Check out the branch again wherever a rebase or a proof took it away."""
-    for block in main.git("worktree", "list", "--porcelain").split("\n\n"):
-        path = Path(block.partition("\n")[0].removeprefix("worktree "))
-        if path.is_dir() and path.resolve() != main.root:
-            with Checkout.open(path) as place:
+    for record in list_worktrees(main)[1:]:
+        if not record.missing:
+            with Checkout.open(record.path) as place:
                 _restore_branch(main, place, found)
     _restore_branch(main, main, found)
 

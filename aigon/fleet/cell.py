@@ -25,8 +25,8 @@ from aigon.job.options import Options
 from aigon.journal.events import Event, IterationFinished, IterationStarted
 from aigon.journal.records import candidate_records, find_candidates
 from aigon.process import children
-from aigon.process.output import capture_output
 from aigon.process.running import loop_lock
+from aigon.process.start import capture_output
 from aigon.process.stop import POLL_SECONDS
 from aigon.records.exchange import RUNS, RecordRef, locate_ref, open_remote, plan_push, take_record
 from aigon.records.portable import gather_record

@@ -8,9 +8,9 @@ from pathlib import Path
 from aigon.errors import environment
 from aigon.git.listings import NO_FILE, SUBMODULE, parse_raw, parse_stage, split_paths
 from aigon.git.person import Checkout
-from aigon.git.repository import read_git_link
+from aigon.git.repository import find_ref, read_branch, read_git_link
 from aigon.git.trusted import is_config_on
-from aigon.process.output import capture_output
+from aigon.process.start import capture_output
 
 
 def parse_hidden(listing: bytes, *, sparse: bool) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
@@ -67,8 +67,8 @@ def has_unfinished_work(program: str, env: Mapping[str, str], root: Path, path: 
     """
     folder = root / path
     git_dir = find_submodule_git_dir(folder)
-    head = _read_head(git_dir) if git_dir else None
-    if git_dir is None or head is None:
+    branch = read_branch(git_dir) if git_dir else ""
+    if git_dir is None or not (head := find_ref(git_dir, f"refs/heads/{branch}" if branch else "HEAD")):
         return False
     index = Path(env["GIT_DIR"]) / f"index.{hashlib.sha256(path.encode(errors='surrogateescape')).hexdigest()[:12]}"
     more = {"GIT_WORK_TREE": str(folder), "GIT_INDEX_FILE": str(index)}
@@ -87,20 +87,6 @@ def has_unfinished_work(program: str, env: Mapping[str, str], root: Path, path: 
 def find_submodule_git_dir(folder: Path) -> Path | None:
     """Return the git directory of a submodule; None if it is not checked out."""
     return folder / ".git" if (folder / ".git").is_dir() else read_git_link(folder)
-
-
-def _read_head(git_dir: Path) -> str | None:
-    try:
-        head = (git_dir / "HEAD").read_text().strip()
-        name = head.removeprefix("ref:").strip()
-        if name == head:
-            return head
-        if (git_dir / name).is_file():
-            return (git_dir / name).read_text().strip()
-        lines = (git_dir / "packed-refs").read_text().splitlines()
-        return next((line.split()[0] for line in lines if line.endswith(f" {name}")), None)
-    except (OSError, ValueError):
-        return None
 
 
 def find_obstacles(git: Callable[..., bytes], root: Path, commit: str) -> tuple[str, ...]:

@@ -13,20 +13,16 @@ from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from aigon.errors import environment
 from aigon.files.atomic import copy_aside, make_real_folders, move_aside, write_atomic
 from aigon.git.file_state import (
     HIDDEN,
-    NOTHING,
     FileState,
     Mark,
-    is_fresh,
     list_names,
     read_mark,
     read_state,
-    reread_state,
 )
 
 Opinion = Callable[[Path, bytes | None, bytes | None], str | None]
@@ -35,7 +31,7 @@ or why."""
 
 
 class ProtectedPaths(Struct, frozen=True):
-    """Paths to protect: `files` (existing or not), `folders` with all their content, files that only grow.
+    """Paths to protect: `files` (existing or not), and `folders` with all their content.
 
     All of it is below the `roots`; a root that is replaced cannot be put back. Nothing in a `passing` folder (of a
     submodule, of another worktree) is put back if the whole folder is gone. The content of `unlinked` folders is not
@@ -45,7 +41,6 @@ class ProtectedPaths(Struct, frozen=True):
     roots: tuple[Path, ...]
     files: tuple[Path, ...] = ()
     folders: tuple[Path, ...] = ()
-    growing: tuple[Path, ...] = ()
     passing: tuple[Path, ...] = ()
     unlinked: tuple[Path, ...] = ()
 
@@ -87,10 +82,9 @@ class FileProtection:
     def remember(self) -> None:
         """Remember everything as it is now. Raises AigonError (exit 7) if it cannot be read."""
         self._now, before = self._places(), self._kept
-        growing = {os.fspath(path) for path in self._now.growing}
-        files = [os.fspath(path) for path in (*self._now.files, *self._now.growing)]
+        files = map(os.fspath, self._now.files)
         try:
-            kept = {path: read_state(path, before.get(path), grows=path in growing) for path in files}
+            kept = {path: read_state(path, before.get(path)) for path in files}
             for folder in self._now.folders:
                 kept |= _read_folder(os.fspath(folder), before)
         except OSError as error:
@@ -98,12 +92,6 @@ class FileProtection:
         self._kept = kept
         self._unlinked = tuple(folder for folder in self._now.unlinked if not folder.is_symlink())
         self._roots = {root: identity for root in self._now.roots if (identity := _read_folder_identity(root))}
-
-    def settle(self) -> None:
-        """Let the marks of what was fresh prove it, if it is unchanged: else all of a long journal is read again."""
-        for path, kept in self._kept.items():
-            if kept.fresh and kept.mark == read_mark(path) and not is_fresh(kept.mark):
-                self._kept[path] = replace(kept, fresh=False)
 
     def render_note(self) -> bytes:
         """Return what is remembered, to be written down in case this process is killed."""
@@ -155,7 +143,7 @@ class FileProtection:
         place = Path(path)
         if now == HIDDEN:
             make_real_folders(place.parent, self._find_root(place), self._displaced)
-        there = _read_state(path, kept)
+        there = _read_state(path)
         if there and kept.same(there):
             self._kept[path] = there  # looked into: from here on its mark proves it, unless it is fresh itself
         elif kept.is_folder or place in self._now.folders:
@@ -174,7 +162,7 @@ class FileProtection:
         if kept.is_folder and stat.S_IMODE(place.stat().st_mode) != stat.S_IMODE(kept.mode):
             place.chmod(stat.S_IMODE(kept.mode))
         for name in sorted(list_names(place) - kept.names if place.is_dir() else ()):
-            new = _read_state(os.fspath(place / name), FileState(NOTHING))
+            new = _read_state(os.fspath(place / name))
             detail = self._opinion(place / name, None, new.data) if new and new.is_file else ""
             if detail is not None:
                 yield self._make_edit(place / name, "added", detail, move_aside(place / name, self._displaced))
@@ -229,9 +217,9 @@ def _read_folder_identity(folder: Path) -> tuple[int, int] | None:
     return (state.st_dev, state.st_ino) if stat.S_ISDIR(state.st_mode) else None
 
 
-def _read_state(path: str, kept: FileState) -> FileState | None:
+def _read_state(path: str) -> FileState | None:
     try:
-        return reread_state(path, kept)
+        return read_state(path)
     except OSError:
         return None
 

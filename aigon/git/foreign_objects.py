@@ -13,10 +13,9 @@ from pathlib import Path
 
 from aigon.files.atomic import sync_folder
 from aigon.files.folders import discard_tree
-from aigon.git.objects import read_sizes
+from aigon.git.objects import join_lines, read_sizes
 from aigon.git.trusted import TrustedGit
-from aigon.process.output import pipe_output
-from aigon.process.start import Program
+from aigon.process.start import Program, pipe_output
 
 Confine = Callable[[Sequence[str]], Program]
 """Returns the program that runs a command line in the agent's sandbox."""
@@ -42,7 +41,7 @@ def take_objects(git: TrustedGit, store: Path, wanted: Collection[str], confine:
     found = read_sizes(git, wanted)
     if len(found) < len(wanted) or any(kind not in ("commit", "tag") for kind, _ in found.values()):
         return "not every ref names a commit that is there"
-    asked = _join_lines((*wanted, *known))
+    asked = join_lines((*wanted, *known))
     code, _, err = git.attempt("rev-list", "--objects", "--quiet", "--stdin", stdin=asked)
     return _take_last_line(err) if code else ""
 
@@ -61,7 +60,7 @@ def _take_pack(git: TrustedGit, store: Path, revisions: Iterable[str], confine: 
     discard_tree(incoming)
     (incoming / "pack").mkdir(parents=True)
     try:
-        stdin, source = _join_lines(revisions), confine(pack)
+        stdin, source = join_lines(revisions), confine(pack)
         code, _, err = pipe_output(source, index, cwd=git.root, envs=(theirs, ours), stdin=stdin, deadline=TAKE_SECONDS)
         if code:
             return _take_last_line(err)
@@ -71,10 +70,6 @@ def _take_pack(git: TrustedGit, store: Path, revisions: Iterable[str], confine: 
     finally:
         discard_tree(incoming)
     return ""
-
-
-def _join_lines(words: Iterable[str]) -> bytes:
-    return "".join(f"{word}\n" for word in words).encode()
 
 
 def _take_last_line(err: bytes) -> str:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from aigon.errors import environment
 from aigon.git.person import LOCAL_VARIABLES
-from aigon.process.output import capture_output
+from aigon.process.start import capture_output
 from aigon.text.patterns import compile_re
 
 Kind = Literal["github", "gitlab", "bitbucket", "gitea"]

@@ -25,7 +25,7 @@ from aigon.git.repository import (
     is_named,
     read_branch,
 )
-from aigon.process.output import capture_output
+from aigon.process.start import capture_output
 from aigon.text.patterns import compile_re
 
 LOCAL_VARIABLES = (

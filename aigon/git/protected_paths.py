@@ -51,7 +51,6 @@ def watch_git_paths(
                 *added.files,
             ),
             (*folders, *(module / "hooks" for module in modules), *added.folders),
-            added.growing,
             (*others, *modules, *added.passing),
             (common / "info", own / "info", *(folder / "info" for folder in (*others, *modules)), *added.unlinked),
         )

@@ -16,7 +16,7 @@ from aigon.git.commits import write_commit
 from aigon.git.listings import parse_config
 from aigon.git.person import LOCAL_VARIABLES, Checkout, take_last_lines
 from aigon.git.trusted import TrustedGit, format_config
-from aigon.process.output import capture_output
+from aigon.process.start import capture_output
 from aigon.text.patterns import compile_re
 
 _SETTINGS = ("credential.", "http.", "https.", "ssh.", "url.", "protocol.", "core.sshcommand", "core.gitproxy")

@@ -166,7 +166,7 @@ def read_branch_files(root: Path, files: Sequence[BranchPath]) -> dict[BranchPat
 def _read_branch_objects(root: Path, names: Iterable[BranchPath]) -> Iterable[tuple[bytes, bytes, bytes]]:
     """Return name, kind and content of each object; the kind is empty if it is missing."""
     from aigon.git.listings import parse_batch  # a board without feature branches does without these
-    from aigon.process.output import capture_output
+    from aigon.process.start import capture_output
 
     stdin = b"".join(os.fsencode(f"refs/heads/{branch}:{path}\n") for branch, path in names)
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

@@ -20,7 +20,7 @@ from aigon.files.home import IGNORED_LINES
 from aigon.files.system_errors import explain_git_error
 from aigon.git.listings import split_listing, split_paths
 from aigon.git.person import Checkout, Identity, name_command
-from aigon.process.output import capture_beginning, capture_output, start_capture
+from aigon.process.start import capture_beginning, capture_output, start_capture
 from aigon.text.patterns import compile_re
 
 _NO_NAME = compile_re(r"[<>\n\0]")

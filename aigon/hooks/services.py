@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from aigon.installation import has_modules, suggest_extra
-from aigon.process.output import capture_output
+from aigon.process.start import capture_output
 
 if TYPE_CHECKING:
     from io import StringIO

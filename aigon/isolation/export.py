@@ -18,7 +18,7 @@ from aigon.git import blind_spots
 from aigon.git.commits import write_commit
 from aigon.git.listings import SUBMODULE, parse_stage
 from aigon.git.trusted import IMPORTED, TrustedGit, format_config
-from aigon.process.output import capture_output
+from aigon.process.start import capture_output
 
 BRANCH = "refs/heads/proof"
 PACKING = ("--window=0", "--compression=0", "--quiet")

@@ -179,34 +179,18 @@ def list_lineage(pid: int | None = None) -> tuple[StartedProcess, ...]:
     pid = pid or os.getpid()
     while pid and pid not in [process.pid for process in lineage]:
         lineage.append(StartedProcess(pid, read_start(pid)))
-        pid = _read_parent(pid) if Path("/proc/self/stat").exists() else read_parent(pid)
+        pid = read_parent(pid)
     return tuple(lineage)
 
 
 def _read_parents() -> dict[int, int]:
-    if not Path("/proc/self/stat").exists():
-        import psutil
+    import psutil
 
-        return {process.pid: process.info["ppid"] or 0 for process in psutil.process_iter(["ppid"])}
-    pids = (int(name) for name in os.listdir("/proc") if name.isdecimal())  # noqa: PTH208 - names are all that is wanted
-    return {pid: parent for pid in pids if (parent := _read_parent(pid)) is not None}
-
-
-def _read_parent(pid: int) -> int | None:
-    with contextlib.suppress(OSError, ValueError, IndexError):
-        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
-    return None
+    return {process.pid: process.info["ppid"] or 0 for process in psutil.process_iter(["ppid"])}
 
 
 def read_variable(pid: int, name: str) -> str | None:
     """Return a variable of the environment that a process was started with, as far as the system shows it."""
-    if sys.platform.startswith("linux"):
-        try:
-            variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-        except OSError:
-            return None
-        entry = next((entry for entry in variables if entry.startswith(f"{name}=".encode())), b"")
-        return os.fsdecode(entry.partition(b"=")[2])
     import psutil
 
     try:

@@ -234,7 +234,6 @@ class Watch(Struct, Attendant):
         self._hold(quick=True)
         if self.run:
             self.run.lend()
-        self.records.settle()  # as late as can be
 
     def after_turn(self, park: Park) -> tuple[str, ...]:
         """Put back what the agent changed; a sentence each. Every process of it has to be gone."""
@@ -277,16 +276,15 @@ def watch(
     hooks_path: str,
     home: Path,
     records: tuple[Path, ...],
-    journal: Path,
     rivals: Rivals = NOBODY,
 ) -> Watch:
-    """A watch over a checkout; `records` are aigon's files that are written whole, `journal` grows.
+    """A watch over a checkout; `records` are files of aigon's.
 
     What other loops of the repository write, `rivals` says.
     """
     git, displaced = workspace.trusted, workspace.own / "displaced"
     theirs = list_global_config(os.environ)
-    own = ProtectedPaths((home, workspace.root), files=records, growing=(journal,))
+    own = ProtectedPaths((home, workspace.root), files=records)
     return Watch(
         FileProtection(
             watch_git_paths(git, hooks_path, lambda: ProtectedPaths((), theirs)),

@@ -19,7 +19,7 @@ from aigon.job.bookkeeping import Committing
 from aigon.job.options import Options
 from aigon.journal.events import Event
 from aigon.model.agents import Candidate
-from aigon.process.output import capture_output
+from aigon.process.start import capture_output
 from aigon.process.stop import POLL_SECONDS, Stop
 from aigon.spec import files
 from aigon.spec.files import moved_to_stage

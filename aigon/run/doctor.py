@@ -29,7 +29,7 @@ from aigon.model.agents import AgentType
 from aigon.model.outcomes import Diagnosis, MachineFact
 from aigon.model.turns import Agent
 from aigon.process import capacity, running
-from aigon.process.output import capture_output
+from aigon.process.start import capture_output
 from aigon.run.actors import find_judge
 from aigon.run.repair import list_damage
 

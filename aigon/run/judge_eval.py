@@ -30,7 +30,7 @@ from aigon.model.checks import Finding
 from aigon.model.criteria import Spec
 from aigon.model.requests import JudgeAnswer, JudgeQuestion, JudgeSettings
 from aigon.process import orphans
-from aigon.process.output import capture_output
+from aigon.process.start import capture_output
 from aigon.process.stop import Stop
 from aigon.run.actors import find_judge
 from aigon.spec.files import read_spec_file

@@ -25,7 +25,7 @@ from aigon.job import bookkeeping, branch
 from aigon.job.bookkeeping import Committing
 from aigon.job.options import Options
 from aigon.model.agents import CommandFileResult
-from aigon.process.output import capture_output
+from aigon.process.start import capture_output
 from aigon.run import feature_stages
 
 HEADING = "# aigon's runtime files"

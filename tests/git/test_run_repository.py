@@ -17,8 +17,7 @@ from aigon.git.workspace import Workspace
 from aigon.isolation import sandbox
 from aigon.isolation.machine_paths import add_git_grants
 from aigon.isolation.sandbox import Sandbox
-from aigon.process.output import capture_output
-from aigon.process.start import Program
+from aigon.process.start import Program, capture_output
 from tests.lab import Lab
 
 BRANCH = "feature-01-x"

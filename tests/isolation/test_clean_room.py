@@ -22,7 +22,7 @@ from aigon.isolation.enclosure import Isolation, make_room_env
 from aigon.isolation.export import Export, export_tree
 from aigon.isolation.mechanisms import IN_ORDER, can_overlay, find_isolation_flaw
 from aigon.job.world import CheckStart, TreeUse
-from aigon.process.output import capture_output
+from aigon.process.start import capture_output
 from tests.lab import Lab
 from tests.projects import files
 

@@ -23,8 +23,8 @@ from aigon.isolation.sandbox import Sandbox
 from aigon.model.turns import ProgramExit
 from aigon.process import run as process
 from aigon.process.orphans import list_children
-from aigon.process.output import capture_output
 from aigon.process.spawner import Spawner
+from aigon.process.start import capture_output
 from tests.lab import alive, until
 
 QUICK: process.EndingSteps = ((signal.SIGINT, 0.5), (signal.SIGTERM, 0.5), (signal.SIGKILL, 5.0))

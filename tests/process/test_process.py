@@ -17,8 +17,8 @@ import psutil
 import pytest
 
 from aigon.model.turns import ProgramExit
-from aigon.process.output import capture_output, start_capture
 from aigon.process.run import Command, EndingSteps, run
+from aigon.process.start import capture_output, start_capture
 from aigon.process.stop import Stop
 from aigon.secrets.redaction import make_redactor
 
@@ -341,7 +341,7 @@ def test_a_program_that_is_collected_meanwhile_has_failed(tmp_path: Path) -> Non
 def test_a_program_gets_no_file_that_aigon_was_started_with(tmp_path: Path) -> None:
     code = """
 import os, sys
-from aigon.process.output import start_capture
+from aigon.process.start import start_capture
 print(start_capture(["sh", "-c", "echo no >&7"], os.environ)()[0])
 """
     argv = ["sh", "-c", 'exec "$@" 7> lock', "sh", sys.executable, "-c", code]
