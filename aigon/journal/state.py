@@ -264,6 +264,12 @@ class State(Struct, frozen=True):
         return self.iteration > self.finished and self.turn is not None and self.turn.end != "killed"
 
     @property
+    def worked(self) -> bool:
+        """True if an agent has had a turn, be it the one that is now assessed."""
+        had_turn = self.used > 0 or self.turns > 0
+        return had_turn or (self.turn_ended and self.turn is not None and not self.turn.held)
+
+    @property
     def last_number(self) -> int:
         """The highest number of a finished iteration, including those that were undone."""
         return max(self.finished, self.undone)

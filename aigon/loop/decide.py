@@ -30,7 +30,8 @@ def decide(demand: Demand, limits: Limits, state: State, probe: Probe) -> Outcom
     """Return how the run ends on the latest assessment, or None to go on with another agent turn."""
     look, (immediate, late) = state.last, load_guards()
     proven = find_proof(demand, look.findings, look.verdicts) if look else None
-    if look and proven and not is_hollow(demand, look, worked=state.used > 0):
+    is_shown = demand.in_place or any(finding.role == "proof" for finding in (look.findings if look else ()))
+    if look and proven and is_shown and not is_hollow(demand, look, worked=state.worked):
         return with_acceptance(demand, look, proven)
     for guard in (find_interruption, *immediate):
         if outcome := guard(limits, state, probe):

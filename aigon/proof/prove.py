@@ -58,7 +58,7 @@ def prove(
     if first and not job.base_results:  # otherwise it was said when the run was opened
         for text in describe_passing(job.spec.criteria, look.passed_at_base):
             yield Notice(world.now(), text, "warning")
-    hollow = is_hollow(job.demand, look, worked=state.used > 0)
+    hollow = is_hollow(job.demand, look, worked=state.worked)
     if proven and hollow and not job.demand.accept_passing:
         return look  # nothing was built, so there is nothing to prove
     if proven:

@@ -130,6 +130,32 @@ def test_exit_0_without_a_single_test_is_a_failure_however_it_came_about(lab: La
     assert said(result(lab, verify()).finding) == ("fail", "0/0 passed, 2 skipped")
 
 
+NO_TESTS = {
+    "go": "ok  \tx/a\t0.002s [no tests to run]\nok  \tx/b\t0.003s [no tests to run]\n",
+    "cargo": "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 4 filtered out; "
+    "finished in 0.00s\n\n",
+    "jest": "Test Suites: 1 skipped, 0 of 1 total\nTests:       3 skipped, 3 total\nSnapshots:   0 total\n"
+    'Time:        0.3 s\nRan all test suites with tests matching "nothing".\n',
+}
+"""What runners print that exit 0 although a filter left no test."""
+ONE_TEST = {
+    "go": "ok  \tx/c\t0.002s\n",
+    "cargo": "running 1 test\ntest one ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; "
+    "0 filtered out; finished in 0.00s\n\n",
+    "jest": "Test Suites: 1 passed, 1 total\nTests:       1 passed, 1 total\nSnapshots:   0 total\nTime:        0.3 s\n"
+    "Ran all test suites.\n",
+}
+
+
+@pytest.mark.parametrize("runner", NO_TESTS)
+def test_a_verify_command_whose_filter_leaves_no_test_shows_nothing(lab: Lab, runner: str) -> None:
+    lab.write("none.txt", NO_TESTS[runner])
+    lab.write("one.txt", NO_TESTS[runner] + ONE_TEST[runner])
+    spec = spec_of("none <!-- verify: cat none.txt -->", "one <!-- verify: cat one.txt -->")
+    with world_of(lab, QUICK) as world:
+        assert [verdict.status for verdict in looked(world, job_of(spec)).verdicts] == ["unmet", "met"]
+
+
 def test_a_command_that_only_lists_tests_may_run_none(lab: Lab) -> None:
     tests(lab)
     with world_of(lab, QUICK) as world:

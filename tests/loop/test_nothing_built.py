@@ -103,6 +103,18 @@ def test_commits_that_no_criterion_is_about_prove_nothing(passing: Lab) -> None:
     assert passing.aigon("feature-done", "42", "--into", "main").code == 0
 
 
+def test_a_turn_that_only_mends_a_check_is_proven_like_any_other(passing: Lab) -> None:
+    """Every criterion passed at the base; only the check did not."""
+    passing.config(proof="clean-room", checks={"tests": {"command": "test -f mended.txt"}})
+    passing.agent("touch mended.txt; echo mended.txt > .gitignore")
+    ran = passing.aigon("feature-implement", "42", "--loop", "--max-iterations", "1")
+    assert ran.code == 3, ran.out + ran.err
+    assert "Clean-room proof: fails on a clean export" in " ".join(ran.out.split())
+    passing.agent("rm .gitignore")
+    ran = passing.aigon("feature-implement", "42", "--resume")
+    assert ran.code == 0, ran.out + ran.err
+
+
 def test_a_command_that_begins_to_pass_without_a_change_of_files_is_proof(lab: Lab) -> None:
     """Something outside of the repository changed, such as a server that answers now."""
     place = lab.home / "deployed"
