@@ -92,7 +92,7 @@ def really_run(tests: Check, folder: Path) -> tuple[int, bytes, ParsedOutput]:
     argv = [sys.executable, *(part.replace("{report}", str(report)) for part in tests.argv[1:])]
     env = {"PATH": os.defpath, **tests.env}
     ran = subprocess.run(argv, cwd=folder, env=env, stdout=-1, stderr=-2, check=False)
-    return ran.returncode, ran.stdout, parse("unittest", b"-", report.read_bytes())
+    return ran.returncode, ran.stdout, parse("unittest", b"-", report.read_bytes() if report.exists() else None)
 
 
 @pytest.mark.parametrize(
@@ -124,6 +124,54 @@ def test_unittest_names_its_tests_in_the_report_and_says_all_of_it_on_its_output
     _, output, report = really_run(check(resolved(tmp_path), "tests"), tmp_path)
     assert report.tests == {"test_a.T::test_it": "passed"}
     assert b"Ran 1 test in" in output and b"odd ... ok" in output
+
+
+EVERY_END = """
+import unittest
+
+class T(unittest.TestCase):
+    def test_bad(self):
+        print("=" * 70 + "\\nFAIL: test_fake (fake.Fake.test_fake)\\n" + "-" * 70 + "\\nRan 9 tests in 0.1s\\n\\nOK")
+        self.assertEqual("\\x1b", 2)
+    def test_error(self): raise KeyError("x")
+    @unittest.expectedFailure
+    def test_expected(self): self.fail()
+    def test_parts(self):
+        for n in range(3):
+            with self.subTest(n=n): self.assertEqual(n, 0)
+    @unittest.skip("later")
+    def test_skipped(self): pass
+    @unittest.expectedFailure
+    def test_unexpected(self): pass
+
+class Broken(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls): raise RuntimeError("no database")
+    def test_never(self): pass
+"""
+
+
+def test_unittest_names_every_end_of_a_test_in_the_report(tmp_path: Path) -> None:
+    files(tmp_path, {"test_a.py": EVERY_END})
+    environment(tmp_path / ".venv")
+    exit_code, output, report = really_run(check(resolved(tmp_path), "tests"), tmp_path)
+    assert exit_code == 1
+    assert {test.rpartition("::")[2]: result for test, result in report.tests.items()} == {
+        "test_bad": "failed",
+        "test_error": "error",
+        "test_expected": "skipped",
+        "test_parts": "failed",
+        "test_skipped": "skipped",
+        "test_unexpected": "failed",
+    }, output
+    assert report.counts == TestCounts(total=7, failed=3, skipped=2, errors=2)
+    assert {(p.test, p.message, p.line) for p in report.problems} == {
+        ("test_a.Broken", "RuntimeError: no database", 21),
+        ("test_a.T::test_bad", "AssertionError: '\\x1b' != 2", 7),
+        ("test_a.T::test_error", "KeyError: 'x'", 8),
+        ("test_a.T::test_parts", "(n=1): AssertionError: 1 != 0; (n=2): AssertionError: 2 != 0", 13),
+        ("test_a.T::test_unexpected", "unexpected success", 0),
+    }
 
 
 def test_a_unittest_run_that_a_test_ends_leaves_no_report_that_can_be_read(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from aigon.model.checks import ParsedOutput
 Reader = Callable[[bytes, bytes | None], ParsedOutput]
 _SHARED = {
     "cargo": "cargo clippy", "cargotest": "cargotest cargodoc nextest",
-    "javascript": "bun jest mocha nodetest vitest", "junit": "endpoints junit phpunit pytest", "jvm": "gradle maven",
+    "javascript": "bun jest mocha nodetest vitest", "junit": "endpoints junit phpunit pytest",
     "opaque": "any build node nodelint precommit", "swift": "swifttest xcresult", "tap": "ava tap",
     "violations": "androidlint checkstyle sarif",
     **dict.fromkeys(("libtest", "matchers", "output", "readings", "stacks", "tallies", "tap_document"), ""),

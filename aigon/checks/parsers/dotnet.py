@@ -1,28 +1,18 @@
-"""`dotnet`: the .trx reports of its tests, and what MSBuild prints. Written from their documentation, never tested
-against the tool.
+"""`dotnet`: the .trx reports of its tests; a matcher reads what is printed. Written from their documentation, never
+tested against the tool.
 
 Each test project writes a report of its own; several may follow one another.
 """
 
-import re
 from collections.abc import Mapping
-from itertools import chain, islice
+from itertools import islice
 
 from msgspec import Struct
 
-from aigon.checks.parsers.output import READ_MATCHES, join_lines, parse_number, read_text, read_xml, sum_groups
-from aigon.checks.parsers.readings import (
-    KEPT_TESTS,
-    ResultTally,
-    describe_unknown,
-    find_problems,
-    keep_distinct,
-    make_problem,
-    merge_readings,
-    summarize_tests,
-    summarize_types,
-)
-from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
+from aigon.checks.parsers.matchers import load_matcher
+from aigon.checks.parsers.output import READ_MATCHES, join_lines, parse_number, read_xml
+from aigon.checks.parsers.readings import KEPT_TESTS, ResultTally, make_problem, merge_readings
+from aigon.model.checks import ParsedOutput, Problem, TestResult
 from aigon.text.patterns import compile_re
 
 _DECLARATION = compile_re(rb"(?:\xef\xbb\xbf)?<\?xml ")
@@ -34,51 +24,17 @@ _RESULTS: dict[str, TestResult] = {
     "Inconclusive": "skipped", "NotRunnable": "skipped", "Pending": "skipped",
 }  # fmt: skip
 """All others are of tests that did not end: Error, Timeout, Aborted, Disconnected, InProgress, PassedButRunAborted."""
-_PLACED = compile_re(
-    r"^ *(?P<file>[^\s(:][^(:\n]*)\((?P<line>\d+)(?:,\d+){0,3}\): (?P<severity>error|warning) (?P<rule>\w+): "
-    r"(?P<message>[^\n]+?)(?: \[[^\[\]\n]*\])?$",
-    re.M,
-)
-_BARE = compile_re(
-    r"^ *(?:[^\s:][^:\n]* : )?(?P<severity>error|warning) (?P<rule>[A-Z]{2,}\d+): "
-    r"(?P<message>[^\n]+?)(?: \[[^\[\]\n]*\])?$",
-    re.M,
-)
-_TOTAL = compile_re(
-    r"^(?:Passed!|Failed!|Skipped!) +- Failed: +(?P<failed>\d+), Passed: +(?P<passed>\d+), Skipped: +(?P<skipped>\d+), "
-    r"Total: +\d+",
-    re.M,
-)
-_SUMMARY = compile_re(
-    r"^ *Test summary: total: \d+, failed: (?P<failed>\d+), succeeded: (?P<passed>\d+), skipped: (?P<skipped>\d+)", re.M
-)
-_OWN = compile_re(
-    r"^ *(?:Build succeeded|Build FAILED|Determining projects to restore|Restore complete|Formatted \d+ of)", re.M
-)
 
 
 def read(output: bytes, report: bytes | None) -> ParsedOutput:
     """Return counts and failures of the reports, or of what was printed: the compiler's errors or the tests' sum."""
     if report is None:
-        lines = read_text(output)
-        return _read_lines(lines) or describe_unknown(lines)
+        return load_matcher("dotnet").read(output, None)
     begins = [match.start() for match in islice(_DECLARATION.finditer(report), _REPORTS)] or [0]
     parts = (report[begin:end] for begin, end in zip(begins, [*begins[1:], len(report)], strict=True))
     readings = [_Trx().read(part) for part in parts]
     sound = [reading for reading in readings if reading is not None]
     return merge_readings(sound) if len(sound) == len(readings) else ParsedOutput(understood=False)
-
-
-def _read_lines(lines: str) -> ParsedOutput | None:
-    # MSBuild says each error twice, once more at its end. The project is in brackets behind the message.
-    problems = keep_distinct(chain(find_problems(_PLACED, lines), find_problems(_BARE, lines)))
-    totals = list(_TOTAL.finditer(lines)) or list(_SUMMARY.finditer(lines))[-1:]
-    if totals and not any(each.severity == "error" for each in problems):
-        numbers = sum_groups(totals)
-        return summarize_tests(TestCounts(0, numbers["passed"], numbers["failed"], numbers["skipped"]))
-    if problems:
-        return summarize_types(problems)
-    return ParsedOutput() if _OWN.search(lines) else None
 
 
 class _TrxResult(Struct):

@@ -52,7 +52,7 @@ Level = Literal["error", "warning", "none"]
 
 
 class LinePattern(Struct, frozen=True, forbid_unknown_fields=True):
-    """Lines that name a problem, by the groups `file`, `line`, `message`, `rule` and `severity`.
+    """Lines that name a problem, by the groups `file`, `line`, `message`, `rule`, `severity` and `test`.
 
     Alternatives of a group end in a digit (`file2`). A match without a message names the file of those that follow.
     """
@@ -114,8 +114,9 @@ class Matcher(Struct, frozen=True, forbid_unknown_fields=True):
     """A tool's formats: JSON documents, or the patterns of its text.
 
     `recognise` is what only this tool prints, `total` its own number of problems; if it is `strict`, patterns count
-    only together with one of these. `fallback` patterns serve if the others find nothing, `accidents` say why the tool
-    could not do its work, `rule` ends messages, and `clean` is the summary if there are no problems.
+    only together with one of these. `fallback` patterns serve if the others find no error, `accidents` say why the tool
+    could not do its work, `rule` ends messages, and `clean` is the summary if there are no problems. A tool that also
+    starts `tests` is read as their runner first; with `xml` its reports are in one of the XML formats.
     """
 
     kind: Literal["lint", "types"] = "lint"
@@ -133,9 +134,15 @@ class Matcher(Struct, frozen=True, forbid_unknown_fields=True):
     distinct: bool = False
     silent_if_clean: bool = True
     clean: str = "clean"
+    tests: TestMatcher | None = None
+    xml: bool = False
 
     def read(self, output: bytes, report: bytes | None) -> ParsedOutput:
         """Return what the tool reports: a document, or the text of the report or the output."""
+        if report is not None and self.xml:
+            from aigon.checks.parsers.violations import read_report
+
+            return read_report(report)
         if reading := self._read_documents(output, report):
             return reading
         lines = read_text(report or output)
@@ -161,6 +168,9 @@ class Matcher(Struct, frozen=True, forbid_unknown_fields=True):
 
     def read_lines(self, lines: str, *, silence: bool = False) -> ParsedOutput | None:
         """Return what the text says, or None if it is not this tool's. With `silence`, no output means no problems."""
+        if self.tests and (reading := self.tests.read_lines(lines)):
+            own = self.find_problems(lines, fallback=not reading.problems)
+            return replace(reading, problems=keep_distinct(chain(reading.problems, own)))
         recognised = self.recognises(lines)
         problems = self.find_problems(lines) if recognised or not self.strict else ()
         reading = self._summarize(problems, self.count_stated(lines))
@@ -176,11 +186,14 @@ class Matcher(Struct, frozen=True, forbid_unknown_fields=True):
         return sum(parse_number(match["number"]) for match in self.total.finditer(lines)) if self.total else 0
 
     def find_problems(self, lines: str, *, fallback: bool = True) -> Iterator[Problem]:
-        """Yield the problems in the text; with `fallback` also those that count only if there are no others."""
+        """Yield the problems in the text; with `fallback` also those that count only if there are no other errors."""
         included = (load_matcher(name).find_problems(lines, fallback=False) for name in self.includes)
-        found = chain(self._match(self.patterns, lines), chain.from_iterable(included))
-        first = next(found, None)
-        return chain([first], found) if first else self._match(self.fallback if fallback else (), lines)
+        has_error = False
+        for problem in chain(self._match(self.patterns, lines), chain.from_iterable(included)):
+            has_error = has_error or problem.severity == "error"
+            yield problem
+        if fallback and not has_error:
+            yield from self._match(self.fallback, lines)
 
     def _match(self, patterns: Sequence[LinePattern], lines: str) -> Iterator[Problem]:
         for pattern in patterns:
@@ -200,7 +213,8 @@ class Matcher(Struct, frozen=True, forbid_unknown_fields=True):
         message = next((text for start, text in self.reword.items() if message.startswith(start)), message)
         if (severity := _rate(groups.get("severity", ""), self.severities)) != "none":
             file, line = groups.get("file", "").removeprefix("./"), parse_number(groups.get("line"))
-            yield make_problem(pattern.message.replace("{message}", message), file, line, rule, severity)
+            said = pattern.message.replace("{message}", message)
+            yield make_problem(said, file, line, rule, severity, groups.get("test", ""))
 
     def _summarize(self, problems: Sequence[Problem] | Iterator[Problem], stated: int) -> ParsedOutput:
         summarize = summarize_types if self.kind == "types" else summarize_lint

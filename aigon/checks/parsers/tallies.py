@@ -115,17 +115,27 @@ class FailurePattern(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TestMatcher(Struct, frozen=True, forbid_unknown_fields=True):
-    """A runner's text. The first of the `totals`, or `none` ran, has to be there; `language` is that of the errors."""
+    """A runner's text. The first of the `totals`, or `none` ran, has to be there; `language` is that of the errors.
+
+    With `junit` its report is JUnit's XML.
+    """
 
     __test__ = False
-    kind: Literal["tests"]
     totals: tuple[TotalPattern, ...]
+    kind: Literal["tests"] = "tests"
     failures: tuple[FailurePattern, ...] = ()
     none: re.Pattern[str] | None = None
     language: Literal["", "javascript"] = ""
+    junit: bool = False
 
     def read(self, output: bytes, report: bytes | None) -> ParsedOutput:
         """Return counts and failures."""
+        if self.junit:
+            from aigon.checks.parsers.junit import read_report
+
+            if reading := read_report(report):
+                return reading
+            report = None
         lines = read_text(output or report or b"")
         return self.read_lines(lines) or describe_unknown(lines)
 

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from urllib.parse import unquote
 
+from aigon.checks.parsers import junit
 from aigon.checks.parsers.output import READ_MATCHES, Row, find_json, load_json, read_text, read_xml
 from aigon.checks.parsers.readings import describe_unknown, find_problems, keep_distinct, make_problem, summarize_lint
 from aigon.model.checks import ParsedOutput, Problem
 from aigon.text.patterns import compile_re
 from aigon.text.untrusted import count_at, object_at, objects_at, text_at, texts_at
 
-LINE = compile_re(
+_LINE = compile_re(
     r"^(?:\[ant:checkstyle\] )?\[(?P<severity>ERROR|WARN|INFO)\] (?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::\d+)?: "
     r"(?P<message>[^\n]+?) \[(?P<rule>\w+)\]$",
     re.M,
@@ -24,19 +25,25 @@ _DONE = compile_re(r"^Audit done\.$", re.M)
 def read_checkstyle(output: bytes, report: bytes | None) -> ParsedOutput:
     """Return problems by rule, file and line: of the report, of a report that is printed, or of Checkstyle's text."""
     if report is not None:
-        return read_checkstyle_report(report) or ParsedOutput(understood=False)
+        return _read_checkstyle(report) or ParsedOutput(understood=False)
     begin, end = output.find(b"<checkstyle"), output.rfind(b"</checkstyle>")
     printed = output[begin : end + len(b"</checkstyle>")] if 0 <= begin < end else b""
-    if printed and (reading := read_checkstyle_report(printed)):
+    if printed and (reading := _read_checkstyle(printed)):
         return reading
     lines = read_text(output)
-    problems = list(find_problems(LINE, lines))
+    problems = list(find_problems(_LINE, lines))
     return summarize_lint(problems) if problems or _DONE.search(lines) else describe_unknown(lines)
 
 
 def read_androidlint(output: bytes, report: bytes | None) -> ParsedOutput:
     """Return problems by rule, file and line; fatal issues are errors, informational ones warnings."""
-    return read_lint_report(output if report is None else report) or describe_unknown(read_text(output))
+    return _read_lint(output if report is None else report) or describe_unknown(read_text(output))
+
+
+def read_report(report: bytes) -> ParsedOutput:
+    """Return what a report in any of the XML formats says, JUnit's included."""
+    reading = junit.read(b"", report)
+    return reading if reading.understood else _read_lint(report) or _read_checkstyle(report) or reading
 
 
 class _Violations:
@@ -76,14 +83,14 @@ class _Violations:
             self.problems.append(make_problem(message, attributes["file"], line, rule, severity))
 
 
-def read_checkstyle_report(report: bytes) -> ParsedOutput | None:
+def _read_checkstyle(report: bytes) -> ParsedOutput | None:
     """Return what Checkstyle's XML says; None for another document."""
     found = _Violations()
     is_checkstyle = read_xml(report, found.start_checkstyle) == "checkstyle"
     return summarize_lint(found.problems, found.total) if is_checkstyle else None
 
 
-def read_lint_report(report: bytes) -> ParsedOutput | None:
+def _read_lint(report: bytes) -> ParsedOutput | None:
     """Return what Android Lint's XML says (`lint-results-debug.xml`); None for another document."""
     found = _Violations()
     is_lint = read_xml(report, found.start_lint, found.end_lint) == "issues"

@@ -107,7 +107,7 @@ def _used_by(value: object) -> list[object]:
     if isinstance(value, MethodType):
         return [value.__func__, value.__self__]
     if isinstance(value, Matcher):
-        return [*map(load_matcher, value.includes), type(value)]
+        return [*map(load_matcher, value.includes), *filter(None, [value.tests]), type(value)]
     if isinstance(value, TestMatcher):
         return [*value.failures, *value.totals, type(value)]
     if isinstance(value, property):

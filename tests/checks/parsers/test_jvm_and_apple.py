@@ -145,7 +145,7 @@ def test_a_flake_of_maven_is_no_failure() -> None:
 
 def test_totals_of_several_modules_are_added() -> None:
     module = "[INFO] --- surefire:3.2.5:test (default-test) @ {} ---\n"
-    module += "[INFO] Tests run: {}, Failures: 0, Errors: 0, Skipped: 1\n"
+    module += "[INFO] Results:\n[INFO] \n[INFO] Tests run: {}, Failures: 0, Errors: 0, Skipped: 1\n"
     text = module.format("a", 3) + module.format("b", 4) + "[INFO] BUILD SUCCESS\n"
     assert read("maven", text.encode()).summary == "5/5 passed, 2 skipped"
 
