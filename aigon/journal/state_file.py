@@ -27,7 +27,7 @@ from aigon.journal.events import (
 )
 from aigon.journal.replay import dump_indented
 from aigon.journal.spending import Spend
-from aigon.journal.state import State
+from aigon.journal.state import State, replay
 from aigon.journal.state_document import NEWEST
 from aigon.model.changes import Concern
 from aigon.model.checks import Finding
@@ -88,20 +88,14 @@ class EncodedIterations:
 
 
 class StateFileSink:
-    """Keeps the state file at `path` up to date; `iterations` are those of earlier invocations."""
+    """Keeps the state file at `path` up to date; `past` are the events of earlier invocations."""
 
-    def __init__(self, path: Path, iterations: EncodedIterations | None = None) -> None:
+    def __init__(self, path: Path, past: Iterable[Event] = ()) -> None:
         self._path = path
-        self._iterations = iterations or EncodedIterations()
+        self._iterations = EncodedIterations()
         self._phase: Phase = "base"
-
-    @classmethod
-    def after(cls, path: Path, past: Iterable[Event]) -> "StateFileSink":
-        """Return a sink that knows the iterations of earlier invocations."""
-        sink = cls(path)
         for event in past:
-            sink.remember(event)
-        return sink
+            self.remember(event)
 
     def __call__(self, event: Event, state: State) -> None:
         before = self._phase
@@ -184,6 +178,15 @@ class StateFileSink:
             "tasks": state.tasks.count(),
             "iterations_left_out": self._iterations.left_out,
         }
+
+
+def render_state_file(events: Sequence[Event]) -> bytes | None:
+    """Return the file as a run with these events leaves it; None if it is not written."""
+    last = find_last_write(events)
+    if last is None:
+        return None
+    state = replay(events[: last + 1])
+    return StateFileSink(Path(), events[: last + 1]).render(events[last], state)
 
 
 def find_last_write(events: Iterable[Event]) -> int | None:

@@ -6,9 +6,8 @@ What the agent said is a quotation. Nothing reads the files back, and a run goes
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
-
-from msgspec import Struct, field
 
 from aigon.files.atomic import write_view
 from aigon.journal.events import Event, IterationStarted, TurnEnded
@@ -115,7 +114,9 @@ class StepSink:
         self._folder = folder
         self._number, self._text, self._tries, self._open = 0, "", 0, False
         self._due = False
-        for event in collect_turns(past).last:
+        turns = [event for event in past if isinstance(event, (IterationStarted, TurnEnded))]
+        last = _get_start(turns[-1]).number if turns else 0
+        for event in [*takewhile(lambda each: _get_start(each).number == last, reversed(turns))][::-1]:
             self._add(event)
 
     def __call__(self, event: Event) -> None:
@@ -164,27 +165,6 @@ class StepSink:
             f"{self._number:03d}/agent{f'-{count}' if count > 1 else ''}.log" for count in range(1, self._tries + 1)
         ]
         return next((name for name in reversed(names) if (self._folder / name).exists()), "")
-
-
-class TurnHistory(Struct):
-    """The events of the last turn."""
-
-    last: list[IterationStarted | TurnEnded] = field(default_factory=list)
-
-    def take(self, event: Event) -> None:
-        if not isinstance(event, (IterationStarted, TurnEnded)):
-            return
-        start = _get_start(event)
-        is_same = bool(self.last) and _get_start(self.last[0]).number == start.number
-        self.last = [*self.last, event] if is_same else [event]
-
-
-def collect_turns(events: Iterable[Event]) -> TurnHistory:
-    """Return the turns of these events."""
-    turns = TurnHistory()
-    for event in events:
-        turns.take(event)
-    return turns
 
 
 def _name_file(number: int) -> str:

@@ -135,7 +135,7 @@ def _write_records(main: Checkout, records: Records, record: PortableRecord, sou
         events = records.events()
         for _ in repair_state_file(locate_state_file(records, find_repository(main.root)), events):
             pass
-        for _ in repair_views(main.root / RUNS / manifest.run, lambda: events):
+        for _ in repair_views(main.root / RUNS / manifest.run, events):
             pass
 
 

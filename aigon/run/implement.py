@@ -125,7 +125,7 @@ def run_in_seat(
         try:
             state = recorder.deliver_all([*session.opening, *_list_notices(session)], state)
             steps = run_loop(job, world, state, task.assess_tree)
-            loop = add_hooks(steps, config, job, world, state, session.past.state)
+            loop = add_hooks(steps, config, job, world, state, session.state)
             ended = drive_loop(loop, state, recorder)
         finally:
             stop.halt()
@@ -148,14 +148,14 @@ def _list_own_observers(session: Session, *, in_arena: bool) -> Iterator[Observe
     for folder in (world.folder, world.folder.parent.parent):  # views are written while an agent works
         pin_folder(folder)
     whose = (job.feature.name_for_people, job.label, world.run_id)
-    context = SinkContext(*whose, world.workspace.root, world.folder, session.past, config.views.toon)
+    context = SinkContext(*whose, world.workspace.root, world.folder, session.past, session.state, config.views.toon)
     yield BackgroundObservers(open_sinks(context))
 
 
 def _open_records(session: Session) -> tuple[Durable, ...]:
     """Return the journal, then what is made of it, with fail points around them if a test asks for some."""
     journal = JournalSink(session.records.journal)
-    state_file = StateFileSink(session.state_file, session.past.iterations)
+    state_file = StateFileSink(session.state_file, session.past)
     points = parse_fail_points(os.environ)
     if not points:
         return (journal, state_file)

@@ -1,6 +1,6 @@
 """Open a run: what is asked for, what is found, and the beginning of a new run on the feature's branch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -29,7 +29,6 @@ from aigon.proof import frozen, restore
 from aigon.proof.frozen import Frozen, find_baseline
 from aigon.run.feature_stages import render_worktree_command
 from aigon.run.prepare import Prepared, follow_spec
-from aigon.run.sinks import RunPast
 from aigon.spec.files import move_to_stage
 
 Confirm = Callable[[str], bool]
@@ -70,7 +69,8 @@ class Opening(Struct, frozen=True):
 
 
 class OpenedRun(Struct, frozen=True):
-    """A run that was opened: the workspace on its branch at `head`, its past, and the events that opening it made.
+    """A run that was opened: the workspace on its branch at `head`, its `past` events and the `state` that they
+    add up to, and the events that opening it made.
 
     `options` are those of the command line, completed by the choices of a run that is resumed. What differs between the
     commit `since` and `head` is people's work; "" if nothing is known to be. `unjudged`: the work tree holds an agent's
@@ -85,7 +85,8 @@ class OpenedRun(Struct, frozen=True):
     workspace: Workspace
     head: str
     origin: Origin
-    past: RunPast = field(default_factory=RunPast)
+    past: Sequence[Event] = ()
+    state: State = field(default_factory=State)
     events: tuple[Event, ...] = ()
     since: str = ""
     unjudged: bool = False
@@ -97,7 +98,7 @@ class OpenedRun(Struct, frozen=True):
     @property
     def resumed(self) -> bool:
         """True if an old run continues."""
-        return self.past.state.started is not None
+        return self.state.started is not None
 
 
 def freeze_job(opened: OpenedRun, job: Job) -> tuple[Job, Frozen]:

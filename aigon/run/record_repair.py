@@ -5,7 +5,7 @@ What nothing else knows is left and named.
 
 import json
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -26,9 +26,8 @@ from aigon.journal.events import (
 )
 from aigon.journal.records import CANDIDATE, Origin, Records
 from aigon.journal.replay import read_intact_events
-from aigon.journal.state import State
 from aigon.journal.state_document import NewerState, parse_whole_state
-from aigon.journal.state_file import StateFileSink, find_last_write
+from aigon.journal.state_file import render_state_file
 from aigon.journal.steps import StepSink
 from aigon.model.outcomes import RepairedRecord, UnrepairedRecord
 from aigon.proof import frozen
@@ -212,12 +211,7 @@ def repair_state_file(path: Path, events: Sequence[Event]) -> Iterator[RepairSte
     if how == "newer":
         yield UnrepairedRecord("state file", str(path), "it is from a newer aigon", "Update aigon")
         return
-    sink, state, wanted, last = StateFileSink(path), State(), None, find_last_write(events)
-    for at, event in enumerate(events):
-        state = state.apply(event)
-        sink.remember(event)
-        if at == last:
-            wanted = sink.render(event, state)
+    wanted = render_state_file(events)
     if wanted is None or (how == "whole" and path.read_bytes() == wanted):
         return
     kept = keep_existing(path) if how == "damaged" else ""
@@ -226,12 +220,9 @@ def repair_state_file(path: Path, events: Sequence[Event]) -> Iterator[RepairSte
     yield RepairedRecord("state file", str(path), kept, "rebuilt from the journal")
 
 
-def repair_views(folder: Path, events: Callable[[], Iterable[Event]]) -> Iterator[RepairedRecord]:
-    """Rebuild the files for people in a run's folder.
-
-    `events` is called twice, so that they need not be in memory.
-    """
-    for name, text in chain(StepSink(folder).render(events()), render_run_files(folder, events()).items()):
+def repair_views(folder: Path, events: Sequence[Event]) -> Iterator[RepairedRecord]:
+    """Rebuild the files for people in a run's folder."""
+    for name, text in chain(StepSink(folder).render(events), render_run_files(folder, events).items()):
         path, wanted = folder / name, text.encode("utf-8", "replace")
         how = _compare_view(path, wanted)
         if how == "whole":

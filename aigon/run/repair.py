@@ -163,7 +163,7 @@ def _repair_run(
     if started := next((event for event in events if isinstance(event, RunStarted)), None):
         folder = state_file.parent / "runs" / started.run_id
         if current or folder.is_dir():
-            yield from repair_views(folder, lambda: events)
+            yield from repair_views(folder, events)
 
 
 def locate_state_file(records: Records, repository: RepositoryFolders) -> Path:

@@ -25,9 +25,9 @@ from aigon.journal.events import (
     TurnEnded,
 )
 from aigon.journal.records import Records
-from aigon.journal.replay import EventOrder, NewerJournal, iterate_events
+from aigon.journal.replay import EventOrder, NewerJournal, iterate_events, read_events
 from aigon.journal.state import State
-from aigon.journal.state_file import StateFileSink, find_last_write
+from aigon.journal.state_file import render_state_file
 from aigon.loop.iteration_log import render_iteration_message
 from aigon.model.criteria import VERDICT_WORDS
 from aigon.model.outcomes import Met, get_exit_code, get_status
@@ -78,17 +78,13 @@ def verify_run(checkout: Checkout, journal: Path) -> Iterator[str]:
 
 
 def _read_journal(journal: Path, reading: _RunReading) -> Iterator[str]:
-    """Fold the journal; yield what in it contradicts itself. It is read twice, so that it need not be in memory."""
-    last, order, sink = find_last_write(iterate_events(journal)), EventOrder(), StateFileSink(journal)
-    intended = ""
-    for index, event in enumerate(iterate_events(journal)):
+    """Fold the journal; yield what in it contradicts itself."""
+    events, order, intended = read_events(journal), EventOrder(), ""
+    for index, event in enumerate(events):
         if not order.accepts(event):
             yield f"journal: line {index + 1}, {event.event}, cannot come there"
             return
         reading.state = reading.state.apply(event)
-        sink.remember(event)
-        if index == last:
-            reading.last_write = sink.render(event, reading.state)
         match event:
             case CommitIntended():
                 intended = event.commit
@@ -100,6 +96,7 @@ def _read_journal(journal: Path, reading: _RunReading) -> Iterator[str]:
                 reading.kept = {commit: look for commit, look in reading.kept.items() if look.number <= number}
             case RunFinished():
                 yield from _check_end(event, reading.state)
+    reading.last_write = render_state_file(events)
 
 
 def _check_end(event: RunFinished, state: State) -> Iterator[str]:

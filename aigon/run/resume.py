@@ -26,14 +26,13 @@ from aigon.run.choices import continue_choices, hash_spec
 from aigon.run.opening import OpenedRun, Opening, list_earlier_attempts
 from aigon.run.prepare import prepare_ready
 from aigon.run.run_world import require_branch, require_whole
-from aigon.run.sinks import RunPast
 from aigon.spec import files as specs
 from aigon.spec.features import Feature
 
 
-def resume_run(opening: Opening, records: Records, past: RunPast) -> OpenedRun:
+def resume_run(opening: Opening, records: Records, past: list[Event], state: State) -> OpenedRun:
     """Bring branch, index and files to where the run can continue. Raises AigonError (exit 4 or 7) if it cannot."""
-    state, started, options = past.state, past.state.started, opening.options
+    before, started, options = state, state.started, opening.options
     assert started is not None, "a journal begins with its run_started"
     workspace, events = _enter_branch(opening, records, state, started)
     if state.intended and (finished := find_published(workspace, state)):
@@ -42,8 +41,7 @@ def resume_run(opening: Opening, records: Records, past: RunPast) -> OpenedRun:
     events += finish_going_back(workspace, state, started.feature_id)
     back = options.resume_from
     if back == "best" or (back == "last-iteration" and not state.half_turn):  # a half turn is repeated anyway
-        past = _undo_to(opening, records, workspace, replace(past, state=state), events)
-        state = past.state
+        before = state = _undo_to(opening, records, workspace, past, state, events)
         events = [event for event in events if not isinstance(event, IterationFinished)]  # these are written down
         events += finish_going_back(workspace, state, started.feature_id)
     tip = str(workspace.tip())
@@ -74,6 +72,7 @@ def resume_run(opening: Opening, records: Records, past: RunPast) -> OpenedRun:
         head,
         records.origin() or Origin("", started.base_commit),
         past,
+        before,
         tuple(events),
         since="" if suspect else state.checkpoint,
         unjudged=unjudged,
@@ -136,13 +135,13 @@ def find_published(workspace: Workspace, state: State) -> IterationFinished | No
 
 
 def _undo_to(
-    opening: Opening, records: Records, workspace: Workspace, past: RunPast, events: Sequence[Event]
-) -> RunPast:
+    opening: Opening, records: Records, workspace: Workspace, past: list[Event], state: State, events: Sequence[Event]
+) -> State:
     """Write down where the branch goes back to, before it does. Facts among `events` are written before that.
 
     Raises AigonError (exit 2 or 7): nothing to go back from, or a person's changes would be saved aside too.
     """
-    started, state = past.state.started, past.state
+    started = state.started
     assert started is not None, "a journal begins with its run_started"
     if not state.turn_ended and not state.half_turn:
         branch.list_own_changes(opening.checkout, [started.spec_path], _list_left_by_checks(state))
@@ -151,10 +150,9 @@ def _undo_to(
     for event in (*known, *undo_to(workspace, state, started.feature_id, opening.options.resume_from)):
         journal(event, state)
         state = state if event in known else state.apply(event)
-        past.iterations.take(event)
-        past.turns.take(event)
+        past.append(event)
     journal.close()
-    return replace(past, state=state)
+    return state
 
 
 def _take_up_spec(opening: Opening, workspace: Workspace, state: State, tip: str) -> tuple[Feature, Spec, bool]:

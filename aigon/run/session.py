@@ -48,7 +48,6 @@ from aigon.run.opening import Confirm, OpenedRun, Opening, begin_run, freeze_job
 from aigon.run.prepare import Prepared, build_job, prepare_ready
 from aigon.run.record_repair import require_sound_records, set_damaged_state_aside
 from aigon.run.run_world import make_run_world, recover_turn, require_branch
-from aigon.run.sinks import RunPast, replay_past
 from aigon.spec import files as specs
 from aigon.text.quoting import fold
 
@@ -62,7 +61,7 @@ class Session(Struct, frozen=True):
     state: State
     records: Records
     state_file: Path
-    past: RunPast
+    past: Sequence[Event]
     opening: Sequence[Event]
 
     @property
@@ -106,8 +105,9 @@ def _require_its_branch(seat: Seat, options: Options) -> None:
 def _resume(opening: Opening, own: str | None, held: ExitStack) -> OpenedRun:
     name, seat = _resolve_name(opening, own), opening.seat
     records = _lock_records(opening, name, held)
-    past = replay_past(records.each())
-    if not past.state.started:
+    past = records.events()
+    state = replay(past)
+    if not state.started:
         elsewhere = command_elsewhere(opening.checkout.common_dir, name, opening.format_command(name, "--resume"))
         start = opening.format_command(name, "--loop") if seat.label else build_loop_command(seat.main, name)
         known = () if seat.label else find_candidates(opening.home, name)
@@ -118,8 +118,8 @@ def _resume(opening: Opening, own: str | None, held: ExitStack) -> OpenedRun:
             where=describe_search(seat.main, name, records.journal),
             hint=resume_worktree or elsewhere or f"Start it: {start}",
         )
-    _end_leftovers(opening, name, past.state)
-    return resume.resume_run(opening, records, past)
+    _end_leftovers(opening, name, state)
+    return resume.resume_run(opening, records, past, state)
 
 
 def _begin(opening: Opening, own: str | None, early: Prepared | None, held: ExitStack) -> OpenedRun:
@@ -185,7 +185,7 @@ def _make_session(opening: Opening, opened: OpenedRun, stop: Stop) -> Session:
     use_cache = job.use_cache and not rerun
     job = replace(job, decisions=records.decisions(), earlier=opened.earlier, use_cache=use_cache)
     job, record = freeze_job(opened, job)
-    state = opened.past.state
+    state = opened.state
     run_id = state.started.run_id if state.started else new_run_id()
     world = make_run_world(opening, opened, job, record, run_id, stop)
     earlier = _count_earlier(job, world, opened)
@@ -210,7 +210,7 @@ def _make_session(opening: Opening, opened: OpenedRun, stop: Stop) -> Session:
 
 def _count_earlier(job: Job, world: World, opened: OpenedRun) -> int:
     """Return the highest number of an iteration of earlier runs: numbers continue over the runs of a feature."""
-    if known := opened.past.state.started:
+    if known := opened.state.started:
         return known.earlier_iterations
     log = (world.own_files[job.log_path] or b"").decode("utf-8", "replace")
     return max((opened.numbered, *iteration_log.read_iteration_numbers(log)))

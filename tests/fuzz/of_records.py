@@ -79,7 +79,7 @@ def journal(data: bytes) -> None:
     """A journal is read, folded, opened for more, and shown, or refused."""
     found = read_events(put("journal.jsonl", data))
     state = replay(found)
-    sink = StateFileSink.after(place() / ".aigon" / "loop-state-42.json", found)
+    sink = StateFileSink(place() / ".aigon" / "loop-state-42.json", found)
     if state.started and found:
         sink.write(found[-1], state)
 

@@ -204,12 +204,12 @@ def render_run_files(folder: Path, events: Iterable[Event]) -> dict[str, str]:
 
 def open_memory(run: SinkContext) -> MemorySink:
     """Return the sink, with the attempts of a run that is resumed."""
-    return MemorySink(run.folder, run.past.state.tried, run.past.state.started)
+    return MemorySink(run.folder, run.state.tried, run.state.started)
 
 
 def open_steps(run: SinkContext) -> StepSink:
     """Return the sink, which numbers on from the last turn."""
-    return StepSink(run.folder, run.past.turns.last)
+    return StepSink(run.folder, run.past)
 
 
 class TasksSink:
@@ -219,7 +219,7 @@ class TasksSink:
         label = f"-{run.label}" if run.label else ""
         self._path = run.folder.parent.parent / f"tasks-{run.feature}{label}.json"
         self._table = run.folder / "prd.toon" if run.toon else None
-        self._state, self._due = run.past.state, False
+        self._state, self._due = run.state, False
 
     def __call__(self, event: Event) -> None:
         before, self._state = self._state.tasks, self._state.apply(event)
