@@ -12,7 +12,7 @@ import shutil
 import stat
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,13 +26,16 @@ KEPT = (".pack", ".idx", ".rev")
 LARGEST_COPY = 256 << 20
 """Bytes of a file that is copied; a larger one gets a second name, if that can be."""
 MOST_COPIES = 1000
-"""Files that are copied, some 80 microseconds each, and looked at before and after each turn, 6 each."""
+"""Files that are copied, some 80 microseconds each."""
+NEWEST, OLDER = 50, 50
+"""Copied objects that each look compares with their copies: the newest, which git reads next, and as many older ones in
+turn. A look at all of them would grow with the run, 4 microseconds each, twice an iteration."""
 _PIECE = 1 << 20
 _DERIVED = {
-    "commit-graph": ("info/commit-graph", "info/commit-graphs/*"),
+    "commit-graph": ("info/commit-graph", "info/commit-graphs"),
     "multi-pack-index": ("pack/multi-pack-index",),
 }
-"""Files that git makes of its objects and believes, by the command that verifies them."""
+"""Files that git makes of its objects and believes, and folders of such, by the command that verifies them."""
 
 
 class _Changed(Struct):
@@ -55,16 +58,21 @@ class HeldObjects(Struct):
     """When each folder of objects had changed last; one that may change again in the same tick is left out."""
     _copied: dict[str, tuple[int, ...]] = field(default_factory=dict)
     """The objects that are copied, each as it was when it was known to be right."""
-    _derived: dict[str, dict[Path, tuple[int, ...]]] = field(default_factory=dict)
+    _derived: dict[str, dict[str, tuple[int, ...]]] = field(default_factory=dict)
+    _older: int = 0
+    """How many of the older copied objects were compared in this round."""
 
-    def hold(self, tips: Iterable[str], *, believe: bool = False, quick: bool = False) -> tuple[str, ...]:
+    def hold(
+        self, tips: Iterable[str], *, believe: bool = False, quick: bool = False, whole: bool = False
+    ) -> tuple[str, ...]:
         """Put back what was deleted or overwritten, and hold what is new; return a sentence for what was done.
 
         What a person's git has packed or pruned is let go: all is well as long as everything is there that refs and
-        `tips` lead to. That is not asked with `believe`. With `quick` the next look finds what was overwritten. While
-        nothing is deleted, no program is started.
+        `tips` lead to. That is not asked with `believe`. With `quick` the next look finds what was overwritten, with
+        `whole` and at first this one finds all of it. While nothing is deleted, no program is started.
         """
         objects = self.git.common_dir / "objects"
+        whole = whole or self._folders is None
         if self._folders is None:
             self._folders = set()
             for folder, names in _list_changed(self.folder, {}, ()):  # one at a time: there may be many objects
@@ -75,7 +83,7 @@ class HeldObjects(Struct):
         listed = _list_changed(objects, self._seen, self._folders)
         found = [_Changed(folder, bool(there), *self._compare(folder, there)) for folder, there in listed]
         gone = {name for each in found for name in each.gone}
-        restored = () if quick else self._restore_overwritten(objects)
+        restored = () if quick else self._restore_overwritten(objects, self._choose_copied(whole=whole))
         deleted = bool(gone) and not believe and not self._is_whole(tips)
         back = [_add(self.folder / name, objects / name) for name in sorted(gone) if deleted]
         for name in gone if not deleted else ():
@@ -100,32 +108,42 @@ class HeldObjects(Struct):
 
         It is of no use then, and git would take it for the object that it has to write.
         """
-        source, target = objects / name, self.folder / name
-        small = _read_small(source)
-        if not is_known and not _is_sound(source, small and small[0]):
-            source.unlink(missing_ok=True)
+        small = _read_small(f"{objects}/{name}")
+        if not is_known and not _is_sound(f"{objects}/{name}", small and small[0]):
+            (objects / name).unlink(missing_ok=True)
         elif len(self._copied) < MOST_COPIES and small:
             with suppress(OSError):
-                _write_copy(target, *small)
+                _write_copy(f"{self.folder}/{name}", *small)
                 self._copied[name] = _describe_state(small[1])
-        elif _add(source, target, link=len(self._copied) >= MOST_COPIES):
-            self._note(name, source)
+        elif _add(objects / name, self.folder / name, link=len(self._copied) >= MOST_COPIES):
+            self._note(name, objects / name)
 
     def _remove_forged(self, objects: Path) -> Iterator[str]:
         """Remove what git derived from its objects if it changed and is wrong, as git would believe it."""
-        for verb, patterns in _DERIVED.items():
-            files = {file: _describe(file) for pattern in patterns for file in sorted(objects.glob(pattern))}
+        for verb, places in _DERIVED.items():
+            files = {file: _describe(file) for place in places for file in _list_files(f"{objects}/{place}")}
             if self._derived.get(verb, files) != files and self.git.attempt(verb, "verify")[0]:
                 for file in files:
-                    file.unlink(missing_ok=True)
+                    Path(file).unlink(missing_ok=True)
                 files = {}
                 yield f"git's {verb} was damaged; it was removed, and git makes it again"
             self._derived[verb] = files
 
-    def _restore_overwritten(self, objects: Path) -> tuple[str, ...]:
-        """Put back what was overwritten in place; return a sentence if anything was."""
+    def _choose_copied(self, *, whole: bool) -> Sequence[str]:
+        """Return the copied objects to look at: packs, the newest, and the next of the others, or all of them."""
+        names = [*self._copied]
+        if whole or len(names) <= NEWEST + OLDER:
+            return names
+        older = names[:-NEWEST]
+        begun = self._older % len(older)
+        self._older = begun + OLDER
+        packs = [name for name in older if name.startswith("pack/")]
+        return [*packs, *older[begun : begun + OLDER], *names[-NEWEST:]]
+
+    def _restore_overwritten(self, objects: Path, names: Sequence[str]) -> tuple[str, ...]:
+        """Put back which of these objects were overwritten in place; return a sentence if any was."""
         back = lost = 0
-        for name in [*self._list_rewritten(objects)]:
+        for name in [*self._list_rewritten(objects, names)]:
             known, source, copy = self._copied[name], objects / name, self.folder / name
             now = _describe(source)
             if not known and now[:2] == _describe(copy)[:2]:
@@ -144,10 +162,11 @@ class HeldObjects(Struct):
         damaged = f"{lost} files with git's objects were overwritten, and their copies are damaged: see git fsck"
         return ((said,) if back else ()) + ((damaged,) if lost else ())
 
-    def _list_rewritten(self, objects: Path) -> Iterator[str]:
-        """Yield the copied objects that are not as they were: up to a thousand, looked at twice a turn."""
-        place, look = f"{objects}/", os.lstat
-        for name, known in self._copied.items():
+    def _list_rewritten(self, objects: Path, names: Iterable[str]) -> Iterator[str]:
+        """Yield which of these copied objects are not as they were."""
+        place, look, copied = f"{objects}/", os.lstat, self._copied
+        for name in names:
+            known = copied[name]
             try:
                 now = look(place + name)
             except OSError:
@@ -191,7 +210,17 @@ def _list_objects(place: str, folder: str) -> set[str]:
     return {f"{folder}/{name}" for name in names if folder != "pack" or name.endswith(KEPT)}
 
 
-def _read_small(file: Path) -> tuple[bytes, os.stat_result] | None:
+def _list_files(place: str) -> Sequence[str]:
+    """Return the file of this name, or those in the folder of this name."""
+    try:
+        return [f"{place}/{name}" for name in sorted(os.listdir(place))]  # noqa: PTH208 - three times a turn
+    except NotADirectoryError:
+        return [place]
+    except OSError:
+        return []
+
+
+def _read_small(file: str) -> tuple[bytes, os.stat_result] | None:
     """Return content and state of a plain file that has one piece."""
     with suppress(OSError):
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -202,13 +231,14 @@ def _read_small(file: Path) -> tuple[bytes, os.stat_result] | None:
     return None
 
 
-def _write_copy(target: Path, data: bytes, state: os.stat_result) -> None:
+def _write_copy(target: str, data: bytes, state: os.stat_result) -> None:
     """Write a copy with mode and times of the original."""
-    draft, flags = f"{target.parent}/tmp_{target.name}", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    folder, _, name = target.rpartition("/")
+    draft, flags = f"{folder}/tmp_{name}", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     try:  # git passes over files of such names
         handle = os.open(draft, flags, stat.S_IMODE(state.st_mode))
     except OSError:  # the folder is missing, or a kill has left a draft
-        os.makedirs(target.parent, exist_ok=True)  # noqa: PTH103 - for every object
+        os.makedirs(folder, exist_ok=True)  # noqa: PTH103 - for every object
         with suppress(FileNotFoundError):
             os.unlink(draft)  # noqa: PTH108 - as above
         handle = os.open(draft, flags, stat.S_IMODE(state.st_mode))
@@ -255,20 +285,21 @@ def _is_same(file: Path | str, other: Path | str) -> bool:
     return False
 
 
-def _is_sound(file: Path, data: bytes | None = None) -> bool:
+def _is_sound(file: Path | str, data: bytes | None = None) -> bool:
     """Return whether a file, which holds `data`, is what its name or its own checksum says."""
-    digits = len(file.stem.removeprefix("pack-")) + (0 if file.suffix else 2)
+    folder, _, name = os.fspath(file).rpartition("/")
+    is_loose = "." not in name
+    digits = len(name.partition(".")[0].removeprefix("pack-")) + (2 if is_loose else 0)
     digest = hashlib.sha256() if digits == 64 else hashlib.sha1()
-    size = digest.digest_size
     try:
-        with file.open("rb") if data is None else io.BytesIO(data) as content:
-            if not file.suffix:
+        with open(file, "rb") if data is None else io.BytesIO(data) as content:  # noqa: PTH123 - for every object
+            if is_loose:
                 reader = zlib.decompressobj()
                 while (piece := reader.unconsumed_tail or content.read(_PIECE)) and not reader.unused_data:
                     digest.update(reader.decompress(piece, _PIECE))  # a small file may hold any amount of zeros
                 digest.update(reader.flush())
-                return reader.eof and not reader.unused_data and digest.hexdigest() == file.parent.name + file.name
-            left = file.stat().st_size - size
+                return reader.eof and not reader.unused_data and digest.hexdigest() == folder[-2:] + name
+            left = os.stat(file).st_size - digest.digest_size  # noqa: PTH116 - as above
             while left > 0 and (piece := content.read(min(_PIECE, left))):
                 digest.update(piece)
                 left -= len(piece)

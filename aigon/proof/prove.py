@@ -77,13 +77,15 @@ def _prove_snapshot(
 ) -> Generator[Event, State, Assessment]:
     from aigon.proof.clean_room import ProofResult
 
-    record = frozen_of(job, world)
+    record, watch = frozen_of(job, world), world.find(Watch)
+    for said in watch.before_proof() if watch else ():
+        yield Notice(world.now(), said, "warning")
     rows = list_changed(world.workspace.trusted, snapshot, record)
     for path in world.workspace.list_untracked():
         if is_secret_name(path) and not job.protection.may_hold_secrets(path):
             said = f"is kept out of every commit, since such files hold secrets; let git ignore it, or {HOW_TO_ALLOW}"
             yield Notice(world.now(), f"{path} {said}", "warning")
-    concerns = (*find_concerns(job, world, rows), *(watch.lost if (watch := world.find(Watch)) else ()))
+    concerns = (*find_concerns(job, world, rows), *(watch.lost if watch else ()))
     findings, proof = look.findings, ProofResult()
     if job.proof.mode == "clean-room":
         yield CheckStarted(world.now(), snapshot.number, "proof", TITLE)

@@ -252,6 +252,10 @@ class Watch(Struct, Attendant):
         stale = self.locks.move_stale() if self.locks else ()
         return (*self._hold(), *stale, *(each.sentence for each in self.git.put_back()), *self._restore_refs(park))
 
+    def before_proof(self) -> tuple[str, ...]:
+        """Put back every object that was overwritten, also those that the last looks passed over; a sentence each."""
+        return self._hold(whole=True)
+
     def close(self) -> None:
         if self.run:
             self.run.close()
@@ -260,8 +264,8 @@ class Watch(Struct, Attendant):
         """aigon itself wrote refs (something was saved aside): they are right as they are now."""
         self.refs.remember()
 
-    def _hold(self, *, believe: bool = False, quick: bool = False) -> tuple[str, ...]:
-        return self.held.hold(self.refs.list_known_objects(), believe=believe, quick=quick) if self.held else ()
+    def _hold(self, **how: bool) -> tuple[str, ...]:
+        return self.held.hold(self.refs.list_known_objects(), **how) if self.held else ()
 
     def _restore_refs(self, park: Park) -> Iterator[str]:
         for moved in self.refs.put_back(park):

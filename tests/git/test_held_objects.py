@@ -5,6 +5,7 @@ import shutil
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -87,6 +88,53 @@ def test_what_is_overwritten_in_place_is_put_back_and_said(lab: Lab, held: HeldO
     assert said.endswith("were overwritten; they were put back")
     lab.git("fsck", "--full", "--strict")
     assert held.hold(()) == ()
+
+
+def write_objects(lab: Lab, count: int) -> list[Path]:
+    """Add loose objects to the repository, and return their files."""
+    folder = lab.home / f"objects-{count}"
+    folder.mkdir()
+    for number in range(count):
+        (folder / f"{number}").write_text(f"{count}-{number}\n")
+    names = lab.git("hash-object", "-w", *map(str, folder.iterdir())).split()
+    return [lab.path(f".git/objects/{name[:2]}/{name[2:]}") for name in names]
+
+
+def test_an_old_object_that_was_overwritten_is_found_within_a_few_looks(lab: Lab, held: HeldObjects) -> None:
+    (old,) = write_objects(lab, 1)
+    assert held.hold(()) == ()
+    count = len(write_objects(lab, 3 * (held_objects.NEWEST + held_objects.OLDER)))
+    assert held.hold(()) == ()
+    overwrite(old, b"forged")
+    said = [sentence for _ in range(count // held_objects.OLDER + 1) for sentence in held.hold(())]
+    assert len(said) == 1 and said[0].endswith("were overwritten; they were put back")
+    lab.git("fsck", "--full", "--strict")
+
+
+def test_a_whole_look_finds_whatever_was_overwritten(lab: Lab, held: HeldObjects) -> None:
+    files = write_objects(lab, 3 * (held_objects.NEWEST + held_objects.OLDER))
+    assert held.hold(()) == ()
+    for file in files:
+        overwrite(file, b"forged")
+    (said,) = held.hold((), whole=True)
+    assert said.startswith(f"{len(files)} files")
+    lab.git("fsck", "--full", "--strict")
+
+
+def test_each_look_compares_as_many_objects_whatever_came_before(
+    lab: Lab, held: HeldObjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def count_looks(objects: int) -> int:
+        write_objects(lab, objects)
+        held.hold(())
+        with monkeypatch.context() as patched:
+            look = Mock(side_effect=os.lstat)
+            patched.setattr(os, "lstat", look)
+            held.hold(())
+        return look.call_count
+
+    few = count_looks(held_objects.NEWEST + held_objects.OLDER)
+    assert few == count_looks(300) == count_looks(301)
 
 
 def test_what_was_overwritten_in_a_turn_that_was_killed_is_found_by_the_next_aigon(lab: Lab, held: HeldObjects) -> None:

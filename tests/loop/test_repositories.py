@@ -565,6 +565,17 @@ def test_commits_that_an_agent_made_on_another_branch_stay_there(lab: Lab) -> No
     assert committed(lab) == ["A\tdone.txt"]
 
 
+def test_every_object_that_an_agent_overwrote_is_put_back_before_the_proof(lab: Lab) -> None:
+    for number in range(400):  # more than the other looks compare
+        (lab.home / f"{number}.txt").write_text(f"{number}\n")
+    names = lab.git("hash-object", "-w", *map(str, lab.home.glob("*.txt"))).split()
+    files = " ".join(f".git/objects/{name[:2]}/{name[2:]}" for name in names)
+    begin(lab, f"chmod u+w {files}; for each in {files}; do echo forged > $each; done; touch done.txt")
+    lab.env["AIGON_SANDBOX"] = "none"
+    ran = proven(lab)
+    assert ran.out.count("were overwritten; they were put back") > 1, ran.out
+
+
 def test_an_agent_that_breaks_gits_configuration_loses_nothing(lab: Lab) -> None:
     config = lab.path(".git/config")
     begin(lab, "touch done.txt; echo '[broken' >> .git/config")
