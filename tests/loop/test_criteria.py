@@ -55,7 +55,7 @@ def test_a_command_decides_by_its_exit_code(lab: Lab, command: str, status: str,
 def test_the_reason_of_a_red_command_names_the_tests_that_failed(
     lab: Lab, capture: str, summary: str, failed: str, more: str
 ) -> None:
-    """Whatever the command is called: the output says which runner wrote it. Exit 0 decides all the same."""
+    """Whatever the command is called: the output says which runner wrote it. Exit 0 decides if a test ran at all."""
     lab.write("output.txt", captured(capture))
     spec = spec_of("red <!-- verify: ./run; cat output.txt >&2; exit 1 -->", "green <!-- verify: cat output.txt -->")
     with world_of(lab) as world:

@@ -40,8 +40,14 @@ def demand(criteria: int = 1, known: tuple[str, ...] = (), skip: bool = False) -
     return Demand(tuple(criterion(n + 1) for n in range(criteria)), known, skip)
 
 
-def look(findings: tuple[Finding, ...], verdicts: tuple[Verdict, ...], number: int = 1) -> IterationFinished:
-    return IterationFinished("", number, "", "", findings, verdicts, (), "", (), "")
+PROVED = Finding("proof", "proof", "Clean-room proof", "pass", "summary")
+
+
+def look(
+    findings: tuple[Finding, ...], verdicts: tuple[Verdict, ...], number: int = 1, proof: Finding | None = PROVED
+) -> IterationFinished:
+    all_findings = findings if proof is None else (*findings, proof)
+    return IterationFinished("", number, "", "", all_findings, verdicts, (), "", (), "")
 
 
 def turn(end: TurnEnd, number: int = 1, detail: str = "") -> Turn:
@@ -78,6 +84,12 @@ def test_what_passed_at_the_base_and_changed_nothing_is_for_a_person(limits: Lim
     after = replace(BASE, last=replace(PASSED, number=1), iteration=1, finished=1, used=1, turn=turn("finished"))
     assert decide(demand(), limits, after, Probe()) == outcome
     assert ended(BASE, probe=Probe(interrupt="SIGINT")) == "Interrupted"
+
+
+def test_without_a_proof_nothing_is_proven() -> None:
+    unproved = replace(PROVEN, last=look((finding(),), (verdict(),), proof=None))
+    assert ended(unproved) != "Met"
+    assert ended(unproved, wanted=replace(demand(), in_place=True)) == "Met"
 
 
 def test_a_change_or_one_criterion_that_failed_at_the_base_makes_it_proven() -> None:
