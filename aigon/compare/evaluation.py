@@ -12,10 +12,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.compare.bench import Bench
+from aigon.compare.facts import CandidateFacts, NewTests, measure_change
 from aigon.compare.new_tests import find_new_tests, run_cross_checks
-from aigon.compare.rules.evaluation import ComparedFeature, Evaluation, build_evaluation, find_tied
-from aigon.compare.rules.facts import CandidateFacts, NewTests, measure_change
-from aigon.compare.rules.order import rank_candidates
+from aigon.compare.order import rank_candidates
+from aigon.compare.proposal import ComparedFeature, Evaluation, build_evaluation, find_tied
 from aigon.config.loading import load_configuration, open_work_tree
 from aigon.config.models import Config, JudgeConfig
 from aigon.errors import AigonError, usage
@@ -40,9 +40,9 @@ from aigon.process.stop import Stop
 from aigon.proof.findings import Changed, apply_decisions, read_edits
 from aigon.proof.frozen import Frozen
 from aigon.proof.frozen import load as frozen_of
+from aigon.proof.hidden import RULE as SUPPRESSIONS
 from aigon.proof.integrity import concerns
 from aigon.proof.protection import protection_of
-from aigon.proof.worth.hidden import RULE as SUPPRESSIONS
 from aigon.spec import markdown
 from aigon.spec.document import read_known_failures
 from aigon.spec.features import FOLDERS, ROOT, Feature, OwnPaths

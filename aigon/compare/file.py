@@ -6,8 +6,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from aigon.compare.rules.evaluation import Evaluation
-from aigon.compare.rules.order import judge_gates
+from aigon.compare.order import judge_gates
+from aigon.compare.proposal import Evaluation
 from aigon.compare.table import (
     build_gate_rows,
     build_measure_rows,

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from aigon.checks.parsers.readings import list_prefixes
 from aigon.compare.bench import Bench
-from aigon.compare.rules.facts import CrossCheck, NewTests
+from aigon.compare.facts import CrossCheck, NewTests
 from aigon.compare.stand import CheckRun
 from aigon.errors import AigonError
 from aigon.git import objects

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.compare.bench import Bench
-from aigon.compare.rules.facts import Preference, Preferred
+from aigon.compare.facts import Preference, Preferred
 from aigon.config.models import JudgeConfig
 from aigon.errors import AigonError
 from aigon.files.resources import read_prompt

@@ -5,9 +5,9 @@ from textwrap import wrap
 
 from msgspec import to_builtins
 
-from aigon.compare.rules.evaluation import TITLES, Evaluation
-from aigon.compare.rules.facts import CandidateFacts, ChangeMeasures, CrossCheck
-from aigon.compare.rules.order import MEASURES, Dominance, count_outside, format_signed, judge_gates
+from aigon.compare.facts import CandidateFacts, ChangeMeasures, CrossCheck
+from aigon.compare.order import MEASURES, Dominance, count_outside, format_signed, judge_gates
+from aigon.compare.proposal import TITLES, Evaluation
 from aigon.model.outcomes import Met, get_status
 from aigon.text.amounts import format_dollars, format_duration
 from aigon.text.quoting import fold

@@ -29,7 +29,7 @@ from aigon.proof.bench import (
 from aigon.proof.findings import Changed, Tree
 from aigon.proof.frozen import Frozen
 from aigon.proof.inputs import find_inputs, list_inputs
-from aigon.proof.renames import choose_made, read_renames
+from aigon.proof.proposed_allow import choose_made, read_renames
 from aigon.proof.with_base import Inputs, list_base_concerns, prove_with_base, run_base_tests
 from aigon.text.amounts import format_count, join_words
 
@@ -141,8 +141,8 @@ def _examine_tests(
 ) -> tuple[int, tuple[Concern, ...], "Control"]:
     """Return how many new tests were weighed, what follows, and what the control of the base's tests came to."""
     from aigon.proof.clock_control import control_clocks, list_metrics
+    from aigon.proof.control_plan import record_unbuilt_tests
     from aigon.proof.negative_control import run_control  # its parsers are needed nowhere else
-    from aigon.proof.unbuilt_tests import record_unbuilt_tests
 
     checks = list_deciding(bench.job)
 
@@ -176,8 +176,8 @@ def _weigh_change(
     files: TestFiles,
 ) -> tuple[int, tuple[Concern, ...]]:
     """Return how many new tests there are, and what follows if some prove nothing or checkers are kept from seeing."""
-    from aigon.proof.worth.hidden import find_hidden
-    from aigon.proof.worth.new_tests import RanChecks, make_concerns, remove_tests, weigh_new_tests
+    from aigon.proof.hidden import find_hidden
+    from aigon.proof.new_tests import RanChecks, make_concerns, remove_tests, weigh_new_tests
 
     job, tree = bench.job, Tree(bench.world.workspace.trusted, name, rows, bench.job.protection.part)
     options = bench.world.check_env.get(ADDOPTS, "")

@@ -16,7 +16,7 @@ from aigon.journal.decisions import HumanDecision
 from aigon.model.changes import Concern, Edit, Edits, FilePart, hash_change
 from aigon.model.checks import Finding, Problem
 from aigon.profiles.protection import Protection
-from aigon.proof import protected_keys
+from aigon.proof.analysis import protected_keys
 from aigon.proof.frozen import Frozen, ProtectedFiles
 from aigon.proof.integrity import concerns
 from aigon.proof.restore import OWN

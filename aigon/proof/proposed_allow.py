@@ -3,8 +3,14 @@
 Nothing is allowed by itself: a person adds the line to the frontmatter. Read are the sentences outside of code blocks
 and comments. Of texts in quotes those count that go (`instead of "A"`, "`a` is renamed"), of files and package scripts
 any sentence that says that they change.
+
+And names that its words give to something that is there: "`calc.add` is renamed to `calc.plus`". Where the base's tests
+fail, aigon itself writes the new name into them, in code and never in a text. The author of the spec chose the names,
+and no agent, so what passes then needs no person.
 """
 
+import builtins
+import keyword
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -15,8 +21,8 @@ from msgspec import Struct
 
 from aigon.checks.wording import Wording, read_wording
 from aigon.model.criteria import Spec
+from aigon.proof.analysis.languages import bare, is_code, words
 from aigon.proof.analysis.sightings import find_pattern, list_patterns
-from aigon.proof.renames import follow_renames, read_renames
 from aigon.spec import markdown
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold
@@ -127,8 +133,8 @@ def _list_sentences(spec: Spec) -> Iterator[_Sentence]:
             continue
         wording: Wording = read_wording(" ".join(_COMMENT.sub("", token.content).split()))
         literals = {f"§{number}": literal for number, literal in enumerate(wording.literals)}
-        for words in _SENTENCE.split(wording.skeleton):
-            yield _Sentence(markdown.line_of(token), words, literals)
+        for clause in _SENTENCE.split(wording.skeleton):
+            yield _Sentence(markdown.line_of(token), clause, literals)
 
 
 def _list_named(sentence: _Sentence, files: Sequence[str], tests: Sequence[str]) -> Iterator[str]:
@@ -181,3 +187,49 @@ def _read_files(root: Path, paths: Sequence[str]) -> dict[str, str]:
             contents[path] = (root / path).read_bytes()[:left].decode(errors="replace")
             left -= len(contents[path])
     return contents
+
+
+_MARKUP = compile_re(r"[`*\"“”]|\(\)")
+_COMMON = {*keyword.kwlist, *dir(builtins), *words("true false null undefined nil this void string number boolean")}
+"""Names of the languages themselves: `str -> bytes` is about types."""
+
+
+def read_renames(spec: Spec) -> dict[str, str]:
+    """Return the new name by the old one, each without what it belongs to; nothing that has two new names."""
+    found: dict[str, set[str]] = {}
+    for token in markdown.parse_page(spec.raw).tokens:
+        text = " ".join(_MARKUP.sub("", _COMMENT.sub("", token.content)).split()) if token.type == "inline" else ""
+        for pattern in list_patterns("renames", "says") if text else ():
+            for match in pattern.finditer(text):
+                (owner, _, old), (new_owner, _, new) = (match[name].rpartition(".") for name in ("old", "new"))
+                if old != new and new_owner in ("", owner) and not {old, new} & _COMMON:
+                    old, new = (new, old) if token.content.count('Revert "') % 2 else (old, new)  # as git says it
+                    found.setdefault(old, set()).add(new)
+    return {old: new.pop() for old, new in found.items() if len(new) == 1}
+
+
+def choose_made(renames: Mapping[str, str], product: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    """Return those that a change makes: its code has the old name less often than before, and the new one more."""
+    counts = [_count_names(path, *both) for path, both in product.items() if is_code(path)] if renames else []
+
+    def grew(name: str) -> int:
+        return sum(after.count(name) - before.count(name) for before, after in counts)
+
+    return {old: new for old, new in renames.items() if grew(old) < 0 < grew(new)}
+
+
+def _count_names(path: str, before: str, after: str) -> tuple[list[str], list[str]]:
+    old, new = (re.findall(r"\w+", bare(text, path)) for text in (before, after))
+    return old, new
+
+
+def follow_renames(renames: Mapping[str, str], path: str, text: str) -> str:
+    """Return the text with the new names in its code, as it is if it is none."""
+    if not renames or not is_code(path):
+        return text
+    names = compile_re(rf"(?<![\w$])(?:{'|'.join(map(re.escape, renames))})(?![\w$])")
+    end, parts = 0, []
+    for match in names.finditer(bare(text, path)):
+        parts += [text[end : match.start()], renames[match[0]]]
+        end = match.end()
+    return "".join([*parts, text[end:]])

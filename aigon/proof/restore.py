@@ -23,7 +23,7 @@ from aigon.git.workspace import Workspace
 from aigon.job.world import Attendant
 from aigon.model.changes import Concern, hash_change
 from aigon.profiles.protection import Protection, Rule
-from aigon.proof import protected_keys
+from aigon.proof.analysis import protected_keys
 from aigon.proof.frozen import LARGEST, LEFT, LINK, Guarded
 from aigon.spec.features import INBOX, ROOT
 

@@ -3,8 +3,8 @@
 import pytest
 
 from aigon.checks import execution
+from aigon.compare.facts import CrossCheck, NewTests
 from aigon.compare.new_tests import find_new_tests, place_files, run_cross_checks
-from aigon.compare.rules.facts import CrossCheck, NewTests
 from aigon.git.objects import TreeEntry
 from tests.compare.comparing import Rivals, rivals
 from tests.lab import Lab

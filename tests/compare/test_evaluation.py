@@ -5,12 +5,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from aigon.compare.facts import CandidateFacts, CrossCheck, NewTests, Preference
 from aigon.compare.file import render_page
-from aigon.compare.rules.evaluation import ComparedFeature, Evaluation, build_evaluation
-from aigon.compare.rules.facts import CandidateFacts, CrossCheck, NewTests, Preference
+from aigon.compare.proposal import ComparedFeature, Evaluation, build_evaluation
 from aigon.compare.table import build_evaluation_document, render_evaluation
 from aigon.model.outcomes import NeedsHuman, Stopped
-from tests.compare.rules.entrants import LINT, REVIEW, TESTS, change, entry, looked
+from tests.compare.entrants import LINT, REVIEW, TESTS, change, entry, looked
 
 SUBJECT = ComparedFeature("42", "Dark mode", ("src",))
 CHECKS = (

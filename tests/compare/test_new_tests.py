@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from aigon.checks import execution
 from aigon.compare.bench import compile_bytecode
+from aigon.compare.facts import NewTests
 from aigon.compare.new_tests import find_new_tests
-from aigon.compare.rules.facts import NewTests
 from aigon.config.models import Config
 from aigon.config.sections import read_section
 from aigon.model.checks import Check

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from aigon.compare.facts import Preference
 from aigon.compare.pairwise import compare_pair
-from aigon.compare.rules.facts import Preference
 from aigon.config.models import Config
 from aigon.config.sections import read_section
 from aigon.model.agents import Candidate

@@ -5,9 +5,8 @@ import re
 import pytest
 
 from aigon.control.alteration import Alteration, alter, write_files
-from aigon.control.lines import alter_assertions, list_changed_functions
 from aigon.control.places import AlterableTest
-from aigon.control.programs import alter_command, alter_script
+from aigon.control.programs import alter_assertions, alter_command, alter_script, list_changed_functions
 from aigon.syntax import apply_edits, parse
 
 PYTHON = """

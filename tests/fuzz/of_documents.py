@@ -22,7 +22,7 @@ from aigon.model import agents
 from aigon.profiles import profile
 from aigon.profiles.conditions import Format, find_values
 from aigon.profiles.resolution import apply_overrides
-from aigon.proof import protected_keys
+from aigon.proof.analysis import protected_keys
 from tests.fuzz.of_specs import ROOT
 from tests.fuzz.target import Target
 

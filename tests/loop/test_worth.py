@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from aigon.proof.worth.alter import Drawn
+from aigon.proof.altered_code import Drawn
 from tests.lab import Lab
 
 LOOP = ("feature-implement", "42", "--loop", "--max-iterations", "1")

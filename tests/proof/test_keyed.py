@@ -2,7 +2,7 @@
 
 import json
 
-from aigon.proof.protected_keys import copy_keys, have_equal_keys
+from aigon.proof.analysis.protected_keys import copy_keys, have_equal_keys
 
 PYPROJECT = """\
 [project]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aigon.proof.renames import choose_made, follow_renames, read_renames
+from aigon.proof.proposed_allow import choose_made, follow_renames, read_renames
 from aigon.spec.document import parse_spec
 
 

@@ -1,10 +1,10 @@
 """Who dominates whom, and what speaks for and against each."""
 
-from aigon.compare.rules.evaluation import list_strengths
-from aigon.compare.rules.facts import CandidateFacts
-from aigon.compare.rules.order import Dominance, find_dominance
+from aigon.compare.facts import CandidateFacts
+from aigon.compare.order import Dominance, find_dominance
+from aigon.compare.proposal import list_strengths
 from aigon.model.outcomes import Stopped
-from tests.compare.rules.entrants import change, entry
+from tests.compare.entrants import change, entry
 
 STOPPED = Stopped("iterations", "3 of 3 are used")
 NOTHING = CandidateFacts("dd", "nobody")

@@ -6,8 +6,8 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from aigon.compare.rules.facts import CandidateFacts, CrossCheck, Preference
-from aigon.compare.rules.order import (
+from aigon.compare.facts import CandidateFacts, CrossCheck, Preference
+from aigon.compare.order import (
     MEASURES,
     Dominance,
     Order,

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from aigon.compare.rules.evaluation import ComparedFeature, ProposedWinner, build_evaluation, find_tied, propose_winner
-from aigon.compare.rules.facts import CandidateFacts, CrossCheck, Preference, Preferred
-from aigon.compare.rules.order import rank_candidates
+from aigon.compare.facts import CandidateFacts, CrossCheck, Preference, Preferred
+from aigon.compare.order import rank_candidates
+from aigon.compare.proposal import ComparedFeature, ProposedWinner, build_evaluation, find_tied, propose_winner
 from aigon.model.outcomes import Stopped
-from tests.compare.rules.entrants import REVIEW, change, entry, looked
+from tests.compare.entrants import REVIEW, change, entry, looked
 
 STOPPED = Stopped("iterations", "3 of 3 are used")
 

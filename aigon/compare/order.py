@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from aigon.compare.rules.facts import CandidateFacts
+from aigon.compare.facts import CandidateFacts
 from aigon.job.assessment import IN_PLACE
 from aigon.model.checks import Finding, Role
 from aigon.model.outcomes import Met, describe_outcome

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from aigon.compare.rules.facts import CandidateFacts, NewTests
-from aigon.compare.rules.order import MEASURES, Order, rank_candidates
+from aigon.compare.facts import CandidateFacts, NewTests
+from aigon.compare.order import MEASURES, Order, rank_candidates
 from aigon.model.changes import Concern
 from aigon.model.outcomes import Stopped
-from tests.compare.rules.entrants import LINT, NOTE, PROOF, TESTS, change, entry, looked, red
+from tests.compare.entrants import LINT, NOTE, PROOF, TESTS, change, entry, looked, red
 
 STOPPED = Stopped("iterations", "3 of 3 are used")
 WORSE: Sequence[tuple[str, dict[str, Any]]] = [

@@ -17,8 +17,8 @@ from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check, Problem
 from aigon.proof.analysis.languages import is_code, line_at, list_comments
 from aigon.proof.findings import Tree
-from aigon.proof.worth.new_tests import RunOnTree, measures_coverage
-from aigon.proof.worth.plants import Planted, plant, plant_at_end
+from aigon.proof.new_tests import RunOnTree, measures_coverage
+from aigon.proof.plants import Planted, plant, plant_at_end
 from aigon.syntax import parse
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold

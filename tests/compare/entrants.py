@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from aigon.compare.rules.facts import CandidateFacts, ChangeMeasures, LineCount, NewTests
+from aigon.compare.facts import CandidateFacts, ChangeMeasures, LineCount, NewTests
 from aigon.journal.events import IterationFinished
 from aigon.model.changes import Concern
 from aigon.model.checks import Finding, Problem

@@ -1,8 +1,8 @@
 """What is measured on the text of a change."""
 
-from aigon.compare.rules.facts import LineCount, count_added_branches, count_branches, count_problems, measure_change
+from aigon.compare.facts import LineCount, count_added_branches, count_branches, count_problems, measure_change
 from aigon.model.changes import DiffLine, Edit, Edits, FileDiff, FilePart, Hunk
-from tests.compare.rules.entrants import LINT, TESTS, entry, looked, red
+from tests.compare.entrants import LINT, TESTS, entry, looked, red
 
 
 def diff(path: str, plus: int = 0, minus: int = 0, *, large: bool = False, binary: bool = False) -> FileDiff:

@@ -3,13 +3,13 @@
 import pytest
 from msgspec.structs import replace
 
-from aigon.compare.rules.facts import CandidateFacts
-from aigon.compare.rules.order import Gate, combine_gates, judge_gates
+from aigon.compare.facts import CandidateFacts
+from aigon.compare.order import Gate, combine_gates, judge_gates
 from aigon.job.assessment import IN_PLACE
 from aigon.model.changes import Concern
 from aigon.model.checks import Finding
 from aigon.model.outcomes import Met, NeedsHuman, Stopped
-from tests.compare.rules.entrants import LINT, NOTE, PROOF, REVIEW, TESTS, change, entry, looked, red
+from tests.compare.entrants import LINT, NOTE, PROOF, REVIEW, TESTS, change, entry, looked, red
 
 STOPPED = Stopped("iterations", "3 of 3 are used")
 INTEGRITY = Finding("integrity", "integrity", "Integrity", "fail", "a person has to look")

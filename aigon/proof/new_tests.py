@@ -21,11 +21,11 @@ from aigon.git import objects
 from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check
+from aigon.proof.altered_code import Drawn, Way, alter
 from aigon.proof.base_tests import TestFiles, find_kept_tests
 from aigon.proof.bench import name_in_record
 from aigon.proof.findings import Texts, Tree
 from aigon.proof.frozen import Tested, had_no_tests
-from aigon.proof.worth.alter import Drawn, Way, alter
 from aigon.syntax import language_of
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold
