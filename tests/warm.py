@@ -340,7 +340,7 @@ def _read_what_ships() -> None:
     from aigon.config.models import Config
     from aigon.files import resources
     from aigon.job.options import Options
-    from aigon.judge import passages
+    from aigon.judge import quotes
     from aigon.profiles import profile
     from aigon.profiles.protection import Protection
     from aigon.proof.integrity import suspicions
@@ -362,7 +362,7 @@ def _read_what_ships() -> None:
     matchers.list_matchers()
     suspicions.read_suspicions()
     redaction._list_base64_hints()
-    passages.find_comments("x.py", "x = 1  # one\n")
+    quotes.find_code("x.py", "x = 1  # one\n")
     adapters.load_types()
     _activities.read_activity_rules("command")
     resources._scan_plugins.cache_clear()  # what is installed is a matter of where a command begins

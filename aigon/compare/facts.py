@@ -7,11 +7,11 @@ from typing import Literal
 from msgspec import Struct
 
 from aigon.journal.events import IterationFinished
+from aigon.languages import LONGEST, Family, bare, family, is_code
 from aigon.model.changes import Concern, Edit, Edits, FileDiff
 from aigon.model.checks import Role
 from aigon.model.outcomes import Outcome
 from aigon.model.turns import CostStatus, Usage
-from aigon.proof.analysis.languages import LONGEST, Family, bare, family, is_code
 from aigon.text.patterns import is_covered
 
 

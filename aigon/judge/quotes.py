@@ -1,19 +1,121 @@
-"""Evidence that can be quoted: the change as far as it was shown, and what aigon captured of the checks."""
+"""Evidence that can be quoted, whether a quote is at the place that it names, and more than words.
+
+Evidence is the change as far as it was shown, and what aigon captured of the checks. Words are comments, docstrings
+and prose.
+"""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct, field
 
-from aigon.judge.passages import Passage, Position, find_passages, is_trivial, name_words
 from aigon.judge.question import ObservedCheck
 from aigon.judge.reply import Quote, bound_text
-from aigon.judge.selection import asks_documentation, asks_removal
+from aigon.judge.selection import asks_documentation, asks_removal, load_words
+from aigon.languages import LONGEST, family, is_python, without_words
 from aigon.model.changes import FileDiff
 from aigon.model.criteria import Criterion
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import strip_escapes
+
+Position = tuple[int, int]
+"""A line's number and a column from 0."""
+_MARKED = compile_re(r"\s*(#|//|--|;|%|/\*|\*|<!--|\{/\*|REM\b)", re.IGNORECASE)
+_SENTENCE = compile_re(r"\W*(?:[^\W\d_]+[,;:]?[ ]+){4,}[^\W\d_]+[.!?]?\W*")
+_SHORTEST_QUOTE = 6
+"""Characters, white space aside, below which a quote says nothing."""
+_NEAR = 2_000
+"""Lines before a quote that a lexer sees of a very large file."""
+_LARGE = 200_000
+"""Characters from which a file is very large."""
+
+
+class Passage(Struct, frozen=True):
+    """Lines that follow one another, and the number of the first."""
+
+    first: int
+    text: str
+
+    def find_all(self, needle: str) -> Iterator[tuple[Position, ...]]:
+        """Yield the places of each occurrence of `needle`, whatever white space parts its words.
+
+        A part of a word is no occurrence.
+        """
+        words = r"\s+".join(map(re.escape, needle.split()))
+        # Occurrences may overlap, so each is looked at from its beginning.
+        for match in re.finditer(rf"(?!(?<=\w)\w)(?=({words})(?!(?<=\w)\w))", self.text) if words else ():
+            line = self.first + self.text.count("\n", 0, match.start())
+            column = match.start() - self.text.rfind("\n", 0, match.start()) - 1
+            places: list[Position] = []
+            for character in match[1]:
+                places.append((line, column))
+                line, column = (line + 1, 0) if character == "\n" else (line, column + 1)
+            yield tuple(places)
+
+
+@lru_cache(maxsize=256)
+def find_passages(diff: FileDiff, signs: str, *, old: bool = False) -> tuple[Passage, ...]:
+    """Return the runs of lines with one of these signs, by their numbers in the later or the `old` file."""
+    lines = (line for hunk in diff.hunks for line in hunk.lines if line.sign in signs)
+    runs: list[tuple[int, list[str]]] = []
+    for number, text in sorted((line.old if old else line.new, line.text) for line in lines):
+        if not runs or runs[-1][0] + len(runs[-1][1]) != number:
+            runs.append((number, []))
+        runs[-1][1].append(text)
+    return tuple(Passage(first, "\n".join(texts)) for first, texts in runs)
+
+
+def is_prose(path: str) -> bool:
+    """Return whether the file is text for people, by its name."""
+    known, name = load_words(), path.rpartition("/")[2]
+    if re.match(known.code_names, name, re.IGNORECASE):
+        return False
+    return name.lower().endswith(known.prose_endings) or bool(re.fullmatch(known.prose_names, name, re.IGNORECASE))
+
+
+def name_words(diff: FileDiff, places: Sequence[Position], *, old: bool) -> str:
+    """Return what kind of words the quote is; empty if something of it is code."""
+    if is_prose(diff.path):
+        return "prose"
+    texts = _find_lines_near(diff, places, old=old)
+    first = next(iter(texts))
+    lines = find_code(diff.path, "\n".join(texts.values())).split("\n")
+    code = "".join(lines[line - first][column : column + 1] or " " for line, column in places)
+    return "a comment or docstring" if is_trivial(code) else ""
+
+
+def find_code(path: str, text: str) -> str:
+    """Return the text with blanks for its words: comments and docstrings and, in a file of a language that nobody
+    knows, lines that begin like a comment or are a sentence."""
+    if is_python(path) or family(path) != "text":
+        return without_words(text, path) + text[LONGEST:]
+    lines = text.split("\n")
+    return "\n".join("" if _MARKED.match(line) or _SENTENCE.fullmatch(line) else line for line in lines)
+
+
+def _find_lines_near(diff: FileDiff, places: Sequence[Position], *, old: bool) -> dict[int, str]:
+    """Return numbered lines for a lexer, without a gap: the whole file if it is known and not very large."""
+    first, last = places[0][0], places[-1][0]
+    if diff.content and not old:
+        lines = diff.content.split("\n")
+        begin = max(0, first - _NEAR) if len(diff.content) > _LARGE else 0
+        end = min(len(lines), last + _NEAR) if len(diff.content) > _LARGE else len(lines)
+        return dict(enumerate(lines[begin:end], begin + 1))
+    known = {(line.old if old else line.new): line.text for hunk in diff.hunks for line in hunk.lines}
+    begin = first
+    while begin - 1 in known and begin > 1:
+        begin -= 1
+    return {number: known.get(number, "") for number in range(begin, last + 1)}
+
+
+def is_trivial(text: str) -> bool:
+    """Return whether it is too short, or nothing but punctuation and words of any code (`}`, `return None`)."""
+    words = {word.casefold() for word in re.findall(r"\w+", text)}
+    only_numbers = all(word.isdecimal() for word in words)
+    return len("".join(text.split())) < _SHORTEST_QUOTE or words <= load_words().keywords or only_numbers
+
 
 TOLERANCE = 3
 """Lines by which the number of a quote may be off: models miscount; the text must be there all the same."""

@@ -15,10 +15,10 @@ from msgspec import Struct
 from aigon.checks.parsers.readings import list_beginnings
 from aigon.git import objects
 from aigon.git.trusted import TrustedGit
+from aigon.languages import is_python
 from aigon.model.checks import Problem, TestResult
 from aigon.profiles.protection import Protection, Rule
 from aigon.proof.analysis import protected_keys
-from aigon.proof.analysis.languages import is_python
 from aigon.proof.findings import Changed, read_versions
 from aigon.proof.proposed_allow import follow_renames
 from aigon.text.amounts import format_count

@@ -25,9 +25,9 @@ from aigon.control.programs import (
 )
 from aigon.git import objects
 from aigon.job.results import Result
+from aigon.languages import is_code
 from aigon.model.changes import hash_change
 from aigon.model.checks import Check
-from aigon.proof.analysis.languages import is_code
 from aigon.proof.bench import ProofBench, name_in_record
 from aigon.proof.frozen import Tested
 from aigon.proof.inputs import find_test_programs

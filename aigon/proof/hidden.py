@@ -13,9 +13,9 @@ from msgspec import Struct, field
 from aigon.checks.execution import CRITERION
 from aigon.git import objects
 from aigon.job.results import Result
+from aigon.languages import is_code, line_at, list_comments
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check, Problem
-from aigon.proof.analysis.languages import is_code, line_at, list_comments
 from aigon.proof.findings import Tree
 from aigon.proof.new_tests import RunOnTree, measures_coverage
 from aigon.proof.plants import Planted, plant, plant_at_end

@@ -12,10 +12,10 @@ from functools import cached_property
 
 from aigon.git import objects
 from aigon.git.trusted import TrustedGit
+from aigon.languages import extension, is_code
 from aigon.observation import Observation
 from aigon.profiles.protection import Protection, Rule
 from aigon.proof.analysis import references
-from aigon.proof.analysis.languages import extension, is_code
 from aigon.proof.findings import FILES, Changed
 from aigon.proof.inline_tests import list_test_modules
 from aigon.text.patterns import compile_re

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from aigon.checks.wording import Wording, read_wording
+from aigon.languages import bare, is_code, words
 from aigon.model.criteria import Spec
-from aigon.proof.analysis.languages import bare, is_code, words
 from aigon.proof.analysis.sightings import find_pattern, list_patterns
 from aigon.spec import markdown
 from aigon.text.patterns import compile_re

@@ -2,8 +2,15 @@
 
 import pytest
 
-from aigon.judge.passages import is_trivial
-from aigon.judge.quotes import MOST_QUOTES, TOLERANCE, QuoteCheck, QuotedEvidence, check_countering, check_supporting
+from aigon.judge.quotes import (
+    MOST_QUOTES,
+    TOLERANCE,
+    QuoteCheck,
+    QuotedEvidence,
+    check_countering,
+    check_supporting,
+    is_trivial,
+)
 from aigon.judge.reply import Quote
 from aigon.judge.selection import asks_documentation, asks_removal
 from tests.judge.judging import added, changed, criterion, seen

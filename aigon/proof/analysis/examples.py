@@ -9,8 +9,8 @@ from itertools import islice, pairwise
 from msgspec.structs import replace
 
 from aigon.control.alteration import list_cases
+from aigon.languages import is_python, without_comments, words
 from aigon.proof.analysis.assertions import read_tests
-from aigon.proof.analysis.languages import is_python, without_comments, words
 from aigon.proof.analysis.python import list_statements
 from aigon.syntax import Node, Source, parse
 from aigon.text.patterns import compile_re

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from aigon.proof.analysis.languages import LONGEST, line_of, words
+from aigon.languages import LONGEST, line_of, words
 
 _BODIES = ("finalbody", "orelse", "handlers", "cases", "body")
 _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from aigon.proof.analysis.languages import is_python
+from aigon.languages import is_python
 from aigon.proof.analysis.python import parse_python
 from aigon.syntax import Node, Source, parse
 from aigon.text.patterns import compile_re

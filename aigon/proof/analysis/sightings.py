@@ -11,7 +11,8 @@ from functools import cache
 from msgspec import Struct
 
 from aigon.files.resources import read_shipped
-from aigon.model.changes import Concern, ConcernLevel, Edit, hash_change
+from aigon.languages import is_code
+from aigon.model.changes import Concern, ConcernLevel, Edit, Edits, hash_change
 from aigon.text.documents import DocumentNode, parse_yaml
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold
@@ -122,3 +123,13 @@ def report_file(rule: str, level: ConcernLevel, what: str, edit: Edit) -> Concer
     gone = str(edit.after is None)
     parts = [rule, edit.path, edit.mode, edit.base_mode, gone, edit.before or "", edit.after or ""]
     return Concern(rule, level, what, (edit.path,), hash_change(parts))
+
+
+def list_product(edits: Edits) -> list[Edit]:
+    """Return the edits of what is delivered. Code among prose and data counts, since it can be imported."""
+    return [e for e in edits.files if e.part == "product" or (e.part == "other" and is_code(e.path))]
+
+
+def list_parts(edits: Edits, *parts: str) -> list[Edit]:
+    """Return the edits of files that are one of `parts`."""
+    return [edit for edit in edits.files if edit.part in parts]

@@ -6,9 +6,17 @@ from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
+from aigon.languages import LONGEST, extension, is_code, line_at, line_of, without_comments
 from aigon.model.changes import Concern, ConcernLevel, Edit, Edits, hash_change
-from aigon.proof.analysis.languages import LONGEST, extension, is_code, line_at, line_of, list_product, without_comments
-from aigon.proof.analysis.sightings import Sighting, find_new, find_pattern, list_words, report, report_file
+from aigon.proof.analysis.sightings import (
+    Sighting,
+    find_new,
+    find_pattern,
+    list_product,
+    list_words,
+    report,
+    report_file,
+)
 from aigon.spec.features import ROOT
 from aigon.text.quoting import code_span, fold
 

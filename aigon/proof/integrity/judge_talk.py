@@ -17,8 +17,8 @@ from itertools import accumulate
 
 from msgspec import Struct
 
+from aigon.languages import LONGEST, is_code
 from aigon.model.changes import Concern, Edits, hash_change
-from aigon.proof.analysis.languages import LONGEST, is_code
 from aigon.proof.analysis.sightings import find_pattern
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_span, fold

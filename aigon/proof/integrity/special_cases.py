@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
+from aigon.languages import extension, is_code, line_of
 from aigon.model.changes import Concern, ConcernLevel, Edits
 from aigon.proof.analysis.examples import TABLE, Atoms, Examples, list_atoms, read_examples
-from aigon.proof.analysis.languages import extension, is_code, line_of, list_parts, list_product
-from aigon.proof.analysis.sightings import Sighting, find_new, report
+from aigon.proof.analysis.sightings import Sighting, find_new, list_parts, list_product, report
 
 RULE = "special-cases"
 _WHY = (

@@ -15,18 +15,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.files.resources import read_shipped
+from aigon.languages import extension, is_javascript, is_python, join_strings, line_of, without_comments
 from aigon.model.changes import Concern, ConcernLevel, Edits
-from aigon.proof.analysis.languages import (
-    extension,
-    is_javascript,
-    is_python,
-    join_strings,
-    line_of,
-    list_product,
-    without_comments,
-)
 from aigon.proof.analysis.python import list_statements
-from aigon.proof.analysis.sightings import Sighting, expand, find_new, report
+from aigon.proof.analysis.sightings import Sighting, expand, find_new, list_product, report
 from aigon.text.documents import parse_yaml
 
 RULE = "suspicions"

@@ -15,7 +15,6 @@ from functools import cache, lru_cache
 from itertools import accumulate
 from typing import Literal
 
-from aigon.model.changes import Edit, Edits
 from aigon.syntax import Source, parse
 from aigon.text.patterns import compile_re
 
@@ -25,7 +24,7 @@ Family = Literal["python", "c", "hash", "dash", "markup", "text"]
 LONGEST = 300_000
 """Characters of a text that are read. A longer source file is a concern of its own (executables)."""
 _QUOTED = r'"(?:\\.|[^"\\\n])*"?|\'(?:\\.|[^\'\\\n])*\'?'
-_BLOCK = r"/\*.*?(?:\*/|\Z)"
+_BLOCK = r"/\*.*?(?:\*/|\Z)|^\#[ \t]*if 0\b.*?(?:^\#[ \t]*endif\b|\Z)"
 _PATTERNS = {
     "python": rf"(?P<string>(?P<q>\"\"\"|''')(?:\\.|[^\\])*?(?:(?P=q)|\Z)|{_QUOTED})|(?P<comment>\#[^\n]*)",
     "c": rf"(?P<string>{_QUOTED}|`(?:\\.|[^`\\])*`?)|(?P<comment>//[^\n]*|{_BLOCK})",
@@ -34,6 +33,7 @@ _PATTERNS = {
     "markup": r"(?P<string>(?!))|(?P<comment><!--.*?(?:-->|\Z))",
     "text": r"(?P<string>(?!))|(?P<comment>(?!))",
     "php": rf"(?P<string>{_QUOTED})|(?P<comment>//[^\n]*|\#(?!\[)[^\n]*|{_BLOCK})",
+    "rb": rf"(?P<string>{_QUOTED})|(?P<comment>(?<!\S)\#[^\n]*|^=begin\b.*?(?:^=end\b|\Z))",
 }
 """By family, and by extension for languages that differ from theirs; for Python that no Python can read, too."""
 _COMMENTS = ("comment", "line_comment", "block_comment")
@@ -91,29 +91,30 @@ def is_code(path: str) -> bool:
     return extension(path) in _CODE
 
 
-def list_product(edits: Edits) -> list[Edit]:
-    """Return the edits of what is delivered. Code among prose and data counts, since it can be imported."""
-    return [e for e in edits.files if e.part == "product" or (e.part == "other" and is_code(e.path))]
-
-
-def list_parts(edits: Edits, *parts: str) -> list[Edit]:
-    """Return the edits of files that are one of `parts`."""
-    return [edit for edit in edits.files if edit.part in parts]
-
-
 def without_comments(text: str, path: str) -> str:
     """Return the text with blanks for its comments. Every line and column stays where it was."""
-    return _blank(text, path, strings=False)
+    return _blank(text, path, "comment")
 
 
 def bare(text: str, path: str) -> str:
     """Return the text with blanks for its comments and strings."""
-    return _blank(text, path, strings=True)
+    return _blank(text, path, "comment", "string", "bare")
 
 
 def list_comments(text: str, path: str) -> Iterator[tuple[int, int]]:
     """Yield where each comment begins and ends."""
-    yield from ((start, end) for is_comment, start, end in _pieces(text, path) if is_comment)
+    yield from ((start, end) for kind, start, end in _pieces(text, path) if kind == "comment")
+
+
+_BARE_BEFORE, _BARE_AFTER = compile_re(r"^[ \t]*\Z", re.MULTILINE), compile_re(r"[ \t]*(?:$|;|\#)", re.MULTILINE)
+
+
+def without_words(text: str, path: str) -> str:
+    """Return the text with blanks for its comments and for strings that are a statement of their own: docstrings.
+
+    Of a part of a file in Python, which no grammar reads, that is what a string on lines of its own is taken for.
+    """
+    return _blank(text, path, "comment", "bare")
 
 
 def line_at(text: str, offset: int) -> int:
@@ -162,38 +163,48 @@ def _starts(text: str) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=256)
-def _pieces(text: str, path: str) -> tuple[tuple[bool, int, int], ...]:
-    """Return the comments and strings of a text: whether it is a comment, where it begins, where it ends."""
+def _pieces(text: str, path: str) -> tuple[tuple[str, int, int], ...]:
+    """Return comments, strings, and "bare" strings of Python that are a statement: what each is, its begin and end."""
     source = parse(path, text[:LONGEST])
     if source and source.root.children:
         return tuple(_list_parsed(source))
-    end = extension(path)
-    found = _compile("php" if end == "php" else family(path)).finditer(text[:LONGEST])
-    return tuple((m["comment"] is not None, *m.span()) for m in found)
+    found = _compile(end if (end := extension(path)) in _PATTERNS else family(path)).finditer(text[:LONGEST])
+    return tuple((_classify(match, is_python(path)), *match.span()) for match in found)
 
 
-def _list_parsed(source: Source) -> Iterator[tuple[bool, int, int]]:
+def _classify(match: re.Match[str], is_python: bool) -> str:
+    if match["comment"] is not None:
+        return "comment"
+    is_alone = _BARE_BEFORE.search(match.string[: match.start()]) and _BARE_AFTER.match(match.string, match.end())
+    return "bare" if is_python and is_alone else "string"
+
+
+def _list_parsed(source: Source) -> Iterator[tuple[str, int, int]]:
     text = source.data.decode("utf-8", "surrogateescape")
     widths = (len(each.encode("utf-8", "surrogateescape")) for each in text)
     starts = None if text.isascii() else [*accumulate(widths, initial=0)]
-    done = 0
+    done, statement = 0, (-1, -1)
     for node in source.root.walk():
+        if node.kind == "Expr":
+            statement = (node.start, node.end)
         is_string = node.kind in _STRINGS or (node.kind == "Constant" and _IS_QUOTED.match(source.text(node)))
         if node.start >= done and (node.kind in _COMMENTS or is_string):
             done = node.end
             first, last = (bisect_left(starts, at) if starts else at for at in (node.start, node.end))
-            yield node.kind in _COMMENTS, first, last
+            of_string = "bare" if (node.start, node.end) == statement else "string"
+            yield "comment" if node.kind in _COMMENTS else of_string, first, last
 
 
 @cache
 def _compile(name: str) -> re.Pattern[str]:
-    return re.compile(_PATTERNS[name], re.DOTALL)
+    return re.compile(_PATTERNS[name], re.DOTALL | re.MULTILINE)
 
 
-def _blank(text: str, path: str, *, strings: bool) -> str:
+def _blank(text: str, path: str, *kinds: str) -> str:
     parts, at = [], 0
-    for is_comment, start, end in _pieces(text, path):
-        if is_comment or strings:
+    for kind, start, end in _pieces(text, path):
+        is_shebang = start == 0 and text.startswith("#!")
+        if kind in kinds and not is_shebang:
             parts += [text[at:start], re.sub(r"[^\n]", " ", text[start:end])]
             at = end
     return "".join([*parts, text[at:LONGEST]])
