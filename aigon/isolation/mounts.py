@@ -9,6 +9,7 @@ Sources are paths as they are before the first mount.
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -101,9 +102,10 @@ def _make_mount(path: str, name: str, folder: Path) -> Mount:
     if name == "hidden":
         return ("tmpfs", path) if os.path.isdir(path) else ("ro-bind", "/dev/null", path)  # noqa: PTH112 - as above
     if name == "own":
-        own = folder / path.strip("/").replace("/", "-")
-        own.mkdir(exist_ok=True)
-        return ("bind", str(own), path)
+        own = f"{folder}/{path.strip('/').replace('/', '-')}"
+        with suppress(FileExistsError):
+            os.mkdir(own)  # noqa: PTH102 - several for each program
+        return ("bind", own, path)
     how = "ro-bind" if name in ("read", "fixed") else "dev-bind" if path.startswith("/dev/") else "bind"
     return (how, _find_real(path), path)
 

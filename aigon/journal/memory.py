@@ -6,13 +6,14 @@ of output) is a code span on a line that aigon began, so that it starts no headi
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
+from itertools import accumulate
 
 from aigon.journal.attempt import Attempt, CheckSummary, describe_checks
 from aigon.journal.events import IterationStarted
 from aigon.journal.state import State
 from aigon.model.criteria import VERDICT_WORDS
 from aigon.model.turns import TEMPORARY_ENDS
-from aigon.text.amounts import estimate_tokens, format_count, format_duration
+from aigon.text.amounts import CHARS_PER_TOKEN, estimate_tokens, format_count, format_duration
 from aigon.text.quoting import code_span
 
 MAX_FILES, MAX_LISTED, MAX_NOTES = 8, 8, 5
@@ -36,13 +37,16 @@ _INTRO = (
 
 
 def render_once(render: Callable[[Attempt], str]) -> Callable[[Attempt], str]:
-    """Cache what `render` makes of an attempt: the 200th iteration costs little more than the 10th."""
+    """Cache what `render` makes of an attempt: the 200th iteration costs little more than the 10th.
+
+    The loop and the views fold events for themselves, so the same attempt comes as several objects.
+    """
     known: dict[int, tuple[Attempt, str]] = {}
 
     @wraps(render)
     def render_cached(attempt: Attempt) -> str:
         entry = known.get(attempt.number)
-        if entry is None or entry[0] is not attempt:
+        if entry is None or (entry[0] is not attempt and entry[0] != attempt):
             entry = known[attempt.number] = (attempt, render(attempt))
         return entry[1]
 
@@ -185,7 +189,11 @@ def render_memory(attempts: Sequence[Attempt], budget_tokens: int, earlier: Sequ
         return ""
     wholes = _render_within((f"### {render_attempt(attempt)}" for attempt in known), budget_tokens)
     lines = _render_within((f"- {summarise_attempt(attempt)}" for attempt in known), budget_tokens)
+    most = int(budget_tokens * CHARS_PER_TOKEN)
+    of_wholes, of_lines = _add_up(wholes), _add_up(lines)
     for whole, told in _list_plans(len(wholes), len(lines)):
+        if of_wholes[whole] + of_lines[told] - of_lines[min(whole, told)] > most:
+            continue
         left = len(known) - told
         older = [f"- and {left} older iteration{'s' if left > 1 else ''}"] if left else []
         parts = (_INTRO, *wholes[:whole], "\n".join([*lines[whole:told], *older]))
@@ -193,6 +201,11 @@ def render_memory(attempts: Sequence[Attempt], budget_tokens: int, earlier: Sequ
         if estimate_tokens(text) <= budget_tokens:
             return text
     return ""
+
+
+def _add_up(texts: Sequence[str]) -> Sequence[int]:
+    """Return how many characters the first 0, 1, 2, ... texts have."""
+    return [*accumulate(map(len, texts), initial=0)]
 
 
 def _render_within(texts: Iterable[str], budget: int) -> list[str]:

@@ -146,7 +146,7 @@ def _find_in_words(words: bytes) -> Iterator[bytes]:
         yield from _LOOSE.findall(words)
     coded = [word for word in words.translate(_OF_BASE64).split() if len(word) >= _WORD]
     together = b" ".join(coded)
-    if hints := [hint for hint in _list_base64_hints() if hint in together]:
+    if together and (hints := [hint for hint in _list_base64_hints() if hint in together]):
         yield from _find_in_base64(coded, hints)
 
 
