@@ -336,7 +336,7 @@ def _read_what_ships() -> None:
     from aigon.agents.adapters import _activities
     from aigon.checks.parsers import matchers, opaque
     from aigon.checks.project_checks import resolve_checks
-    from aigon.config import price_tables, sections
+    from aigon.config import prices, sections
     from aigon.config.models import Config
     from aigon.files import resources
     from aigon.job.options import Options
@@ -356,7 +356,7 @@ def _read_what_ships() -> None:
         patterns.compile_glob(pattern)
         patterns.is_match(pattern, "x")
     leaks.find_leak("docs/credentials.json", b"")
-    price_tables.load_shipped_prices()
+    prices.load_shipped_prices()
     parse_spec(b"# Feature: X\n\n## Acceptance Criteria\n\n- [ ] it is <!-- verify: true -->\n- [ ] it is, too\n")
     opaque._load_signs()
     matchers.list_matchers()

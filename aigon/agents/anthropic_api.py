@@ -16,8 +16,8 @@ from anthropic.types.beta import BetaMessage, BetaUsage
 
 from aigon.agents.adapters._errors import parse_wait
 from aigon.agents.credentials import API_KEYS
-from aigon.config import price_tables
-from aigon.config.prices import PriceTable, TokenCounts
+from aigon.config import loading
+from aigon.config.prices import PriceTable, TokenCounts, add_known_prices, load_shipped_prices
 from aigon.errors import AigonError
 
 _STATUS = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500, "timeout_error": 504,
@@ -113,7 +113,6 @@ def split_usage(usage: ReplyUsage | BetaUsage) -> TokenCounts:
 def load_prices(checkout: Path, model: str) -> PriceTable:
     """Return the prices of the project. A file that was spoilt since the run began must not cost the turn."""
     try:
-        table = price_tables.load_prices(price_tables.open_price_files(checkout))
-        return price_tables.add_known_prices(table, model)
+        return add_known_prices(loading.load_prices(loading.open_work_tree(checkout)), model)
     except AigonError:
-        return price_tables.load_shipped_prices()
+        return load_shipped_prices()

@@ -1,4 +1,7 @@
-"""The configuration of one invocation: the project's and the person's file, merged and checked; its JSON Schemas."""
+"""The configuration of one invocation: the project's and the person's file, merged and checked; its JSON Schemas.
+
+Prices likewise: the project's over the person's own over those that ship, model by model.
+"""
 
 import json
 import os
@@ -8,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from aigon.config.models import Config
+from aigon.config.prices import PriceTable, load_shipped_prices, merge_tables, read_price_table
 from aigon.config.sections import read_section
 from aigon.errors import AigonError, usage
 from aigon.files import atomic
 from aigon.files.atomic import write_atomic
-from aigon.files.resources import find_resource
+from aigon.files.resources import find_resource, read_document
 from aigon.text.amounts import MIB, size_error
 from aigon.text.documents import suggest
 from aigon.text.untrusted import load_strict_json
@@ -20,6 +24,7 @@ from aigon.text.untrusted import load_strict_json
 ReadFile = Callable[[str], bytes | None]
 """Reads a file of the project by its path; None if it does not exist."""
 PROJECT_FILE = ".aigon/config.json"
+PRICE_FILE = ".aigon/prices.yaml"
 UNSUPPORTED_FILES = tuple(f".aigon/config.{ending}" for ending in ("yaml", "yml", "toml"))
 """Names that people expect from other tools. Such a file would be ignored without a word."""
 MAX_CONFIG_BYTES = MIB
@@ -141,6 +146,24 @@ def _merge(low: Mapping[str, Any], high: Mapping[str, Any]) -> dict[str, Any]:
     """Return `high` over `low`: objects key by key, everything else whole."""
     both = {k: _merge(low[k], v) for k, v in high.items() if isinstance(v, dict) and isinstance(low.get(k), dict)}
     return {**low, **high, **both}
+
+
+def load_prices(read: ReadFile) -> PriceTable:
+    """Return the prices for a project whose files `read` reads: those of its work tree, or those of a commit.
+
+    Raises AigonError (exit 2), with file and key, for a malformed file and an alias of an unknown model.
+    """
+    user = get_user_file().with_name("prices.yaml")
+    contents = ((PRICE_FILE, read(PRICE_FILE)), (str(user), read_document(user) if user.is_file() else None))
+    own = [read_price_table(content, file) for file, content in contents if content is not None]
+    table = merge_tables(*own, load_shipped_prices())
+    known = {name for group in table.groups for name in group.prices}
+    for group in table.groups:
+        for alias, name in group.aliases.items():
+            if name not in known:
+                what = f"The alias {alias!r} means {name!r}, which has no price"
+                raise usage(what, where=group.file, hint=suggest(name, known))
+    return table
 
 
 SCHEMA_FOLDER = ".aigon/schemas"

@@ -14,7 +14,7 @@ from aigon.agents.activity import SUFFIX, ActivityLog, choose_log
 from aigon.agents.adapters import adapter_for
 from aigon.agents.credentials import filter_environment
 from aigon.checks.reports import read_report
-from aigon.config.price_tables import add_known_prices
+from aigon.config.prices import add_known_prices
 from aigon.files.atomic import make_real_folders, make_way, move_aside
 from aigon.isolation.run_sandbox import RunSandbox, explain_refusal
 from aigon.job.escalation import ChosenStep, choose_worker, compute_return

@@ -12,8 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.checks.project_checks import NAME_A_CHECK
-from aigon.config.price_tables import add_known_prices
-from aigon.config.prices import describe_stale_prices, find_price
+from aigon.config.prices import add_known_prices, describe_stale_prices, find_price
 from aigon.errors import AigonError
 from aigon.files.atomic import pin_folder
 from aigon.git.person import Checkout

@@ -11,8 +11,7 @@ from aigon.agents.configured import build_loop_command
 from aigon.checks.execution import render_command
 from aigon.checks.project_checks import ProjectChecks, require_named, require_tools, resolve_checks
 from aigon.checks.wording import bind_to_check
-from aigon.config import price_tables
-from aigon.config.loading import ReadFile, build_tool_path, load_configuration, open_work_tree
+from aigon.config.loading import ReadFile, build_tool_path, load_configuration, load_prices, open_work_tree
 from aigon.config.models import Config, JudgeConfig
 from aigon.config.prices import NO_PRICES, PriceTable
 from aigon.errors import usage
@@ -154,7 +153,7 @@ def _add_agents(
         prepared,
         agent=agent,
         fallback=fallback,
-        prices=price_tables.load_prices(read),
+        prices=load_prices(read),
         notes=tuple(filter(None, (choice, withheld, *settled, one_turn))),
         warnings=(*warnings, *list_waiting(checkout, feature, prepared.spec)),
     )

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from aigon.agents.adapters import gemini
-from aigon.config.price_tables import load_shipped_prices
+from aigon.config.prices import load_shipped_prices
 from aigon.journal.spending import price_turn
 from aigon.model.turns import Agent, ModelUsage, ProgramExit, Turn, Usage
 from tests.agents.captured import NOW, events, exited, played, turn, turn_of

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aigon.config import price_tables
-from aigon.config.prices import TokenCounts, estimate_cost
+from aigon.config.loading import load_prices, open_work_tree
+from aigon.config.prices import TokenCounts, estimate_cost, load_shipped_prices
 from aigon.errors import AigonError
 
 OWN = """
@@ -46,8 +46,8 @@ def calc_price(usage, model_ref, *, provider_id=None):
     return Told(cost / 1e6)
 '''
 ASK = """
-from aigon.config.price_tables import add_known_prices, load_prices
-from aigon.config.prices import describe_stale_prices, find_price
+from aigon.config.loading import load_prices
+from aigon.config.prices import add_known_prices, describe_stale_prices, find_price
 from datetime import date
 table = load_prices(lambda path: {project!r})
 for model in {models!r}:
@@ -116,15 +116,15 @@ def test_the_projects_prices_count_before_those_that_ship_model_by_model(tmp_pat
     folder = tmp_path / ".aigon"
     folder.mkdir()
     million = TokenCounts(1_000_000, 0)
-    assert estimate_cost(price_tables.load_prices(price_tables.open_price_files(tmp_path)), "opus", million) == 4
+    assert estimate_cost(load_prices(open_work_tree(tmp_path)), "opus", million) == 4
     (folder / "prices.yaml").write_text(own("claude-opus-5-5", 3))
-    table = price_tables.load_prices(price_tables.open_price_files(tmp_path))
+    table = load_prices(open_work_tree(tmp_path))
     assert [estimate_cost(table, name, million) for name in ("opus", "anthropic/claude-opus-5-5", "sonnet")] == [
         3,
         3,
         2,
     ]
-    assert table.as_of == price_tables.load_shipped_prices().as_of
+    assert table.as_of == load_shipped_prices().as_of
 
 
 @pytest.mark.parametrize(
@@ -140,5 +140,5 @@ def test_the_projects_prices_count_before_those_that_ship_model_by_model(tmp_pat
 )
 def test_prices_of_a_project_that_are_malformed_are_refused_by_the_name_of_the_file(text: str, says: str) -> None:
     with pytest.raises(AigonError) as caught:
-        price_tables.load_prices(lambda _path: text.encode())
+        load_prices(lambda _path: text.encode())
     assert says in caught.value.what and caught.value.where == ".aigon/prices.yaml"

@@ -4,7 +4,6 @@ from datetime import date
 
 import pytest
 
-from aigon.config.price_tables import load_shipped_prices, read_price_table
 from aigon.config.prices import (
     Price,
     PriceGroup,
@@ -13,7 +12,9 @@ from aigon.config.prices import (
     describe_stale_prices,
     estimate_cost,
     find_price,
+    load_shipped_prices,
     merge_tables,
+    read_price_table,
 )
 from aigon.errors import AigonError, Exit
 from aigon.files.resources import find_resource

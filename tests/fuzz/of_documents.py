@@ -11,9 +11,9 @@ from aigon.agents.api_agent.mcp import SERVERS_FILE, load_servers
 from aigon.checks.endpoints.plan import parse_document as document
 from aigon.checks.endpoints.plan import parse_unnamed, unpack_plan
 from aigon.checks.project import ProjectOnDisk
-from aigon.config import price_tables
 from aigon.config.loading import parse_configuration
 from aigon.config.models import Config
+from aigon.config.prices import read_price_table
 from aigon.config.sections import read_section, write_value
 from aigon.errors import AigonError
 from aigon.files import checksums
@@ -135,7 +135,7 @@ def kind(data: bytes) -> None:
 
 def prices(data: bytes) -> None:
     """A table of prices."""
-    price_tables.read_price_table(data, "prices.yaml")
+    read_price_table(data, "prices.yaml")
 
 
 def template(data: bytes) -> None:
