@@ -91,32 +91,30 @@ class Column(Struct, frozen=True):
 
 def build_board_document(columns: Sequence[Column]) -> dict[str, object]:
     """Return all columns as data, empty ones too."""
-    return {
-        "stages": [
-            {"stage": each.stage, "features": [_build_card_document(card) for card in each.cards]} for each in columns
+    stages = []
+    for column in columns:
+        features = [
+            {
+                "id": card.feature.id or None,
+                "slug": card.feature.slug,
+                "title": card.title,
+                "stage": card.feature.stage,
+                "spec": card.feature.path,
+                "criteria": {
+                    "total": card.boxes if card.total is None else card.total,
+                    "proven": card.proven,
+                    "ticked": card.ticked,
+                },
+                "running": bool(card.working),
+                "loops": to_builtins(card.working),
+                "last": to_builtins(card.ended),
+                "candidates": to_builtins(card.lanes),
+                "problem": card.problem or None,
+            }
+            for card in column.cards
         ]
-    }
-
-
-def _build_card_document(card: Card) -> dict[str, object]:
-    feature = card.feature
-    return {
-        "id": feature.id or None,
-        "slug": feature.slug,
-        "title": card.title,
-        "stage": feature.stage,
-        "spec": feature.path,
-        "criteria": {
-            "total": card.boxes if card.total is None else card.total,
-            "proven": card.proven,
-            "ticked": card.ticked,
-        },
-        "running": bool(card.working),
-        "loops": [to_builtins(loop) for loop in card.working],
-        "last": to_builtins(card.ended) if card.ended else None,
-        "candidates": [to_builtins(lane) for lane in card.lanes],
-        "problem": card.problem or None,
-    }
+        stages.append({"stage": column.stage, "features": features})
+    return {"stages": stages}
 
 
 NEWEST_DONE = 6
@@ -132,14 +130,19 @@ def gather_board(start: Path, *, everything: bool) -> tuple[Column, ...]:
     told, home = read_state_files(repository), find_home(repository.common_dir)
     running = [each for each in told if is_loop_alive(each.state, home)]
     placed = _place_features(repository, told, running)
-    found = dict.fromkeys((*STAGES, *sorted({each.feature.stage for each in placed} - set(STAGES))))
-    return tuple(_gather_column(stage, placed, told, running, everything=everything) for stage in found)
+    columns = []
+    for stage in (*STAGES, *sorted({each.feature.stage for each in placed} - set(STAGES))):
+        of_stage = [each for each in placed if each.feature.stage == stage]
+        of_stage.sort(key=lambda each: (int(each.feature.id or 0), each.feature.slug), reverse=stage == "done")
+        shown = of_stage if everything or stage != "done" else of_stage[:NEWEST_DONE]
+        cards = tuple(_gather_card(place, told, running) for place in shown)
+        columns.append(Column(stage, cards, len(of_stage) - len(shown)))
+    return tuple(columns)
 
 
-Placed = Sequence[SpecLocation]
-
-
-def _place_features(repository: RepositoryFolders, told: Sequence[StateFile], running: Sequence[StateFile]) -> Placed:
+def _place_features(
+    repository: RepositoryFolders, told: Sequence[StateFile], running: Sequence[StateFile]
+) -> list[SpecLocation]:
     """Return every feature once: where a loop works on it, or by the branch that it is worked on.
 
     A spec that its owner keeps elsewhere is known by what its runs left.
@@ -167,33 +170,19 @@ def _find_stage(path: str) -> Feature:
     return replace(feature, stage=folder)
 
 
-def _gather_column(
-    stage: str,
-    placed: Sequence[SpecLocation],
-    told: Sequence[StateFile],
-    running: Sequence[StateFile],
-    *,
-    everything: bool,
-) -> Column:
-    of_stage = [each for each in placed if each.feature.stage == stage]
-    of_stage.sort(key=lambda each: (int(each.feature.id or 0), each.feature.slug), reverse=stage == "done")
-    shown = of_stage if everything or stage != "done" else of_stage[:NEWEST_DONE]
-    cards = tuple(_gather_card(place, told, running) for place in shown)
-    return Column(stage, cards, len(of_stage) - len(shown))
-
-
 def _gather_card(place: SpecLocation, told: Sequence[StateFile], running: Iterable[StateFile]) -> Card:
     feature, (spec, problem) = place.feature, _parse_spec(place)
     mine = sorted((each for each in told if each.feature == feature.name_for_people), key=_find_last_heard)
     loops = tuple(_describe_running(each.state) for each in running if each in mine)
-    lanes = _gather_lanes(mine, running) if feature.stage != "done" else ()
-    last = _choose_speaker(feature, mine)
+    lanes, last = _gather_lanes(mine, running), max(mine, key=_find_last_heard, default=None)
+    if feature.stage == "done":  # the one that is furthest was merged
+        lanes, last = (), max(mine, key=lambda each: (_count_proven(each), _find_last_heard(each)), default=None)
     furthest = max(mine, key=_count_proven, default=None) if lanes else last
     looked = bool(furthest and furthest.state.get("criteria"))
     criteria = spec.criteria if spec else ()
     return Card(
         feature,
-        _find_title(spec, feature),
+        fold(spec.title if spec else "") or feature.slug,
         len(criteria),
         sum(criterion.checked for criterion in criteria),
         proven=furthest.state["criteria_met"] if furthest and looked else None,
@@ -203,12 +192,6 @@ def _gather_card(place: SpecLocation, told: Sequence[StateFile], running: Iterab
         problem=" ".join(filter(None, (problem, *(each.problem for each in mine if each.label or each is last)))),
         lanes=lanes,
     )
-
-
-def _choose_speaker(feature: Feature, mine: Sequence[StateFile]) -> StateFile | None:
-    """Return the last run of the feature; once it is done, the furthest one, since that was merged."""
-    key = (lambda each: (_count_proven(each), _find_last_heard(each))) if feature.stage == "done" else _find_last_heard
-    return max(mine, key=key, default=None)
 
 
 def _gather_lanes(mine: Iterable[StateFile], running: Iterable[StateFile]) -> tuple[CardLane, ...]:
@@ -246,10 +229,6 @@ def _parse_spec(place: SpecLocation) -> tuple[Spec | None, str]:
         return None, explain_error(error).splitlines()[0] + (f" ({error.where})" if error.where else "")
     except OSError as error:
         return None, f"the spec cannot be read: {error.strerror}"
-
-
-def _find_title(spec: Spec | None, feature: Feature) -> str:
-    return fold(spec.title if spec else "") or feature.slug
 
 
 def _describe_running(state: StateDict) -> RunningLoop:

@@ -49,11 +49,11 @@ class _Painter:
         self._codes = {word: _CODES[word] for word in known} if takes_styles else {}
 
     def paint(self, line: Line) -> str:
-        return "".join(self._paint_text(text, style) for text, style in line)
-
-    def _paint_text(self, text: str, style: str) -> str:
-        codes = ";".join(self._codes[word] for word in style.split() if word in self._codes)
-        return f"\x1b[{codes}m{text}\x1b[0m" if codes else text
+        painted = []
+        for text, style in line:
+            codes = ";".join(self._codes[word] for word in style.split() if word in self._codes)
+            painted.append(f"\x1b[{codes}m{text}\x1b[0m" if codes else text)
+        return "".join(painted)
 
     def pad(self, line: Line, width: int) -> str:
         return self.paint(line) + " " * (width - sum(cell_len(text) for text, _ in line))
@@ -148,7 +148,11 @@ def _render_card(card: Card) -> Iterator[Line]:
         if not (card.lanes and loop.label):
             yield from _render_loop(loop)
     for lane in card.lanes:
-        yield from _render_lane(lane)
+        label = fold(lane.label, 40)
+        if lane.working:
+            yield from _render_loop(lane.working, label)
+        elif lane.ended:
+            yield [(f"{label}: ", ""), *_end(lane.ended)]
     if card.ended and not card.lanes:
         yield _end(card.ended)
     if card.problem:
@@ -172,15 +176,6 @@ def _count_proven_of_each(lanes: Sequence[CardLane]) -> Line:
         parts.append((", " if number else "", ""))
         parts.append((f"{fold(lane.label, 40)} {lane.proven}/{lane.total}", "green" if whole else "cyan"))
     return [*parts, (" passed", "")]
-
-
-def _render_lane(lane: CardLane) -> Iterator[Line]:
-    """Yield what an agent of several does, or how it ended."""
-    label = fold(lane.label, 40)
-    if lane.working:
-        yield from _render_loop(lane.working, label)
-    elif lane.ended:
-        yield [(f"{label}: ", ""), *_end(lane.ended)]
 
 
 def _render_loop(loop: RunningLoop, label: str = "") -> Iterator[Line]:

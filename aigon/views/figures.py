@@ -7,9 +7,8 @@ from msgspec import to_builtins
 from aigon.files.resources import find_resource
 from aigon.journal.spending import format_cost, format_spend
 from aigon.journal.statistics import FEWEST, RunGroup, Spread, Statistics
-from aigon.judge.accuracy import AccuracyReport, Calls, JudgedCase, count_verdicts
+from aigon.judge.accuracy import AccuracyReport, JudgedCase, count_verdicts
 from aigon.model.outcomes import describe_status
-from aigon.text import amounts
 from aigon.text.amounts import format_count, format_dollars, format_duration
 from aigon.text.quoting import align_columns, fold
 
@@ -134,33 +133,42 @@ def build_accuracy_document(found: AccuracyReport) -> dict[str, object]:
         "tokens": {"input": usage.input, "cached": usage.cached, "output": usage.output},
         "cost": {"usd": calls.cost, "status": calls.cost_status},
         "seconds": round(sum(each.seconds for each in found.judged), 3),
-        "cases": [_encode_case(each) for each in found.judged],
-    }
-
-
-def _encode_case(judged: JudgedCase) -> dict[str, object]:
-    return {
-        "case": judged.case,
-        "about": judged.about,
-        "round": judged.round,
-        **count_verdicts(judged.decided),
-        "rejected_quotes": judged.rejected,
-        "calls": len(judged.answers),
-        "failures": [answer.failure for answer in judged.answers if answer.failure],
-        "seconds": round(judged.seconds, 3),
-        "criteria": to_builtins(judged.decided),
+        "cases": [
+            {
+                "case": each.case,
+                "about": each.about,
+                "round": each.round,
+                **count_verdicts(each.decided),
+                "rejected_quotes": each.rejected,
+                "calls": len(each.answers),
+                "failures": [answer.failure for answer in each.answers if answer.failure],
+                "seconds": round(each.seconds, 3),
+                "criteria": to_builtins(each.decided),
+            }
+            for each in found.judged
+        ],
     }
 
 
 def render_accuracy(found: AccuracyReport, verbose: bool = False) -> str:
     """Return the figures and every false tick; if `verbose`, a line per case and every other mistake."""
-    table = [*_render_cases(found.judged), ""] if verbose else []
-    return "\n".join([*table, *_render_figures(found), *_render_wrong(found, verbose)])
+    lines = [*_render_cases(found.judged), "", *_render_figures(found)] if verbose else [*_render_figures(found)]
+    for each in found.judged:
+        for one in each.decided:
+            if one.is_false_tick:
+                lines.append(f"false tick: {each.case} {one.number}. {one.text}")
+            elif verbose and one.said != one.truth:
+                lines.append(f"{one.said}, though {one.truth}: {each.case} {one.number}. {one.text} ({one.reason})")
+    return "\n".join(lines)
 
 
 def _render_figures(found: AccuracyReport) -> Iterator[str]:
     counts, calls, usage = count_verdicts(found.decided), found.calls, found.calls.usage
     once = "all criteria of a change at once" if found.mode == "all" else "one criterion at a time"
+    lost = f", {len(calls.failures)} without an answer (the last: {calls.failures[-1]})" if calls.failures else ""
+    cost = format_cost(calls.cost, calls.cost_status)
+    if calls.cost is not None and calls.unsaid:
+        cost = f"at least {format_dollars(calls.cost)}; {calls.unsaid} calls did not say"
     yield f"Judge: {found.backend} ({found.model}), {once}"
     yield f"Set: {found.source}"
     if not found.complete:
@@ -172,32 +180,10 @@ def _render_figures(found: AccuracyReport) -> Iterator[str]:
     yield f"  rejected quotes  {sum(each.rejected for each in found.judged)}"
     if max((each.round for each in found.judged), default=1) > 1:
         yield f"  wavering         {len(found.wavering)}  (criteria that were not decided alike in every round)"
-    yield f"  calls            {_describe_calls(calls)}"
+    yield f"  calls            {calls.number}{lost}"
     yield f"  tokens           {usage.input:,} in, {usage.cached:,} from a cache, {usage.output:,} out"
-    yield f"  cost             {_render_cost(calls)}"
-    yield f"  time             {amounts.format_duration(sum(each.seconds for each in found.judged))}"
-
-
-def _describe_calls(calls: Calls) -> str:
-    if not calls.failures:
-        return str(calls.number)
-    return f"{calls.number}, {len(calls.failures)} without an answer (the last: {calls.failures[-1]})"
-
-
-def _render_cost(calls: Calls) -> str:
-    # If some calls did not tell their cost, say so.
-    if calls.cost is None or not calls.unsaid:
-        return format_cost(calls.cost, calls.cost_status)
-    return f"at least {amounts.format_dollars(calls.cost)}; {calls.unsaid} calls did not say"
-
-
-def _render_wrong(found: AccuracyReport, verbose: bool) -> Iterator[str]:
-    for each in found.judged:
-        for one in each.decided:
-            if one.is_false_tick:
-                yield f"false tick: {each.case} {one.number}. {one.text}"
-            elif verbose and one.said != one.truth:
-                yield f"{one.said}, though {one.truth}: {each.case} {one.number}. {one.text} ({one.reason})"
+    yield f"  cost             {cost}"
+    yield f"  time             {format_duration(sum(each.seconds for each in found.judged))}"
 
 
 def _render_cases(judged: Sequence[JudgedCase]) -> Iterator[str]:
@@ -210,5 +196,5 @@ def _render_cases(judged: Sequence[JudgedCase]) -> Iterator[str]:
         counts = count_verdicts(each.decided)
         right = f"{counts['right']}/{counts['verdicts']}"
         figures = f"{right:>5}  {counts['false_ticks']:>5}  {counts['missed_ticks']:>6}  {counts['unclear']:>7}"
-        spent = f"{each.rejected:>8}  {len(each.answers):>5}  {amounts.format_duration(each.seconds):>5}"
+        spent = f"{each.rejected:>8}  {len(each.answers):>5}  {format_duration(each.seconds):>5}"
         yield f"{name:<{width}}  {figures}  {spent}"

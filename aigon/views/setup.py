@@ -142,9 +142,14 @@ def build_diagnosis_document(found: Diagnosis) -> dict[str, object]:
         "exit_code": int(found.exit_code),
         "agent": {"name": found.taken or None, "why": found.choice},
         "agents": [_encode_agent(agent) for agent in found.agents],
-        "machine": {fact.name: _encode_fact(fact) for fact in found.machine if fact.name != "configuration"},
+        "machine": {
+            fact.name: {**fact.data, "text": fact.text, "ok": not fact.problem, "problem": fact.problem,
+                        "remark": fact.remark}
+            for fact in found.machine
+            if fact.name != "configuration"
+        },
         "problems": [fact.problem for fact in found.machine if fact.problem],
-    }
+    }  # fmt: skip
 
 
 def _encode_agent(agent: AgentHealth) -> dict[str, object]:
@@ -154,10 +159,6 @@ def _encode_agent(agent: AgentHealth) -> dict[str, object]:
     found = {**told, **lists, **absent, "state": agent.state.replace(" ", "_")}
     found["credentials"] = found.pop("seen")
     return found
-
-
-def _encode_fact(fact: MachineFact) -> dict[str, object]:
-    return {**fact.data, "text": fact.text, "ok": not fact.problem, "problem": fact.problem, "remark": fact.remark}
 
 
 def render_diagnosis(found: Diagnosis) -> str:
@@ -210,15 +211,10 @@ def _wrap(words: str, first: str, others: str | None = None) -> list[str]:
 
 
 def _shorten_path(path: str, width: int) -> str:
-    """Return a path (or a word) in so many columns, its end if it is too long."""
-    shown = fold(_shorten_home(path), 1000)
-    return shown if len(shown) <= width else f"…{shown[-width + 1 :]}"
-
-
-def _shorten_home(words: str) -> str:
-    """Return the words with the person's home as `~`."""
+    """Return a path (or a word) in so many columns, its end if it is too long; the person's home is `~`."""
     home = str(Path.home())
-    return re.sub(rf"^(\(?){re.escape(home)}(?=/)", r"\1~", words) if home != "/" else words
+    shown = fold(re.sub(rf"^(\(?){re.escape(home)}(?=/)", r"\1~", path) if home != "/" else path, 1000)
+    return shown if len(shown) <= width else f"…{shown[-width + 1 :]}"
 
 
 def build_repair_document(done: RepairReport) -> dict[str, object]:
@@ -232,13 +228,15 @@ def build_repair_document(done: RepairReport) -> dict[str, object]:
 
 def render_repair(done: RepairReport) -> str:
     """Return a paragraph per file, or one sentence if there was nothing to do."""
-    return "\n".join(_render_repairs(done)) or "Everything is sound: there was nothing to do."
-
-
-def _render_repairs(done: RepairReport) -> Iterator[str]:
+    lines = []
     for each in done.repaired:
-        yield f"{each.what}: {each.how}\n  {each.path}" + (f"\n  kept as {each.kept_as}" if each.kept_as else "")
+        lines += [f"{each.what}: {each.how}", f"  {each.path}"]
+        lines += [f"  kept as {each.kept_as}"] if each.kept_as else []
     for left in done.unmended:
-        yield f"{left.what}: left as it is: {left.why}\n  {left.path}" + (f"\n  do: {left.do}" if left.do else "")
-    if done.ended:
-        yield f"{done.ended} processes that killed loops had left are ended"
+        lines += [
+            f"{left.what}: left as it is: {left.why}",
+            f"  {left.path}",
+            *([f"  do: {left.do}"] if left.do else []),
+        ]
+    lines += [f"{done.ended} processes that killed loops had left are ended"] if done.ended else []
+    return "\n".join(lines) or "Everything is sound: there was nothing to do."

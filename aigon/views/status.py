@@ -13,6 +13,7 @@ from aigon.model.criteria import VERDICT_WORDS, WAIVED
 from aigon.model.outcomes import describe_status
 from aigon.process.running import is_loop_alive
 from aigon.spec.features import Feature
+from aigon.text.amounts import format_count
 from aigon.text.quoting import fold
 
 SHOWN = ("status", "branch", "iteration", "criteria_met", "criteria_total", "checks", "criteria")
@@ -165,16 +166,14 @@ def _describe_runs(row: FeatureStatus) -> Iterator[str]:
         yield _describe_run(row.run, resume)
     if len(row.lanes) == 1 and row.lanes[0].candidate.mode == "worktree":
         yield f"{row.lanes[0].candidate.label}: {_describe_run(row.lanes[0].run)}"
-    elif row.lanes:
-        yield _describe_arena(row.lanes)
-
-
-def _describe_arena(lanes: Sequence[CandidateStatus]) -> str:
-    """`arena: 3 agents, 1 proven, 2 running`."""
-    found = [lane.run.status for lane in lanes]
-    words = {"met": "proven", "running": "running", "broken_off": "broken off"}
-    counted = [f"{found.count(status)} {word}" for status, word in words.items() if status in found]
-    return ", ".join([f"arena: {len(lanes)} agent{'s' if len(lanes) > 1 else ''}", *(counted or ["0 proven"])])
+    elif row.lanes:  # `arena: 3 agents, 1 proven, 2 running`
+        found = [lane.run.status for lane in row.lanes]
+        counted = [
+            f"{found.count(status)} {describe_status(status)}"
+            for status in ("met", "running", "broken_off")
+            if status in found
+        ]
+        yield ", ".join([f"arena: {format_count(len(found), 'agent')}", *(counted or ["0 proven"])])
 
 
 def _describe_run(run: RunStatus, resume: str = "") -> str:

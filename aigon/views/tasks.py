@@ -6,7 +6,6 @@ from shutil import get_terminal_size
 
 from msgspec import Struct
 
-from aigon.journal.attempt import Attempt
 from aigon.journal.attempts import FailedAttempt, list_failures
 from aigon.journal.memory import describe_changes
 from aigon.journal.replay import read_journals
@@ -150,20 +149,15 @@ def _count_lines(change: FileChange) -> dict[str, int | None]:
 
 
 def render_failures(found: Failures) -> str:
-    lines = [_render_head(found), *(line for failed in found.failed for line in _render_failure(failed))]
+    failures = format_count(len(found.failed), "failure") if found.failed else "no failure"
+    head = f"{failures} in {format_count(found.attempts, 'attempt')}" if found.attempts else "no attempt yet"
+    lines = [f"Feature {found.feature.name_for_people}: {head}"]
+    lines += [line for failed in found.failed for line in _render_failure(failed)]
     for name, numbers in _group_repeated(found.failed).items():
         lines.append(
             f"The same failure {name[:SHORT]} came {len(numbers)} times: attempts {', '.join(map(str, numbers))}"
         )
     return "\n".join([*lines, *(f"Not read: {fold(each, 300)}" for each in found.unread)])
-
-
-def _render_head(found: Failures) -> str:
-    name = found.feature.name_for_people
-    if not found.attempts:
-        return f"Feature {name}: no attempt yet"
-    failures = format_count(len(found.failed), "failure") if found.failed else "no failure"
-    return f"Feature {name}: {failures} in {format_count(found.attempts, 'attempt')}"
 
 
 def _render_failure(failed: FailedAttempt) -> list[str]:
@@ -176,21 +170,15 @@ def _render_failure(failed: FailedAttempt) -> list[str]:
     head = (
         f"{failed.number:>4}  {name}{often}  {label}iteration {attempt.number}  {format_timestamp(attempt.at) or '-'}"
     )
-    why = "; ".join(_list_reasons(attempt)) or "nothing is known of it"
-    tried = [f"      changed: {describe_changes(attempt, FILES)}"] if attempt.looked_at else []
-    return [f"{head}  {who}{step}", f"      {why}", *tried]
-
-
-def _list_reasons(attempt: Attempt) -> list[str]:
-    ended = attempt.end not in ("finished", None)
-    why = f" ({fold(attempt.detail, LINE)})" if attempt.detail else ""
-    turn = [f"turn {str(attempt.end).replace('_', ' ')}{why}"] if ended else []
-    checks = [f"{fold(check.title, 40)}: {fold(check.summary, LINE) or check.status}" for check in attempt.failing]
-    criteria = [
+    detail = f" ({fold(attempt.detail, LINE)})" if attempt.detail else ""
+    reasons = [] if attempt.end in ("finished", None) else [f"turn {str(attempt.end).replace('_', ' ')}{detail}"]
+    reasons += [f"{fold(check.title, 40)}: {fold(check.summary, LINE) or check.status}" for check in attempt.failing]
+    reasons += [
         f"criterion {o.criterion} {VERDICT_WORDS[o.status]}: {fold(o.reason, LINE) or 'no reason'}"
         for o in attempt.open
     ]
-    return [*turn, *checks, *criteria]
+    tried = [f"      changed: {describe_changes(attempt, FILES)}"] if attempt.looked_at else []
+    return [f"{head}  {who}{step}", f"      {'; '.join(reasons) or 'nothing is known of it'}", *tried]
 
 
 def _group_repeated(failed: Sequence[FailedAttempt]) -> dict[str, list[int]]:

@@ -43,6 +43,8 @@ OUTPUT_BYTES = 4000
 RUNS = ".aigon/runs"
 FOLDER = ".aigon/reports"
 """Where reports are written, in the main checkout: they are not committed."""
+_ON_ORIGIN = ("for-each-ref", "--count=1", "--format=%(refname)")
+"""Asks for a branch of `origin` that is known to hold a commit."""
 
 
 class Report(Struct, frozen=True):
@@ -61,29 +63,20 @@ def write_report(checkout: Checkout, wanted: str, form: str, output: Path | None
     account = gather_account(checkout, wanted)
     own = find_repository(checkout.root).root / FOLDER / f"feature-{account.feature.name_for_people}.html"
     file = output.absolute() if output else own if form == "html" else None
-    if form == "html":
-        from aigon.views.report.pages import render_page
+    from aigon.views.report.pages import render_markdown, render_page
 
-        text = render_page(account)
-    else:
-        from aigon.views.report.pages import render_markdown
-
-        text = render_markdown(account)
+    text = render_page(account) if form == "html" else render_markdown(account)
     if file:
         branch.ignore_runtime_files(checkout)  # a repository may have been used by an aigon that wrote no reports
-        _write_file(file, text)
+        hint = "Name another file: --output FILE"
+        if file.exists() and not file.is_file():
+            raise usage("The report cannot be written there: it is no file", where=str(file), hint=hint)
+        try:
+            write_view(file, text)
+        except OSError as error:
+            what = f"The report cannot be written: {error.strerror}"
+            raise environment(what, where=str(file), hint=hint) from error
     return Report(text, file, _build_facts(account, form))
-
-
-def _write_file(file: Path, text: str) -> None:
-    if file.exists() and not file.is_file():
-        what = "The report cannot be written there: it is no file"
-        raise usage(what, where=str(file), hint="Name another: --output FILE")
-    try:
-        write_view(file, text)
-    except OSError as error:
-        what = f"The report cannot be written: {error.strerror}"
-        raise environment(what, where=str(file), hint="Name another file: --output FILE") from error
 
 
 def _build_facts(account: FeatureAccount, form: str) -> Mapping[str, object]:
@@ -179,7 +172,7 @@ def _gather_work(
         work,
         items=tuple(_add_reads(work, files.frozen)),
         log=_read_blob(checkout, work.tip or work.commit, work.log_path) or "",
-        pushed=_is_pushed(checkout, work.commit),
+        pushed=bool(work.commit and checkout.ask(*_ON_ORIGIN, f"--contains={work.commit}", "refs/remotes/origin")),
         diffs={each: _list_changes(checkout, started.base_commit, each, own) for each in commits if started and each},
     )
 
@@ -229,12 +222,6 @@ def _list_changes(checkout: Checkout, base: str, commit: str, without: Collectio
     raw, changes = parse_raw_and_counts(os.fsencode(checkout.ask("diff-tree", *options, base, commit) or ""))
     statuses = {each.path: each.status for each in raw}
     return tuple(replace(each, status=statuses.get(each.path, "M")) for each in changes if each.path not in without)
-
-
-def _is_pushed(checkout: Checkout, commit: str) -> bool:
-    """Return whether a branch of `origin` is known to hold a commit."""
-    query = ("for-each-ref", "--count=1", "--format=%(refname)", f"--contains={commit}", "refs/remotes/origin")
-    return bool(commit and checkout.ask(*query))
 
 
 def _read_outputs(root: Path, step: IterationRecord | None) -> dict[str, str]:

@@ -256,9 +256,6 @@ def encode_acceptance(acceptance: Acceptance) -> dict[str, object]:
 
 def render_acceptance(acceptance: Acceptance) -> str:
     """Return the page as Markdown, which a terminal shows as it is."""
-    from jinja2 import Environment, StrictUndefined
-    from markupsafe import Markup
-
     environment = Environment(
         trim_blocks=True,
         undefined=StrictUndefined,

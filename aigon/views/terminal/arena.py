@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from aigon.views.terminal.frame import Page
 
 
-HEAD = ("agent", "outcome", "criteria", "iterations", "cost", "time", "branch")
+HEAD: tuple[str, ...] = ("agent", "outcome", "criteria", "iterations", "cost", "time", "branch")
 _ABOUT = {"schema_version": SCHEMA_VERSION, "event": "run_finished", "arena": True}
 
 
@@ -106,7 +106,11 @@ def write_arena_summary(stream: TextIO, feature: str, ended: ArenaEnd) -> None:
 
 def render_arena_summary(feature: str, ended: ArenaEnd) -> Iterator[str]:
     """Yield a line per candidate, then what a person would type next."""
-    yield from align_columns([HEAD, *(_build_row(one) for one in ended.candidates)])
+    rows = [HEAD]
+    for one in ended.candidates:
+        cells = build_end_cells(one.criteria_met, one.criteria_total, one.iterations, one.spend, one.seconds)
+        rows.append((one.label, describe_status(one.status), *cells, fold(one.branch)))
+    yield from align_columns(rows)
     yield ""
     for one in ended.candidates:
         if one.status != "met":
@@ -126,11 +130,6 @@ def render_arena_summary(feature: str, ended: ArenaEnd) -> Iterator[str]:
             yield f"  start {one.label}: {format_run_command(feature, fold(one.label), '--loop')}"
 
 
-def _build_row(one: LaneEnd) -> tuple[str, ...]:
-    cells = build_end_cells(one.criteria_met, one.criteria_total, one.iterations, one.spend, one.seconds)
-    return (one.label, describe_status(one.status), *cells, fold(one.branch))
-
-
 def build_end_cells(met: int, total: int, iterations: int, spend: Spend, seconds: float) -> tuple[str, ...]:
     """Return what a run came to, for the columns from `criteria` to `time`."""
     criteria, time = f"{met} of {total}" if total else "-", format_duration(seconds) if seconds else "-"
@@ -138,7 +137,7 @@ def build_end_cells(met: int, total: int, iterations: int, spend: Spend, seconds
 
 
 AGAIN_HINT = "Ctrl+C: each cell finishes its iteration. The same command again goes on."
-FLEET_HEAD = ("cell", "outcome", "criteria", "iterations", "cost", "time", "worker")
+FLEET_HEAD: tuple[str, ...] = ("cell", "outcome", "criteria", "iterations", "cost", "time", "worker")
 
 
 class FleetLines:
@@ -242,12 +241,11 @@ def _write_table(stream: TextIO, ended: "FleetEnd") -> None:
 
 def render_cells(cells: Mapping[str, tuple[CellSummary | None, str]]) -> Iterator[str]:
     """Yield a line per cell; None is one that another machine works on."""
-    if cells:
-        yield from align_columns([FLEET_HEAD, *(_build_cell_row(name, *cell) for name, cell in cells.items())])
-
-
-def _build_cell_row(name: str, summary: CellSummary | None, owner: str) -> tuple[str, ...]:
-    if summary is None:
-        return (fold(name), "working", "-", "-", "-", "-", fold(owner))
-    cells = build_end_cells(summary.met, summary.total, summary.iterations, summary.spend, summary.seconds)
-    return (fold(name), describe_status(summary.status), *cells, fold(owner))
+    rows = [FLEET_HEAD]
+    for name, (each, owner) in cells.items():
+        came_to: tuple[str, ...] = ("working", "-", "-", "-", "-")
+        if each:
+            ended = build_end_cells(each.met, each.total, each.iterations, each.spend, each.seconds)
+            came_to = (describe_status(each.status), *ended)
+        rows.append((fold(name), *came_to, fold(owner)))
+    yield from align_columns(rows if cells else [])

@@ -143,19 +143,13 @@ def draw_arena(arena: ArenaScene, page: Page, now: float) -> Group:
     ]
     notices = _add_gap(page.wrap_notices(texts, (room - len(head)) // 2))
     table = _draw_lanes(arena, page, now, max(1, room - len(head) - 1 - len(notices)))
-    turns = _draw_turns(arena, page, now, room - len(head) - 1 - len(table) - len(notices))
-    lines = [*head, Text(), *table, *turns, *notices]
-    return page.fit(lines if len(lines) <= room else [*head[:1], *table][: max(1, room)])
-
-
-def _draw_turns(arena: ArenaScene, page: Page, now: float, room: int) -> list[Text]:
-    """Draw what the agents do below the label of each, for as many as there is room for."""
-    lines: list[Text] = []
+    lines = [*head, Text(), *table]
     for label, scene in arena.lanes.items():
         turn = [] if scene.closed else _draw_turn(scene, page, now)
-        if turn and len(lines) + len(turn) + 2 <= room:
+        if turn and len(lines) + len(notices) + len(turn) + 2 <= room:
             lines += [Text(), Text(fold(label), style="bold"), *turn]
-    return lines
+    lines += notices
+    return page.fit(lines if len(lines) <= room else [*head[:1], *table][: max(1, room)])
 
 
 def draw_arena_end(arena: ArenaScene, page: Page, now: float) -> Group:
@@ -263,7 +257,9 @@ def _draw_arena_header(arena: ArenaScene, now: float) -> list[Text]:
 
 def _draw_lanes(arena: ArenaScene, page: Page, now: float, room: int) -> list[Text]:
     """Draw a heading and a line each. If `room` is too small, those that run come before those that do not."""
-    lanes = _choose_shown(list(arena.lanes.items()), room - 1, lambda lane: _rank_lane(lane[1]))
+    lanes = _choose_shown(
+        list(arena.lanes.items()), room - 1, lambda lane: 2 if lane[1].closed else 1 if lane[1].since is None else 0
+    )
     rows = [_HEAD, *(_build_cells(label, scene, now) for label, scene in lanes)]
     columns = len(_HEAD) if page.width >= _NARROW else len(_HEAD) - 2
     aligned = align_columns([row[:columns] for row in rows])
@@ -276,10 +272,6 @@ def _draw_lanes(arena: ArenaScene, page: Page, now: float, room: int) -> list[Te
         phase = (fold(_describe_phase(scene, now)), "" if mark == "▸" else style)
         lines.append(Text.assemble((mark, style), f" {cells}  ", phase))
     return [*lines, *_count_hidden(len(arena.lanes) - len(lanes))]
-
-
-def _rank_lane(scene: Scene) -> int:
-    return 2 if scene.closed else 1 if scene.since is None else 0
 
 
 def _build_cells(label: str, scene: Scene, now: float) -> tuple[str, ...]:
