@@ -101,16 +101,16 @@ class Project(Struct, frozen=True):
 
     def pause(self, feature: str) -> "FeatureInfo":
         """Move an open feature to the stage `paused`. Raises AigonError: exit 2 if it is over, 7 while a loop runs."""
-        return self._move(feature, is_paused=True)
+        from aigon.api import changes
+
+        changes.move_feature(self.root, feature, is_paused=True)
+        return self.spec(feature).feature
 
     def reopen(self, feature: str) -> "FeatureInfo":
         """Take up a paused, cancelled or done feature, as `aigon reopen` does. Raises AigonError: exit 2 or 7."""
-        return self._move(feature, is_paused=False)
-
-    def _move(self, feature: str, *, is_paused: bool) -> "FeatureInfo":
         from aigon.api import changes
 
-        changes.move_feature(self.root, feature, is_paused=is_paused)
+        changes.move_feature(self.root, feature, is_paused=False)
         return self.spec(feature).feature
 
     def board(self, *, everything: bool = False) -> "tuple[Column, ...]":
@@ -134,16 +134,10 @@ class Project(Struct, frozen=True):
             wanted: Sequence[SpecLocation] = list_spec_locations(root, self.common_dir)
         else:
             wanted = [locate_spec(root, self.common_dir, feature)]
+        known = ((each, find_candidates(home, each.feature.name_for_people)) for each in wanted)
         return tuple(
-            read_feature_status(
-                root,
-                each.feature,
-                each.title,
-                home,
-                find_candidates(home, each.feature.name_for_people),
-                str(self.root),
-            )
-            for each in wanted
+            read_feature_status(root, each.feature, each.title, home, candidates, str(self.root))
+            for each, candidates in known
         )
 
     def tasks(self, feature: str, agent: str | None = None) -> "Tasks":
@@ -229,9 +223,7 @@ class Project(Struct, frozen=True):
 
     def replay(self, run: "RunInfo", clock: "RecordClock") -> "Iterator[Event | Step]":
         """Yield what `watch` yields of a run that is over, each event and step at its moment by `clock`."""
-        from aigon.api.watch import play_items
-
-        return play_items(self.watch(run, is_cancelled=lambda: True), clock)
+        return clock.play(self.watch(run, is_cancelled=lambda: True))
 
     def unreadable(self, feature: str) -> "Iterator[tuple[Path, AigonError]]":
         """Yield the journals of a feature that cannot be read, and why."""

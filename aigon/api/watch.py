@@ -111,15 +111,17 @@ class RecordClock(Struct):
     _began: float = 0.0
     _since: float = 0.0
 
-    def move_to(self, item: Event | Step | bytes) -> None:
-        """Wait until the moment of `item`."""
-        assert not isinstance(item, bytes), "only what has a moment is replayed"
-        at = item.at if isinstance(item, Step) else datetime.fromisoformat(item.at).timestamp()
-        if isinstance(item, RunStarted):
-            self._began, self._since, self.at = at, time.monotonic(), at
-        self.at = max(self.at, at)
-        if self.speed:
-            time.sleep(max(0.0, (self.at - self._began) / self.speed - (time.monotonic() - self._since)))
+    def play(self, items: Iterable[Event | Step | bytes]) -> Iterator[Event | Step]:
+        """Yield events and steps, each at its moment."""
+        for item in items:
+            assert not isinstance(item, bytes), "what a program printed has no moment"
+            at = item.at if isinstance(item, Step) else datetime.fromisoformat(item.at).timestamp()
+            if isinstance(item, RunStarted):
+                self._began, self._since, self.at = at, time.monotonic(), at
+            self.at = max(self.at, at)
+            if self.speed:
+                time.sleep(max(0.0, (self.at - self._began) / self.speed - (time.monotonic() - self._since)))
+            yield item
 
     def now(self) -> float:
         """Return the moment of the record that is shown now."""
@@ -147,14 +149,6 @@ def read_spec(root: Path, run: RunInfo) -> Spec | None:
             if raw is not None:
                 return parse_spec(raw.encode("utf-8", "surrogateescape"))
     return None
-
-
-def play_items(items: Iterable[Event | Step | bytes], clock: RecordClock) -> Iterator[Event | Step]:
-    """Yield events and steps, each at its moment by `clock`."""
-    for item in items:
-        assert not isinstance(item, bytes), "what a program printed has no moment"
-        clock.move_to(item)
-        yield item
 
 
 def read_past_state(root: Path, run: RunInfo, number: int) -> PastState:

@@ -56,11 +56,6 @@ class Topic(Struct):
         """The newest version of any fragment."""
         return max((version for version, _ in list(self.fragments.values())), default=0)
 
-    def list_since(self, version: int) -> list[tuple[int, Fragment]]:
-        """Return what changed since `version`, oldest first; everything if that is not a version of this server."""
-        since = version if version <= self.version else 0
-        return sorted((each for each in list(self.fragments.values()) if each[0] > since), key=lambda each: each[0])
-
     def refresh(self, feed: "Feed") -> bool:
         """Make all fragments anew; whether one of them changed."""
         changed, names = False, set()
@@ -220,7 +215,9 @@ class Feed:
         try:
             while True:
                 wake.clear()
-                for version, fragment in topic.list_since(since):
+                since = since if since <= topic.version else 0  # of another server: everything is new
+                changed = (each for each in list(topic.fragments.values()) if each[0] > since)
+                for version, fragment in sorted(changed, key=lambda each: each[0]):
                     yield version, fragment
                     since = version
                 await wake.wait()

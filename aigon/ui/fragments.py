@@ -292,19 +292,18 @@ def read_spec(feed: Feed, feature: str) -> SpecView:
 def build_criteria(spec: SpecView, lane: Lane | None) -> tuple[CriterionView, ...]:
     """Return the criteria of a feature, as the run has them once it judged them."""
     known = {criterion.number: criterion for criterion in spec.criteria}
-    numbers = sorted({*known, *(lane.texts if lane else ())})
-    return tuple(_build_criterion(known.get(number), number, lane) for number in numbers)
-
-
-def _build_criterion(criterion: Criterion | None, number: int, lane: Lane | None) -> CriterionView:
-    verdict = lane.scene.verdicts.get(number) if lane else None
-    answer = lane.answers.get(number) if lane else None
-    return CriterionView(
-        number,
-        criterion.text if criterion else lane.texts[number] if lane else "",
-        criterion.kind if criterion else "",
-        (criterion.command or "") if criterion else "",
-        verdict,
-        answer.excerpt if answer else "",
-        bool(lane and lane.running and number in lane.scene.proving),
-    )
+    texts, answers = (lane.texts, lane.answers) if lane else ({}, {})
+    rows = []
+    for number in sorted({*known, *texts}):
+        criterion, answer = known.get(number), answers.get(number)
+        row = CriterionView(
+            number,
+            criterion.text if criterion else texts[number],
+            criterion.kind if criterion else "",
+            (criterion.command or "") if criterion else "",
+            lane.scene.verdicts.get(number) if lane else None,
+            answer.excerpt if answer else "",
+            bool(lane and lane.running and number in lane.scene.proving),
+        )
+        rows.append(row)
+    return tuple(rows)

@@ -2,8 +2,9 @@
 
 import secrets
 from collections.abc import MutableMapping
+from contextlib import suppress
 from http import HTTPStatus
-from http.cookies import CookieError, SimpleCookie
+from http.cookies import CookieError, Morsel, SimpleCookie
 from ipaddress import ip_address
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -127,6 +128,7 @@ class Guard:
 
     def _admit(self, scope: Scope) -> Response | None:
         access = self._access
+        session: Morsel[str] | None = None
         query = parse_qsl(scope["query_string"].decode("latin-1"), max_num_fields=100)
         token = dict(query).get("token")
         if token is not None and scope["method"] in _SAFE and access.admits(token):
@@ -134,19 +136,13 @@ class Guard:
             response = RedirectResponse(f"{scope['path']}{'?' if rest else ''}{rest}", HTTPStatus.SEE_OTHER)
             response.set_cookie(access.cookie, access.session, httponly=True, samesite="strict")
             return response
-        if not _has_session(Headers(scope=scope).get("cookie", ""), access):
+        with suppress(CookieError):
+            session = SimpleCookie(Headers(scope=scope).get("cookie", "")).get(access.cookie)
+        if session is None or not secrets.compare_digest(session.value.encode(), access.session.encode()):
             return _answer(HTTPStatus.FORBIDDEN, _LOST)
         if access.read_only and scope["method"] not in _SAFE:
             return _answer(HTTPStatus.FORBIDDEN, "This server was started with --read-only, or below a loop.\n")
         return None
-
-
-def _has_session(header: str, access: Access) -> bool:
-    try:
-        found = SimpleCookie(header).get(access.cookie)
-    except CookieError:
-        return False
-    return found is not None and secrets.compare_digest(found.value.encode(), access.session.encode())
 
 
 def _answer(status: HTTPStatus, text: str) -> Response:

@@ -25,7 +25,7 @@ from aigon.journal.events import (
     TurnEnded,
 )
 from aigon.journal.records import Records
-from aigon.model.checks import CheckStatus, Finding, TestCounts
+from aigon.model.checks import Finding
 from aigon.model.criteria import Promise
 from aigon.model.failures import has_failed
 from aigon.model.outcomes import get_status
@@ -43,25 +43,18 @@ ALIVE = 0.5
 _GONE = (0, 0, 0)
 
 
-class CheckCell(Struct, frozen=True):
-    """A check after one iteration."""
-
-    title: str
-    status: CheckStatus
-    summary: str
-    counts: TestCounts | None
-
-
 class IterationRow(Struct, frozen=True):
-    """An iteration in short. `before` is the commit that it began at; `undone`: the branch went back."""
+    """An iteration in short: `checks` without their problems.
+
+    `before` is the commit that it began at; `undone`: the branch went back.
+    """
 
     number: int
-    at: str
     before: str
     commit: str = ""
     proven: int = 0
     total: int = 0
-    checks: dict[str, CheckCell] = field(default_factory=dict)
+    checks: dict[str, Finding] = field(default_factory=dict)
     failures: tuple[str, ...] = ()
     promises: tuple[Promise, ...] = ()
     files: int = 0
@@ -185,19 +178,16 @@ class Lane(Struct):
             for item in self._items or ():
                 if item is None:
                     return
-                self._take(item)
+                self.changes += 1
+                if isinstance(item, Step):
+                    self.turn = self.turn.add(item)
+                elif not isinstance(item, bytes):
+                    self._apply(item)
         except AigonError as error:
             self.problem = explain_error(error)
         except OSError as error:
             self.problem = f"The journal cannot be read: {error.strerror}"
         self._items = None
-
-    def _take(self, item: Event | Step | bytes) -> None:
-        self.changes += 1
-        if isinstance(item, Step):
-            self.turn = self.turn.add(item)
-        elif not isinstance(item, bytes):
-            self._apply(item)
 
     def _apply(self, event: Event) -> None:
         self.scene = self.scene.apply(event, _find_epoch(event.at))
@@ -210,37 +200,32 @@ class Lane(Struct):
                 self.texts[event.verdict.criterion] = event.text
             case CheckFinished() if (number := criterion_number(event.finding.check)) is not None:
                 self.answers[number] = event.finding
-            case TurnEnded():
-                self._end_turn(event)
+            case TurnEnded(turn=turn):
+                row = IterationRow(
+                    turn.number, self.commit, agent=turn.agent, model=turn.model, end=turn.end,
+                    said=clip(turn.said, 4000), cost=turn.cost, cost_status=turn.cost_status, seconds=turn.duration,
+                )  # fmt: skip
+                self._keep(row)
             case IterationFinished():
                 self._finish(event)
             case RolledBack():
                 for row in [each for each in self.rows.values() if each.number > event.number]:
                     self.rows[row.number] = replace(row, undone=True)
 
-    def _end_turn(self, event: TurnEnded) -> None:
-        turn = event.turn
-        row = IterationRow(
-            turn.number, event.at, self.commit, agent=turn.agent, model=turn.model, end=turn.end,
-            said=clip(turn.said, 4000), cost=turn.cost, cost_status=turn.cost_status, seconds=turn.duration,
-        )  # fmt: skip
-        self._keep(row)
-
     def _finish(self, event: IterationFinished) -> None:
         self.last = event
-        known = self.rows.get(event.number) or IterationRow(event.number, event.at, self.commit)
+        known = self.rows.get(event.number) or IterationRow(event.number, self.commit)
         files, (added, removed) = len(event.changes), count_changed_lines(event.changes)
         if not event.changes:  # a second assessment of an iteration keeps the changes of the first
             files, added, removed = known.files, known.added, known.removed
         self._keep(
             replace(
                 known,
-                at=event.at,
                 commit=event.checkpoint or known.commit,
                 proven=sum(verdict.status == "met" for verdict in event.verdicts),
                 total=len(event.verdicts),
                 checks={
-                    each.check: CheckCell(each.title, each.status, fold(each.summary, 120), each.counts)
+                    each.check: replace(each, summary=fold(each.summary, 120), problems=(), excerpt="")
                     for each in event.findings
                     if criterion_number(each.check) is None
                 },

@@ -154,20 +154,13 @@ def run_form(project: Project, name: str, form: Form, decides: bool) -> str:
     if name in ("start", "resume"):
         options = read_run_options(project, form, resume=name == "resume")
         project.start(feature, **options)
-    else:
-        arguments, options = _read_arguments(name, form, agent)
-        project.run_verb(verb.command, feature, *arguments, timeout=PATIENCE, **options)
-    return verb.says.format(feature=feature, what=", ".join(form.get("what", "").split()))
-
-
-def _read_arguments(name: str, form: Form, agent: str) -> tuple[list[str], dict[str, Any]]:
+        return verb.says.format(feature=feature)
+    arguments, items = [agent] if agent and name in ("stop", "stop-now", "merge") else [], form.get("what", "").split()
+    options = {"now": True} if name == "stop-now" else {"accept": True, "yes": True} if name == "accept" else {}
     if name in ("approve", "reject"):
-        return form.get("what", "").split(), {"why": form.get("why", ""), "agent": agent or None, "yes": True}
-    if name in ("stop", "stop-now"):
-        return [agent] if agent else [], {"now": True} if name == "stop-now" else {}
-    if name == "accept":
-        return [], {"accept": True, "yes": True}
-    return [agent] if agent and name == "merge" else [], {}
+        arguments, options = items, {"why": form.get("why", ""), "agent": agent or None, "yes": True}
+    project.run_verb(verb.command, feature, *arguments, timeout=PATIENCE, **options)
+    return verb.says.format(feature=feature, what=", ".join(items))
 
 
 def read_run_options(project: Project, form: Form, *, resume: bool) -> dict[str, Any]:
