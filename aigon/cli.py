@@ -88,7 +88,10 @@ WIDEST = 80
 
 def help_text() -> str:
     """Return what `aigon --help` prints, as wide as the terminal."""
-    width = min(_terminal_width(), WIDEST)
+    try:  # as `shutil.get_terminal_size` does, which is not imported yet
+        width = min(max(40, int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(1).columns), WIDEST)
+    except (ValueError, OSError):
+        width = WIDEST
     about = "\n\n".join(_fill(paragraph, "  ", width) for paragraph in ABOUT)
     sections = "\n".join(_section(title, {verb: line for verb, (_, line) in verbs.items()}, width)
                          for title, verbs in SECTIONS.items())  # fmt: skip
@@ -115,14 +118,6 @@ def _fill(text: str, head: str, width: int) -> str:
             space = ""
         lines[-1] += space + word
     return "\n".join(lines)
-
-
-def _terminal_width() -> int:
-    """Return the columns of the terminal, as `shutil.get_terminal_size` does, which is not imported yet."""
-    try:
-        return max(40, int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(1).columns)
-    except (ValueError, OSError):
-        return WIDEST
 
 
 def _open_streams() -> None:

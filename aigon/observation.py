@@ -31,6 +31,8 @@ LARGEST = 500 * 1024 * 1024
 _BEFORE = 1
 """Seconds that an access time is set back before the modification."""
 _CALLS = "trace=open,openat,openat2,getdents,getdents64"
+_OPTIONS = ("-f", "--seccomp-bpf", "-qqq", "-y", "-s", "0", "-e", "signal=none", "-e", _CALLS, "-o")
+"""What makes strace write to a log what a command and all that it starts open."""
 _OPENED = compile_re(rb"\) += \d+<(/[^>]*)>")
 _LISTED = compile_re(rb"getdents(?:64)?\(\d+<(/[^>]*)>")
 _ESCAPE = compile_re(rb"\\([0-7]{1,3})")
@@ -135,7 +137,7 @@ class Observer(Struct):
             log = folder / "log"
 
             def wrap_command(argv: Sequence[str], cwd: Path, start: CheckStart) -> Sequence[str]:
-                return wrap_in_strace(place.wrap_command(argv, cwd, start), log)
+                return [find_strace(), *_OPTIONS, str(log), "--", *place.wrap_command(argv, cwd, start)]
 
             run(replace(place, wrap_command=wrap_command))
             opened = list_opened(log, (place.root, _locate(place)))
@@ -193,12 +195,6 @@ def show_reads(root: Path, paths: Iterable[str]) -> bool:
 def find_strace() -> str:
     """Return the program; empty if it is not installed."""
     return shutil.which("strace", path="/usr/bin:/bin:/usr/local/bin") or ""
-
-
-def wrap_in_strace(argv: Sequence[str], log: Path) -> list[str]:
-    """Return the command line that runs `argv` and writes to `log` what it and all that it starts open."""
-    options = ("-f", "--seccomp-bpf", "-qqq", "-y", "-s", "0", "-e", "signal=none", "-e", _CALLS, "-o", str(log))
-    return [find_strace(), *options, "--", *argv]
 
 
 def list_opened(log: Path, roots: Sequence[Path]) -> set[str] | None:

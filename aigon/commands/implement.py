@@ -34,7 +34,6 @@ from aigon.job.options import Options
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from aigon.git.person import Checkout
     from aigon.journal.sinks import Observer
     from aigon.run.session import Session
     from aigon.views.terminal.lines import Loudness
@@ -247,31 +246,23 @@ def take_arena_part() -> dict[str, Any]:
     return {"arena": arena, "time_left": float(left) if left else None}
 
 
-def choose_arena_agents(checkout: "Checkout", options: Options) -> tuple[str, ...]:
-    """The agents that are to work side by side; none where it is one alone."""
-    from aigon.job.job import open_main_checkout
-    from aigon.run.seating import choose_agents
-
-    if options.arena:
-        return ()
-    with open_main_checkout(checkout) as (main, standing):
-        names = choose_agents(main, options, standing)
-    return names if len(names) > 1 else ()
-
-
 def _run(options: Options, beside: "Callable[[tuple[str, ...]], int]", loudness: "Loudness", as_json: bool) -> int:
     """Run the loop; as NDJSON, the last line is the end of the run, of one that was refused too."""
+    from aigon.job.job import open_main_checkout
     from aigon.job.world import World
     from aigon.journal.sinks import NdjsonSink
     from aigon.run.implement import implement
+    from aigon.run.seating import choose_agents
 
     gc.freeze()  # what was imported stays: no later look for cycles goes through it
     sink = NdjsonSink(sys.stdout)
     live = sys.stdout.isatty() and not (loudness or as_json)
     try:
         with here() as checkout:
-            if several := choose_arena_agents(checkout, options):
-                return beside(several)
+            with open_main_checkout(checkout) as (main, standing):
+                names = () if options.arena else choose_agents(main, options, standing)
+            if len(names) > 1:
+                return beside(names)
             watching = (lambda _session: [sink]) if as_json else partial(observers, loudness=loudness)
             ended = implement(checkout, options, observers=watching, confirm=confirm, announce=not live)
     except AigonError as error:

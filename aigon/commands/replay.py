@@ -161,6 +161,8 @@ def replay(
 
 def _play(project: "Project", run: "RunInfo", speed: float, cast: Path | None, as_json: bool) -> int:
     from aigon.api.watch import RecordClock
+    from aigon.files.system_errors import write_line
+    from aigon.views.terminal.lines import LogText
 
     clock = RecordClock(0.0 if cast else speed)
     items = project.replay(run, clock)
@@ -171,21 +173,12 @@ def _play(project: "Project", run: "RunInfo", speed: float, cast: Path | None, a
         elif sys.stdout.isatty() and not as_json:
             _show_live(project, run, items, clock, None, 1.0)
         else:
-            _print_lines(items, as_json)
+            render = render_json if as_json else LogText().render
+            lines = (line for item in items if (line := render(item)) is not None)
+            all(write_line(sys.stdout, line) for line in lines)  # until the reader has gone
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     return 0
-
-
-def _print_lines(items: "Iterable[Event | Step]", as_json: bool) -> None:
-    from aigon.files.system_errors import write_line
-    from aigon.views.terminal.lines import LogText
-
-    text = LogText()
-    for item in items:
-        line = render_json(item) if as_json else text.render(item)
-        if line is not None and not write_line(sys.stdout, line):
-            return
 
 
 def _show_live(

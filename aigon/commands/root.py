@@ -59,7 +59,9 @@ class Command(click.Command):
     def __init__(self, *arguments: Any, **attributes: Any) -> None:
         super().__init__(*arguments, **attributes)
         rare = sum(isinstance(each, Option) and each.rare for each in self.params)
-        self._help_all = [_make_help_all(rare)] if rare else []
+        about = f"Show {rare} more options as well."
+        names, flags = ["--help-all"], {"is_flag": True, "is_eager": True, "expose_value": False}
+        self._help_all = [click.Option(names, **flags, callback=_show_all, help=about)] if rare else []
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The parameters with those for help."""
@@ -82,11 +84,6 @@ class Command(click.Command):
 def _describe(parameter: click.Parameter, ctx: click.Context) -> tuple[str, str] | None:
     is_hidden = isinstance(parameter, Option) and parameter.rare and not ctx.meta.get(_ALL)
     return None if is_hidden or isinstance(parameter, click.Argument) else parameter.get_help_record(ctx)
-
-
-def _make_help_all(rare: int) -> click.Option:
-    about = f"Show {rare} more options as well."
-    return click.Option(["--help-all"], is_flag=True, is_eager=True, expose_value=False, callback=_show_all, help=about)
 
 
 def _show_all(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:

@@ -102,21 +102,18 @@ def render_compilation(compilation: Compilation) -> str:
     """Return a paragraph for each criterion: its text, what is proposed and why, and what that shows now."""
     head = f"{fold(compilation.spec.title) or compilation.feature.name_for_people}  ({compilation.feature.path})"
     rows = [line for row in compilation.rows for line in ("", *_render_criterion(row))]
-    return "\n".join([head, _render_source(compilation.model), *rows])
+    source, model = "Proposed by plain rules: no judge's model was asked.", compilation.model
+    if model:
+        asked = f"{model.backend} ({model.name}), cost {format_cost(model.answer.cost, model.answer.cost_status)}"
+        source = f"Proposed by {asked}; by plain rules where it says so."
+        if failure := fold(model.answer.failure):
+            source = f"Proposed by plain rules, because {asked}, gave no proposals: {failure}"
+    return "\n".join([head, source, *rows])
 
 
 def render_question(row: CompiledCriterion) -> str:
     """Return the criterion and what would be written behind it, for a question."""
     return "\n".join(["", *_render_proposal(row)])
-
-
-def _render_source(model: ModelProposals | None) -> str:
-    if model is None:
-        return "Proposed by plain rules: no judge's model was asked."
-    asked = f"{model.backend} ({model.name}), cost {format_cost(model.answer.cost, model.answer.cost_status)}"
-    if model.answer.failure:
-        return f"Proposed by plain rules, because {asked}, gave no proposals: {fold(model.answer.failure)}"
-    return f"Proposed by {asked}; by plain rules where it says so."
 
 
 def _render_criterion(row: CompiledCriterion) -> Iterator[str]:

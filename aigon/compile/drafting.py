@@ -28,7 +28,7 @@ from aigon.judge.question import make_question
 from aigon.judge.reply import StrictModel
 from aigon.model.checks import Check
 from aigon.model.criteria import CriterionKind, ImportedCriterion, ImportedSpec
-from aigon.model.requests import JudgeAnswer, JudgeQuestion, JudgeSettings
+from aigon.model.requests import JudgeAnswer, JudgeQuestion
 from aigon.run.actors import find_judge
 from aigon.run.feature_stages import make_feature, write_features
 from aigon.spec.criteria import find_deciding_role
@@ -115,16 +115,7 @@ def write_draft(checkout: Checkout, draft: SpecDraft, how: Committing) -> None:
 
 
 def _ask(checkout: Checkout, title: str, spec: str, agent: str, say: Say) -> tuple[ImportedSpec, JudgeAnswer]:
-    settings, around = _find_drafter(checkout, agent, title)
-    say(f"Asking {settings.backend} ({settings.model}) for a draft ...")
-    answer = ask_redacted(_build_question(checkout, title, spec, around), settings, os.environ)
-    if answer.failure:
-        raise unavailable("There is no draft", where=settings.backend, hint=fold(answer.failure))
-    return _read_draft(answer.text, title), answer
-
-
-def _find_drafter(checkout: Checkout, agent: str, title: str) -> tuple[JudgeSettings, Surroundings]:
-    """Return who is asked, and what the project has. Raises AigonError: 2 for the configuration, 6 without an agent."""
+    """Return the draft. Raises AigonError: 2 for the configuration, 6 without an agent or a draft."""
     config, env = load_configuration(open_work_tree(checkout.root)), dict(os.environ)
     own = config.judge or JudgeConfig()
     if agent:
@@ -139,7 +130,12 @@ def _find_drafter(checkout: Checkout, agent: str, title: str) -> tuple[JudgeSett
     with suppress(AigonError):
         checks = resolve_checks(checkout.root, config, None, Options(""), env).checks
     path = build_tool_path(checkout.root, env.get("PATH", ""))
-    return settings, look_around(ProjectOnDisk(checkout.root, env), checks, path, [title])
+    around = look_around(ProjectOnDisk(checkout.root, env), checks, path, [title])
+    say(f"Asking {settings.backend} ({settings.model}) for a draft ...")
+    answer = ask_redacted(_build_question(checkout, title, spec, around), settings, os.environ)
+    if answer.failure:
+        raise unavailable("There is no draft", where=settings.backend, hint=fold(answer.failure))
+    return _read_draft(answer.text, title), answer
 
 
 def _build_question(checkout: Checkout, title: str, spec: str, around: Surroundings) -> JudgeQuestion:

@@ -116,7 +116,11 @@ def _strip_launchers(words: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
 def _find_editing_calls(code: str) -> Iterator[str]:
     """Yield what Python code would change or start, as far as its calls tell."""
     rules = _load_rules()
-    for node in ast.walk(_parse(code) or ast.Module([], [])):
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call):
             name = _last_name(node.func)
             owner = _last_name(node.func.value) if isinstance(node.func, ast.Attribute) else ""
@@ -128,13 +132,6 @@ def _find_editing_calls(code: str) -> Iterator[str]:
                 yield "open(..., to write)"
             if name in rules.editing_calls and owner in rules.call_owners.get(name, (owner,)):
                 yield name
-
-
-def _parse(code: str) -> ast.Module | None:
-    try:
-        return ast.parse(code)
-    except (SyntaxError, ValueError):
-        return None
 
 
 def _last_name(function: ast.expr) -> str:

@@ -71,7 +71,7 @@ def review_spec(
         passed = {number: trial.detail for number, trial in trials.items() if trial.base == "green"}
     rules = load_rules()
     page = parse_page(spec.raw)
-    findings = [*_find_in_criteria(page, spec, rules, passed), *_find_in_spec(page, spec, rules)]
+    findings = [*_find_in_criteria(spec, rules, passed), *_find_in_spec(page, spec, rules)]
     if refusal and (refused := find_refused_line(refusal, place.feature.path)):
         findings.append(SpecFinding("warning", refused.line, 1, refused.message, ""))
     judge = prepared.judge if prepared else None
@@ -114,23 +114,22 @@ def _explain_not_run(place: SpecLocation) -> str:
     return ""
 
 
-def _find_in_criteria(
-    page: MarkdownPage, spec: Spec, rules: "WordingRules", passed: dict[int, str]
-) -> Iterator[SpecFinding]:
+def _find_in_criteria(spec: Spec, rules: "WordingRules", passed: dict[int, str]) -> Iterator[SpecFinding]:
     """Yield what is wrong with each criterion by itself."""
     for criterion in spec.criteria:
-        at = _Place(page, criterion)
         if (detail := passed.get(criterion.number)) is not None:
             message = f"It holds already ({detail}), so it cannot show that the feature was built"
-            yield at.find("holds-already", 0, message, "Ask for what is not there yet, or remove it")
+            yield _place(
+                spec.raw, criterion, "holds-already", 0, message, "Ask for what is not there yet, or remove it"
+            )
         if criterion.kind != "judge":
             continue
         if (claims := count_claims(criterion.text, rules)) > 1:
             message = f"It makes {claims} claims: one that fails hides the others"
-            yield at.find("two-claims", 0, message, "Write a box for each")
+            yield _place(spec.raw, criterion, "two-claims", 0, message, "Write a box for each")
         for word in find_vague_words(criterion.text, rules):
             message = f"Nobody can decide {code_span(word.word)}"
-            yield at.find("vague-word", word.offset, message, word.instead)
+            yield _place(spec.raw, criterion, "vague-word", word.offset, message, word.instead)
 
 
 def _find_in_spec(page: MarkdownPage, spec: Spec, rules: "WordingRules") -> Iterator[SpecFinding]:
@@ -153,21 +152,15 @@ def _find_in_spec(page: MarkdownPage, spec: Spec, rules: "WordingRules") -> Iter
             yield SpecFinding("warning", warning.line, 1, warning.message.rstrip("."), "")
 
 
-class _Place(Struct, frozen=True):
-    """A criterion in its file."""
-
-    page: MarkdownPage
-    criterion: Criterion
-
-    def find(self, rule: str, offset: int, message: str, hint: str) -> SpecFinding:
-        """Return a finding at a character of the criterion's text, whose lines were joined."""
-        before = self.page.raw[: self.criterion.box + 2].decode("utf-8", "replace")
-        after = self.page.raw[self.criterion.box + 2 :].decode("utf-8", "replace")
-        passed = len(re.sub(r"\s", "", self.criterion.text[:offset]))
-        ahead = [match.start() for _, match in zip(range(passed + 1), re.finditer(r"\S", after), strict=False)]
-        text = before + after[: ahead[-1] if ahead else 0]
-        line = text.count("\n") + 1
-        return SpecFinding(rule, line, len(text) - text.rfind("\n"), message, hint, self.criterion.number)
+def _place(raw: bytes, criterion: Criterion, rule: str, offset: int, message: str, hint: str) -> SpecFinding:
+    """Return a finding at a character of the criterion's text, whose lines were joined."""
+    before = raw[: criterion.box + 2].decode("utf-8", "replace")
+    after = raw[criterion.box + 2 :].decode("utf-8", "replace")
+    passed = len(re.sub(r"\s", "", criterion.text[:offset]))
+    ahead = [match.start() for _, match in zip(range(passed + 1), re.finditer(r"\S", after), strict=False)]
+    text = before + after[: ahead[-1] if ahead else 0]
+    line = text.count("\n") + 1
+    return SpecFinding(rule, line, len(text) - text.rfind("\n"), message, hint, criterion.number)
 
 
 def describe_deciders(review: SpecReview) -> str:

@@ -96,7 +96,11 @@ def _read_value(wanted: Any, value: Any, file: str, at: KeyPath) -> Any:
         base = get_args(wanted)[0]
         is_section = isinstance(base, type) and issubclass(base, Section)
         if not (is_section and isinstance(value, dict)):
-            value = _read_form(form, value, file, at)
+            _check_type(form.written, value, file, at, form.words)
+            try:
+                value = form.read(value)
+            except ValueError as error:
+                raise _describe_value(file, at, str(error), value) from None
         return _read_value(base, value, file, at) if get_origin(base) is list or is_section else value
     if isinstance(wanted, type) and issubclass(wanted, Section):
         return read_section(wanted, value, file, at)
@@ -110,27 +114,15 @@ def _read_value(wanted: Any, value: Any, file: str, at: KeyPath) -> Any:
     return _check_type(wanted, value, file, at)
 
 
-def _read_form(form: Form, value: object, file: str, at: KeyPath) -> object:
-    _check_type(form.written, value, file, at, form.words)
-    try:
-        return form.read(value)
-    except ValueError as error:
-        raise _describe_value(file, at, str(error), value) from None
-
-
 def _check_type(wanted: Any, value: object, file: str, at: KeyPath, words: str = "") -> Any:
     try:
         return convert(value, wanted)
     except ValidationError as error:
-        what = words or _describe_expected(wanted, str(error))
-        raise _describe_value(file, at, f"has to be {what}", value) from None
-
-
-def _describe_expected(wanted: Any, message: str) -> str:
-    if message.startswith("Invalid enum value"):
-        return " or ".join(repr(each) for each in _list_choices(wanted))
-    expected = re.sub(r"^Expected |, got `\w+`| - at .*", "", message)
-    return re.sub(r"`([\w| ]+)`", lambda m: " or ".join(_WORDS.get(w, w) for w in m[1].split(" | ")), expected)
+        expected = re.sub(r"^Expected |, got `\w+`| - at .*", "", str(error))
+        what = re.sub(r"`([\w| ]+)`", lambda m: " or ".join(_WORDS.get(w, w) for w in m[1].split(" | ")), expected)
+        if str(error).startswith("Invalid enum value"):
+            what = " or ".join(repr(each) for each in _list_choices(wanted))
+        raise _describe_value(file, at, f"has to be {words or what}", value) from None
 
 
 def _list_choices(wanted: Any) -> list[object]:

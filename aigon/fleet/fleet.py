@@ -209,7 +209,12 @@ class _Fleet:
         self._ended[name] = summary
         self._hear(name, summary)
         if summary.status in AGAIN and not self._asked.is_set():
-            self._put_off(name, summary)
+            # One that is held waits until this very lease has been there for longer than a lease lasts.
+            now, lease = time.monotonic(), self._plan.orders[name].lease
+            if summary.lease and self._held.get(name, ("", 0.0))[0] != summary.lease:
+                self._held[name] = (summary.lease, now)
+            self._due[name] = self._held[name][1] + lease if summary.lease else now + min(PAUSE, lease / 20)
+            self._waiting.append(name)
 
     def _judge(self, name: str, answer: dict[str, Any]) -> CellSummary:
         """Return what a cell came to; where a machine was unfit, it is for another one, as long as there is one."""
@@ -222,14 +227,6 @@ class _Fleet:
             address for address, has in list_workers(self._client).items() if _label(self._plan.orders[name]) in has
         }
         return summary if able - unfit and len(unfit) < TRIES else replace(summary, status="refused")
-
-    def _put_off(self, name: str, summary: CellSummary) -> None:
-        """Let a cell wait: one that is held until this very lease has been there for longer than a lease lasts."""
-        now, lease = time.monotonic(), self._plan.orders[name].lease
-        if summary.lease and self._held.get(name, ("", 0.0))[0] != summary.lease:
-            self._held[name] = (summary.lease, now)
-        self._due[name] = self._held[name][1] + lease if summary.lease else now + min(PAUSE, lease / 20)
-        self._waiting.append(name)
 
     def _leave_out(self, why: str, code: Exit) -> None:
         for name in self._waiting:

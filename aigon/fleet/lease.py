@@ -198,24 +198,17 @@ class Lease:
             thread.join()
 
     def _push(self, changes: Mapping[str, RefChange], note: LeaseNote) -> None:
-        began, commit = read_clock(), self._write(note)
+        message = f"{SUBJECT} of {note.cell}\n\n{json.encode(note).decode()}\n"
+        began, commit = read_clock(), self._remote.commit_words(message, self._commit)
         try:
             self._remote.push({**changes, self._ref: (self._commit, commit)})
         except PushError as error:
             if error.trouble in ("refused", "no atomic"):
                 raise
-            self._read_back(error, commit)
+            there = self._remote.list_refs(self._ref).get(self._ref, NOTHING)
+            if there not in (commit, self._commit) or (there != commit and error.trouble == "moved"):
+                what = f"Somebody else works on {self._cell}"
+                raise LostLeaseError(what, where=self._remote.url, hint=error.hint) from error
+            if there != commit:  # else the push has succeeded all the same, and its acknowledgement alone was lost
+                raise
         self._commit, self._note, self._until = commit, note, began + self._seconds * HOLD
-
-    def _read_back(self, error: PushError, commit: str) -> None:
-        """Return if the push has succeeded all the same: its acknowledgement alone was lost."""
-        there = self._remote.list_refs(self._ref).get(self._ref, NOTHING)
-        if there == commit:
-            return
-        if there != self._commit or error.trouble == "moved":
-            raise LostLeaseError(f"Somebody else works on {self._cell}", where=self._remote.url, hint=error.hint)
-        raise error
-
-    def _write(self, note: LeaseNote) -> str:
-        message = f"{SUBJECT} of {note.cell}\n\n{json.encode(note).decode()}\n"
-        return self._remote.commit_words(message, self._commit)

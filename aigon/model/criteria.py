@@ -185,25 +185,21 @@ def judge_promises(
 
     Checks that are `forgiven`, by name, may fail if everything is meant, as they may for the run itself.
     """
-    own = {stage.promise: stage.criteria for stage in stages}
-    staged = {phrase: [v for v in verdicts if v.criterion in numbers] for phrase, numbers in own.items()}
-    return tuple(
-        _judge_stage(phrase, staged[phrase])
-        if phrase in staged
-        else _judge_promise(phrase, findings, verdicts, forgiven)
-        for phrase in phrases
-    )
-
-
-def _judge_stage(phrase: str, verdicts: Sequence[Verdict]) -> Promise:
-    remaining = [verdict.criterion for verdict in verdicts if verdict.status != "met"]
-    return Promise(phrase, not remaining, f"not passed: {list_criteria(remaining)}" if remaining else "")
+    staged, promises = {stage.promise: stage.criteria for stage in stages}, []
+    for phrase in phrases:
+        if phrase in staged:
+            left = [v.criterion for v in verdicts if v.criterion in staged[phrase] and v.status != "met"]
+            promises.append(Promise(phrase, not left, f"not passed: {list_criteria(left)}" if left else ""))
+        else:
+            promises.append(_judge_promise(phrase, findings, verdicts, forgiven))
+    return tuple(promises)
 
 
 def _judge_promise(
     phrase: str, findings: Sequence[Finding], verdicts: Sequence[Verdict], forgiven: Collection[str]
 ) -> Promise:
-    roles = _find_roles(phrase)
+    words = re.split(r"[\W_]+", phrase.lower())
+    roles = tuple(dict.fromkeys(_ROLE_WORDS[word] for word in words if word in _ROLE_WORDS))
     concerned = [f for f in findings if f.role in roles or (not roles and f.check not in forgiven)]
     red = [f.title for f in concerned if f.status != "pass"]
     open_ = [] if roles else [v.criterion for v in verdicts if v.status != "met"]
@@ -212,12 +208,6 @@ def _judge_promise(
     why += [f"not passed: {list_criteria(open_)}"] if open_ else []
     why += [f"there is no check of the role {', '.join(without)}"] if without else []
     return Promise(phrase, not why, "; ".join(why))
-
-
-def _find_roles(phrase: str) -> tuple[Role, ...]:
-    """Return the roles that a phrase names."""
-    words = re.split(r"[\W_]+", phrase.lower())
-    return tuple(dict.fromkeys(_ROLE_WORDS[word] for word in words if word in _ROLE_WORDS))
 
 
 assert set(_ROLE_WORDS.values()) <= set(ROLES), "every word names a role"

@@ -105,7 +105,9 @@ def compare_failed_check(finding: Finding, before: Finding | None, base: Finding
 
     `seen` says whether there was an assessment before this one: without it nothing is new and nothing is old.
     """
-    then, at_base, certain = identify_problems(before), identify_problems(base), seen and _is_complete(before)
+    then, at_base, certain = identify_problems(before), identify_problems(base), seen
+    if before and before.status != "pass":  # only if it lists all of its problems can another one be called new
+        certain = seen and before.status != "skipped" and 0 < len(before.problems) < MAX_PROBLEMS_READ
     groups = [(_describe_age(group, then, at_base, certain), group) for group in group_problems(select_errors(finding))]
     # What is new comes first and what the baseline had comes last, because the last is cut first.
     groups.sort(key=lambda pair: 0 if "new" in pair[0] else 2 if pair[0].startswith("already") else 1)
@@ -115,13 +117,6 @@ def compare_failed_check(finding: Finding, before: Finding | None, base: Finding
     if not failures and (lines := _split_lines(finding.excerpt)):
         failures, unread = (Failure("The end of its output:", lines, from_end=True),), 0
     return FailedCheck(_format_heading(finding, before, base, seen), failures, unread if groups else 0)
-
-
-def _is_complete(before: Finding | None) -> bool:
-    """Return whether `before` lists all of its problems: only then can another one be called new."""
-    if before is None or before.status == "pass":
-        return True
-    return before.status != "skipped" and 0 < len(before.problems) < MAX_PROBLEMS_READ
 
 
 def _format_heading(finding: Finding, before: Finding | None, base: Finding | None, seen: bool) -> str:

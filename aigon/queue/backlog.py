@@ -123,19 +123,16 @@ def list_tasks(main: Checkout) -> Iterator[QueueTask]:
         folders = [*home.glob(f"features/{name}"), *home.glob(f"features/{name}-*")]
         for records in [Records(folder) for folder in folders] or [Records(home / "features" / name)]:
             try:
-                yield from _list_of_run(name, spec, records, missing)
+                state = replay(records.each()) if records.journal.exists() else State()
+                decisions = records.decisions()
             except AigonError:
                 continue
-
-
-def _list_of_run(name: str, spec: Spec, records: Records, missing: tuple[str, ...]) -> Iterator[QueueTask]:
-    state = replay(records.each()) if records.journal.exists() else State()
-    label, decisions = state.started.label if state.started else "", records.decisions()
-    for criterion in spec.criteria:
-        decision = find_decision(decisions, criterion, "")
-        waived = decision.why if decision and decision.decision == "waive" else None
-        status, note = _find_status(criterion, state, waived, missing)
-        yield QueueTask(f"{name}.{criterion.number}", criterion.text, status, name, label, note)
+            for criterion in spec.criteria:
+                decision = find_decision(decisions, criterion, "")
+                waived = decision.why if decision and decision.decision == "waive" else None
+                status, note = _find_status(criterion, state, waived, missing)
+                label = state.started.label if state.started else ""
+                yield QueueTask(f"{name}.{criterion.number}", criterion.text, status, name, label, note)
 
 
 def _find_status(

@@ -72,8 +72,11 @@ class DueTasks:
         self.is_waiting = False
         wanted = [task for task in self._list_tasks() if self._may_be_due(task, self.queue.get(task.path), running)]
         fresh = [task for task in wanted if not self._find_examined(task)]
-        contents = self._read_all(fresh)
-        new = [task for task in fresh if self._is_new(task) and not self._config.watch.untracked]
+        committed = [] if self._config.watch.untracked else fresh
+        readable = [task for task in committed if not task.problem]
+        blobs = objects.read_blobs(self._git, [task.sha for task in readable]) if readable else {}
+        contents = {task.path: blobs[task.sha] for task in readable}
+        new = [task for task in committed if self._is_new(task)]
         theirs = find_agents_files(self._main, self._home, new, self._folders) if new else ()
         for task in wanted:
             due = self._find_examined(task)
@@ -128,14 +131,6 @@ class DueTasks:
             return True
         self._undecided[entry.path] = size
         return False
-
-    def _read_all(self, tasks: Sequence[TaskFile]) -> dict[str, bytes]:
-        """Return the contents of committed files by path, in two processes of git however many there are."""
-        if self._config.watch.untracked:
-            return {}
-        readable = [task for task in tasks if not task.problem]
-        blobs = objects.read_blobs(self._git, [task.sha for task in readable]) if readable else {}
-        return {task.path: blobs[task.sha] for task in readable}
 
     def _is_new(self, task: TaskFile) -> bool:
         entry = self.queue.get(task.path)

@@ -106,8 +106,11 @@ def find_agents_files(main: Checkout, home: Path, tasks: Sequence[TaskFile], fol
     commits = _find_commits(main, tasks, folders)
     left = {path for path, (_, is_marked) in commits.items() if not is_marked}
     found = commits.keys() - left
-    for base, end in _list_run_ranges(home) if left else ():
-        between = set((main.ask("rev-list", f"{base}..{end}") or "").split())
+    for journal in (each for folder in home.glob("features/*/") for each in Records(folder).journals()) if left else ():
+        events, _ = read_intact_events(journal.read_bytes())
+        base = next((each.base_commit for each in events if isinstance(each, RunStarted)), "")
+        end = next((each.commit for each in reversed(events) if isinstance(each, RunFinished)), "")
+        between = set((main.ask("rev-list", f"{base}..{end}") or "").split()) if base and end else ()
         found |= {path for path in left if commits[path][0] in between}
     return found
 
@@ -135,17 +138,6 @@ def _find_commits(main: Checkout, tasks: Sequence[TaskFile], folders: Sequence[s
 def _parse_commit(line: str) -> tuple[str, bool]:
     name, _, marks = line.strip("\n").partition(" ")
     return name, bool(marks.strip())
-
-
-def _list_run_ranges(home: Path) -> Iterator[tuple[str, str]]:
-    """Yield the base and the last commit of every run on record."""
-    for folder in home.glob("features/*/"):
-        for journal in Records(folder).journals():
-            events, _ = read_intact_events(journal.read_bytes())
-            base = next((each.base_commit for each in events if isinstance(each, RunStarted)), "")
-            end = next((each.commit for each in reversed(events) if isinstance(each, RunFinished)), "")
-            if base and end:
-                yield base, end
 
 
 def take_up(

@@ -95,7 +95,12 @@ def combine_task_codes(codes: Sequence[int]) -> int:
 def hand_over(main: Checkout, candidate: Candidate, *, pr: bool, note: Callable[[str], None]) -> None:
     """Move what is proven to evaluation, or open a pull request; a person merges it. Doing it twice changes nothing."""
     try:
-        _move_to_evaluation(candidate, note)
+        with Checkout.open(Path(candidate.path)) as checkout:
+            feature = files.locate_feature(checkout.root, candidate.feature)
+            if feature.stage == "in-progress":  # where a person looks at it
+                with moved_to_stage(checkout.root, feature, "in-evaluation") as (moved, paths):
+                    message = f"docs(feature-{moved.id}): evaluate"
+                    bookkeeping.commit_as_asked(checkout, paths, message, Committing(note, verify=False))
     except (AigonError, OSError) as error:
         note(f"feature {candidate.feature} is proven, and stays in progress: {error}")
     if pr:
@@ -103,17 +108,6 @@ def hand_over(main: Checkout, candidate: Candidate, *, pr: bool, note: Callable[
         argv = [sys.executable, "-P", "-m", "aigon", *words]
         code, out, errors = capture_output(argv, cwd=main.root, env=os.environ)
         note(f"aigon {' '.join(words)}: {fold((out or errors).decode(errors='replace')) or f'exit code {code}'}")
-
-
-def _move_to_evaluation(candidate: Candidate, note: Callable[[str], None]) -> None:
-    """Move the spec of a proven feature on its branch to the stage in-evaluation, where a person looks at it."""
-    with Checkout.open(Path(candidate.path)) as checkout:
-        feature = files.locate_feature(checkout.root, candidate.feature)
-        if feature.stage != "in-progress":
-            return
-        with moved_to_stage(checkout.root, feature, "in-evaluation") as (moved, paths):
-            message = f"docs(feature-{moved.id}): evaluate"
-            bookkeeping.commit_as_asked(checkout, paths, message, Committing(note, verify=False))
 
 
 def link_steps(root: Path, logs: str, task: str, run: str) -> None:

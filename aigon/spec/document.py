@@ -144,8 +144,14 @@ def annotate(spec: Spec, wanted: Mapping[int, Annotation]) -> bytes:
     The result is parsed again. Raises a usage error, naming the line, unless exactly these criteria changed as wanted
     and nothing else: not if one has an annotation already or ends in an unclosed code span.
     """
-    ends = dict(_list_ends(spec))
-    raw = spec.raw
+    page, raw, ends = markdown.parse_page(spec.raw), spec.raw, dict[int, int]()
+    numbers = {criterion.box: criterion.number for criterion in spec.criteria}
+    for token in page.tokens:
+        if token.type == "inline" and token.map and token.content.startswith("["):
+            last = page.starts[token.map[1] - 1]
+            end = (*page.starts[token.map[1] : token.map[1] + 1], len(raw))[0]
+            if (number := numbers.get(page.box(token))) is not None:
+                ends[number] = last + len(raw[last:end].rstrip())  # behind its own paragraph
     for number in sorted(wanted, reverse=True):
         at = ends[number]
         raw = raw[:at] + b" " + render_comment(wanted[number]).encode() + raw[at:]
@@ -160,18 +166,6 @@ def can_annotate(spec: Spec, number: int) -> bool:
     except AigonError:
         return False
     return True
-
-
-def _list_ends(spec: Spec) -> Iterator[tuple[int, int]]:
-    """Yield the number of each criterion, and the offset behind its own paragraph."""
-    page = markdown.parse_page(spec.raw)
-    numbers = {criterion.box: criterion.number for criterion in spec.criteria}
-    for token in page.tokens:
-        if token.type == "inline" and token.map and token.content.startswith("["):
-            last = page.starts[token.map[1] - 1]
-            end = (*page.starts[token.map[1] : token.map[1] + 1], len(spec.raw))[0]
-            if (number := numbers.get(page.box(token))) is not None:
-                yield number, last + len(spec.raw[last:end].rstrip())
 
 
 def _require_only(spec: Spec, wanted: Mapping[int, Annotation], raw: bytes) -> None:

@@ -118,7 +118,13 @@ def choose_feature(features: Sequence[Feature], wanted: str) -> Feature:
     if found:
         where = ", ".join(feature.path for feature in found)
         raise usage(f"'{wanted}' names more than one feature", where=where, hint="Give the path of the spec instead")
-    raise _unknown(features, wanted)
+    from difflib import get_close_matches
+
+    names = [feature.slug for feature in features]
+    near = get_close_matches(_slug(wanted), names, n=1, cutoff=0.85 if is_title(wanted) else 0.6)
+    known = ", ".join(f"{f.id} {f.slug}".strip() for f in features[:10]) or "none yet"
+    hint = f"Did you mean '{near[0]}'?" if near else f"Known features: {known}. New: aigon feature-create NAME"
+    raise usage(f"There is no feature '{wanted}'", where=f"{ROOT}/", hint=hint)
 
 
 def is_named(feature: Feature, wanted: str) -> bool:
@@ -138,16 +144,6 @@ def _slug(wanted: str) -> str:
     with suppress(AigonError):
         return slugify(wanted) if is_title(wanted) else wanted
     return wanted
-
-
-def _unknown(features: Sequence[Feature], wanted: str) -> AigonError:
-    from difflib import get_close_matches
-
-    names = [feature.slug for feature in features]
-    near = get_close_matches(_slug(wanted), names, n=1, cutoff=0.85 if is_title(wanted) else 0.6)
-    known = ", ".join(f"{f.id} {f.slug}".strip() for f in features[:10]) or "none yet"
-    hint = f"Did you mean '{near[0]}'?" if near else f"Known features: {known}. New: aigon feature-create NAME"
-    return usage(f"There is no feature '{wanted}'", where=f"{ROOT}/", hint=hint)
 
 
 _SPELLED = str.maketrans(

@@ -115,7 +115,10 @@ def accept_proposals(raw: bytes, numbers: Container[int]) -> bytes:
     result = _apply(page, [edit for _, edit in accepted if edit])
     boxes = [proposal.line for proposal, _ in accepted if proposal.text]
     if boxes and not parse_spec(result).criteria:
-        at = parse_page(result).starts[_find_first_list(page, min(boxes)) - 1]
+        first = min(boxes)  # the heading goes above the whole list around it
+        spans = (each.map or (0, 0) for each in page.tokens if each.type.endswith("_list_open") and each.level == 0)
+        line = next((start + 1 for start, end in spans if start < first <= end), first)
+        at = parse_page(result).starts[line - 1]
         result = result[:at] + HEADING + result[at:]
     parse_spec(result)
     return result
@@ -153,9 +156,3 @@ def _list_proposed(token: Token) -> Iterator[tuple[HtmlComment, str]]:
     for comment in find_comments(token.content):
         if match := _COMMENT.fullmatch(comment.inner):
             yield comment, match[1].strip("- ") if match[1].startswith("-") else match[1]  # of `<!--- a --->`
-
-
-def _find_first_list(page: MarkdownPage, line: int) -> int:
-    """Return the line on which the top-level list around `line` begins; `line` itself outside of any."""
-    lists = (token for token in page.tokens if token.type.endswith("_list_open") and token.level == 0)
-    return next((start + 1 for start, end in (token.map or (0, 0) for token in lists) if start < line <= end), line)

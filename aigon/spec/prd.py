@@ -77,11 +77,6 @@ def parse_prd(raw: bytes, name: str) -> Prd:
     return _parse_document(raw, name, "TOON", decode, (ToonDecodeError, RecursionError))
 
 
-def parse_json_table(raw: bytes, name: str) -> Prd:
-    """Return the table in a JSON file, with the keys of TOON. Raises usage errors as `parse_prd` does."""
-    return _parse_document(raw, name, "JSON", json.loads, (ValueError, RecursionError))
-
-
 def _parse_document(
     raw: bytes, name: str, form: str, decode: Callable[[str], object], errors: tuple[type[Exception], ...]
 ) -> Prd:
@@ -216,4 +211,6 @@ def read_table(raw: bytes, name: str) -> Prd:
     """Return the tasks in a file: Markdown or JSON by its ending, TOON otherwise. Raises AigonError (exit 2)."""
     if name.lower().endswith((".md", ".markdown")):
         return parse_task_list(raw, name)
-    return parse_json_table(raw, name) if name.lower().endswith(".json") else parse_prd(raw, name)
+    if name.lower().endswith(".json"):  # with the keys of TOON
+        return _parse_document(raw, name, "JSON", json.loads, (ValueError, RecursionError))
+    return parse_prd(raw, name)

@@ -49,8 +49,10 @@ def parse_settings(page: MarkdownPage, frontmatter: Mapping[str, object], criter
                 raise node.wrong("is no setting", f"Did you mean `{meant}`?")
         except AigonError as error:
             errors.append(error)
-    for stage in values.get("stages", ()):
-        errors += _find_unknown_criteria(stage, criteria, lines["stages"])
+    for number in (each for stage in values.get("stages", ()) for each in stage.criteria):
+        if not 1 <= number <= criteria:
+            what, hint = f"stages names criterion {number}", suggest(str(number), map(str, range(1, criteria + 1)))
+            errors.append(usage(f"{what}, which does not exist", where=f"line {lines['stages']}", hint=hint))
     raise_together(errors, "settings")
     for line, mode in _list_configured_modes(page):
         if mode in get_args(SpecMode) and "mode" not in lines:
@@ -166,13 +168,6 @@ def _read_stage(node: DocumentNode) -> SpecStage:
     if len(promise) > 1:
         raise keys["promise"].wrong("has more than one phrase", "A stage ends with one")
     return SpecStage(numbers, promise[0])
-
-
-def _find_unknown_criteria(stage: SpecStage, criteria: int, line: int) -> Iterator[AigonError]:
-    for number in stage.criteria:
-        if not 1 <= number <= criteria:
-            hint = suggest(str(number), map(str, range(1, criteria + 1)))
-            yield usage(f"stages names criterion {number}, which does not exist", where=f"line {line}", hint=hint)
 
 
 _READERS: Mapping[str, tuple[str, Callable[[DocumentNode], object]]] = {

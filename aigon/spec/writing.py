@@ -9,12 +9,11 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from aigon.errors import AigonError, usage
-from aigon.model.criteria import ImportedCriterion, ImportedSpec, parse_promises
+from aigon.model.criteria import ImportedSpec, parse_promises
 from aigon.spec.criteria import TEMPLATE, is_criteria_heading
 from aigon.spec.document import parse_spec, require_size
 from aigon.spec.features import LARGEST, PREFIX, TOO_MUCH, strip_prefix
@@ -23,9 +22,6 @@ from aigon.spec.markdown import line_of, one_line, parse_page
 from aigon.text.amounts import size_error
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import code_block, code_span, fold, list_item
-
-if TYPE_CHECKING:
-    pass
 
 LONGEST_TITLE = 200
 _ENTRY = compile_re(r"[\"']?([\w-]+)[\"']?\s*:")
@@ -153,7 +149,10 @@ def compose_imported_spec(spec: ImportedSpec, source: str, priority: str = "") -
     if spec.questions:
         lines += ["## Open questions", "", *(f"- {list_item(each, _LONGEST)}" for each in spec.questions), ""]
     if spec.original:
-        lines += [f"## {SOURCE}", "", *_render_original(spec)]
+        lines += [f"## {SOURCE}", ""]
+    for name, text in spec.original.items():
+        # No heading of its own: below one that reads "Validation" a block would be run.
+        lines += [f"{code_span(name)}:", "", code_block(text), ""]
     raw = disarm_annotations("\n".join(lines).rstrip("\n").encode("utf-8", "replace") + b"\n")
     if len(raw) > LARGEST:
         raise size_error("The spec with its source", len(raw), LARGEST, where=source, hint=TOO_MUCH)
@@ -161,29 +160,19 @@ def compose_imported_spec(spec: ImportedSpec, source: str, priority: str = "") -
 
 
 def _render_criteria(spec: ImportedSpec) -> Iterator[str]:
-    """Yield a box for each criterion, below the heading that it belongs under."""
+    """Yield a box for each criterion below its heading, with what its author would run as a comment behind it."""
     if not spec.criteria:
         yield NO_CRITERIA
     for index, (group, members) in enumerate(groupby(spec.criteria, key=lambda criterion: criterion.group)):
         yield from [""] * (index > 0)
         if group or index:
             yield from (f"### {fold(group, 200) or 'More'}", "")
-        yield from map(render_criterion, members)
-
-
-def render_criterion(criterion: ImportedCriterion) -> str:
-    """Return one box, with what its author would run as a comment behind it if a comment can hold it."""
-    annotation = criterion.annotation
-    # Joined to one line, a command would be another one.
-    fits = annotation and "-->" not in annotation and fold(annotation, _LONGEST) == annotation
-    comment = f" <!-- {annotation} -->" if fits else ""
-    return f"- [ ] {fold(criterion.text, _LONGEST)}{comment}"
-
-
-def _render_original(spec: ImportedSpec) -> Iterator[str]:
-    for name, text in spec.original.items():
-        # No heading of its own: below one that reads "Validation" a block would be run.
-        yield from (f"{code_span(name)}:", "", code_block(text), "")
+        for criterion in members:
+            annotation = criterion.annotation
+            # Joined to one line, a command would be another one.
+            fits = annotation and "-->" not in annotation and fold(annotation, _LONGEST) == annotation
+            comment = f" <!-- {annotation} -->" if fits else ""
+            yield f"- [ ] {fold(criterion.text, _LONGEST)}{comment}"
 
 
 class _Section(Struct, frozen=True):
@@ -208,17 +197,12 @@ def merge_spec(raw: bytes, addition: bytes) -> bytes:
             sections = _list_sections(raw)
             at = next((each.start for each in sections if each.title == SOURCE), len(raw))
             raw = raw[:at].rstrip(b"\n") + b"\n\n## " + new.title.encode() + b"\n\n" + body + b"\n\n" + raw[at:]
-        elif is_template(raw[own.body : own.end]):
+        elif TEMPLATE.search(raw, own.body, own.end) or not _COMMENT.sub(b"", raw[own.body : own.end]).strip():
             raw = raw[: own.body] + b"\n" + body + b"\n\n" + raw[own.end :]
         elif new.title != SUMMARY:
             kept = raw[: own.end].rstrip(b"\n")
             raw = kept + b"\n" + body + b"\n\n" + raw[own.end :]
     return raw.rstrip(b"\n") + b"\n"
-
-
-def is_template(body: bytes) -> bool:
-    """Return whether a section of the template is still empty."""
-    return TEMPLATE.search(body) is not None or not _COMMENT.sub(b"", body).strip()
 
 
 def _list_sections(raw: bytes) -> list[_Section]:

@@ -72,14 +72,9 @@ def _find_needed(pattern: str) -> _Needed:
     head = "".join(takewhile(_literal, tokens))
     tail = "".join(takewhile(_literal, reversed(tokens)))[::-1]
     runs = "".join(token if _literal(token) else "\0" for token in tokens).split("\0")
-    return _Needed(head, _tails(tokens[: len(tokens) - len(tail)], tail), max(runs, key=len))
-
-
-def _tails(before: list[str], tail: str) -> tuple[str, ...]:
-    """Return how such a path may end: `tail`, after any of the words in the braces before it."""
-    last = before[-1] if before else ""
+    last = "".join(tokens[: len(tokens) - len(tail)][-1:])  # in braces it says what `tail` comes after
     words = last[1:-1].split(",") if last.startswith("{") and not re.search(r"[*?]", last) else [""]
-    return tuple(word + tail for word in words)
+    return _Needed(head, tuple(word + tail for word in words), max(runs, key=len))
 
 
 def _literal(token: str) -> bool:
@@ -93,12 +88,10 @@ def is_covered(pattern: str, path: str) -> bool:
 
 
 def _regex(pattern: str) -> str:
-    return "".join(_token(token) for token in _TOKEN.findall(pattern))
-
-
-def _token(token: str) -> str:
-    if token in _GLOB:
-        return _GLOB[token]
-    if token.startswith("{") and token.endswith("}"):
-        return f"(?:{'|'.join(_regex(each) for each in token[1:-1].split(','))})"
-    return re.escape(token)
+    parts = []
+    for token in _TOKEN.findall(pattern):
+        if token.startswith("{") and token.endswith("}"):
+            parts.append(f"(?:{'|'.join(_regex(each) for each in token[1:-1].split(','))})")
+        else:
+            parts.append(_GLOB.get(token) or re.escape(token))
+    return "".join(parts)

@@ -90,13 +90,9 @@ class Block(Struct, frozen=True):
 
 def read_outline(text: str) -> list[Block]:
     """Return the blocks of a Markdown text; code and HTML are left out."""
-    return list(_list_blocks(text))
-
-
-def _list_blocks(text: str) -> Iterator[Block]:
     tokens = parse_page(text.encode("utf-8", "replace")).tokens
     headings: list[tuple[int, str]] = []
-    depth = 0
+    blocks, depth = list[Block](), 0
     for index, token in enumerate(tokens):
         depth += (token.type == "list_item_open") - (token.type == "list_item_close")
         if token.type != "inline":
@@ -107,12 +103,14 @@ def _list_blocks(text: str) -> Iterator[Block]:
         if tokens[index - 1].type == "heading_open":
             level = int(tokens[index - 1].tag[1:])
             headings = [*((at, title) for at, title in headings if at < level), (level, content)]
-            yield Block("heading", content, tuple(title for _, title in headings[:-1]), level)
+            blocks.append(Block("heading", content, tuple(title for _, title in headings[:-1]), level))
         elif opener.type == "list_item_open":
             is_box = BOX.match(content) is not None
-            yield Block("item", content[3:].strip() if is_box else content, above, depth, opener.info, is_box)
+            item = content[3:].strip() if is_box else content
+            blocks.append(Block("item", item, above, depth, opener.info, is_box))
         else:
-            yield Block("text", content, above, depth)
+            blocks.append(Block("text", content, above, depth))
+    return blocks
 
 
 def plain(text: str) -> str:

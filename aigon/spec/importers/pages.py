@@ -55,14 +55,11 @@ def read_markdown(text: str, original: Mapping[str, str], *summary: str) -> Impo
     joined = {index: join_item(blocks, index) for index in chosen}
     joined = joined or {index: block.text for index, block in enumerate(blocks) if block.is_box}
     title = find_title(blocks)
-    criteria = [ImportedCriterion(item, _find_group(blocks[index], title)) for index, item in joined.items()]
+    above = {index: blocks[index].section for index in joined}  # "Acceptance criteria" says no more than that
+    groups = {index: "" if text == title or ACCEPTANCE.match(text) else text for index, text in above.items()}
+    criteria = [ImportedCriterion(item, groups[index]) for index, item in joined.items()]
     left = count_unused(blocks, joined)
     return ImportedSpec(title, tuple(criteria), original, find_summary(blocks, *summary), left=left)
-
-
-def _find_group(block: Block, title: str) -> str:
-    """Return the heading over an item, unless it says no more than that these are criteria."""
-    return "" if block.section == title or ACCEPTANCE.match(block.section) else block.section
 
 
 def _read_story(texts: Mapping[str, str]) -> Iterator[ImportedSpec]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from aigon.model.criteria import ImportedCriterion, ImportedSpec
 from aigon.spec.importers import Format, count_unused_keys, read_json, read_text
-from aigon.spec.prd import PrdTask, parse_prd
+from aigon.spec.prd import parse_prd
 from aigon.text.patterns import compile_re
 
 _STORIES = ("userStories", "user_stories", "stories")
@@ -55,15 +55,12 @@ def _read_prd_toon(texts: Mapping[str, str]) -> Iterator[ImportedSpec]:
     """Yield one feature: each task is a criterion."""
     ((path, text),) = texts.items()
     prd = parse_prd(text.encode(), path)
-    left: Counter[str] = Counter()
+    left, criteria = Counter[str](), []
     for task in prd.tasks:
         left += count_unused_keys(to_builtins(task), ("id", "title", "description"))
-    yield ImportedSpec(prd.project, tuple(map(_read_toon_task, prd.tasks)), texts, left=left)
-
-
-def _read_toon_task(task: PrdTask) -> ImportedCriterion:
-    more = f" ({task.description})" if task.description else ""
-    return ImportedCriterion(f"{task.id}: {task.title}{more}")
+        more = f" ({task.description})" if task.description else ""
+        criteria.append(ImportedCriterion(f"{task.id}: {task.title}{more}"))
+    yield ImportedSpec(prd.project, tuple(criteria), texts, left=left)
 
 
 def _read_taskmaster(texts: Mapping[str, str]) -> Iterator[ImportedSpec]:
