@@ -34,18 +34,15 @@ def leave_environment(env: MutableMapping[str, str], here: Path) -> None:
     is_active = os.path.realpath(env.get("VIRTUAL_ENV") or "/") == own
     if sys.prefix == sys.base_prefix or (others == parts and not is_active):
         return
-    if _is_inside_project(Path(own), here) or _is_shared():
+    with suppress(AigonError):
+        project = find_repository(here)
+        if any(Path(own).is_relative_to(root) for root in (project.root, *project.worktrees)):
+            return
+    if _is_shared():
         return
     env["PATH"] = os.pathsep.join(others) or os.defpath
     if is_active:
         del env["VIRTUAL_ENV"]
-
-
-def _is_inside_project(folder: Path, here: Path) -> bool:
-    with suppress(AigonError):
-        project = find_repository(here)
-        return any(folder.is_relative_to(root) for root in (project.root, *project.worktrees))
-    return False
 
 
 def _is_shared() -> bool:

@@ -215,7 +215,7 @@ class _Builder:
             for each in value if isinstance(value, list) else [value]:
                 if isinstance(each, ast.AST) and (made := self.convert(each, name, depth + 1)):
                     children.append(made)
-        children.sort(key=_start_of)
+        children.sort(key=lambda child: child.start)
         if isinstance(node, ast.Module):
             start, end = 0, self._end
         elif isinstance(getattr(node, "end_lineno", None), int):
@@ -242,7 +242,7 @@ class _Builder:
             if begin < stop:
                 first, last = bisect_left(self._places, begin), bisect_left(self._places, stop)
                 children += (token for token in self._tokens[first:last] if token.end <= stop)
-        children.sort(key=_start_of)
+        children.sort(key=lambda child: child.start)
 
 
 def _classify(token: tokenize.TokenInfo) -> tuple[str, str]:
@@ -251,10 +251,6 @@ def _classify(token: tokenize.TokenInfo) -> tuple[str, str]:
         return "comment", ""
     is_name = token.type == tokenize.NAME and not iskeyword(token.string)
     return ("NAME", "name") if is_name else (token.string, "")
-
-
-def _start_of(node: Node) -> int:
-    return node.start
 
 
 def parse_python(data: bytes) -> Node:

@@ -164,7 +164,12 @@ def compile_spec(
     # What a person wrote into the spec, or the project runs anyway, runs in every assessment.
     scripts = {row.criterion.number: row.proposal.script for row in rows if row.proposal and row.proposal.script}
     doubtful = {number: script for number, script in scripts.items() if script not in around.shown.values()}
-    wanted = {row.criterion.number: _apply_proposal(row) for row in rows}
+    wanted = {
+        row.criterion.number: replace(row.criterion, kind=row.proposal.kind, command=row.proposal.command)
+        if row.proposal
+        else row.criterion
+        for row in rows
+    }
     trials = try_criteria(checkout, prepared, wanted, timeout, say, doubtful, may_run)
     rows = [replace(row, trial=trials[row.criterion.number]) for row in rows]
     return Compilation(prepared.feature, spec, tuple(rows), model)
@@ -211,12 +216,6 @@ def _find_syntax_error(line: str, root: Path, env: Mapping[str, str]) -> str:
     return lines[0][:200] if lines else ended.start_error or "it cannot be read"
 
 
-def _apply_proposal(row: CompiledCriterion) -> Criterion:
-    """Return the criterion as it would be decided with what is proposed."""
-    proposal = row.proposal
-    return replace(row.criterion, kind=proposal.kind, command=proposal.command) if proposal else row.criterion
-
-
 def try_criteria(
     checkout: Checkout,
     prepared: Prepared,
@@ -238,14 +237,13 @@ def try_criteria(
         unseen = {check.name: line for n, line in doubtful.items() for check in list_commands([criteria[n]])}
         ran = run_on_copy(checkout, prepared, checks, timeout, unseen, may_run)
     missing = {check.name: _IN_PLACE if is_in_place else _UNSEEN for check in checks if check.name not in ran}
-    return {number: _read_trial(criterion, ran, missing) for number, criterion in criteria.items()}
-
-
-def _read_trial(criterion: Criterion, ran: Mapping[str, Result], missing: Mapping[str, str]) -> TrialResult:
-    """Return what ran for a criterion that a command or a check decides; `not run` for all others."""
-    if criterion.kind == "check":
-        return _read_check(criterion.command or "", ran, missing)
-    return next((_read_command(criterion, check, ran, missing) for check in list_commands([criterion])), TrialResult())
+    trials = {number: TrialResult() for number in criteria}  # of a person and a judge
+    for number, criterion in criteria.items():
+        if criterion.kind == "check":
+            trials[number] = _read_check(criterion.command or "", ran, missing)
+        for check in list_commands([criterion]):
+            trials[number] = _read_command(criterion, check, ran, missing)
+    return trials
 
 
 def _read_command(

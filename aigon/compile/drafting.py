@@ -3,7 +3,7 @@
 import difflib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Annotated, get_args
 
@@ -170,28 +170,22 @@ def _build_question(checkout: Checkout, title: str, spec: str, around: Surroundi
 
 def _read_draft(text: str, title: str) -> ImportedSpec:
     """Return the parts of a draft within bounds. Raises AigonError (exit 6) for one that cannot be used."""
-    criteria: tuple[ImportedCriterion, ...] = ()
+    criteria: list[ImportedCriterion] = []
     try:
         document = json.loads(text if len(text) <= MIB else "")
-        criteria = tuple(_read_criteria(document["criteria"]))
+        for item in document["criteria"][:_MOST_CRITERIA]:
+            kind, command = str(item.get("kind", "")), str(item.get("command") or "").strip()
+            says = fold(str(item["text"]), _LONGEST_TEXT)
+            is_usable = kind == "human" or (kind in _KINDS and kind != "judge" and not find_flaw(command))
+            is_usable = is_usable and not find_deciding_role(says)  # "All tests pass" says it already
+            annotation = (kind if kind == "human" else f"{kind}: {command}") if is_usable else ""
+            criteria += [ImportedCriterion(says, annotation=annotation)] if says else []
         questions = [fold(each, _LONGEST_TEXT) for each in document["questions"] if isinstance(each, str)]
         summary = document["summary"] if isinstance(document["summary"], str) else ""
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        criteria = ()
+        criteria = []
     if not criteria:
         what, hint = "The draft cannot be used: it has no criteria in the form that was asked for", "Run it again"
         raise unavailable(what, where=fold(text, 100), hint=hint)
     asked = tuple(filter(None, questions))[:_MOST_QUESTIONS]
-    return ImportedSpec(title, criteria, {}, fold(summary, _LONGEST_SUMMARY), asked)
-
-
-def _read_criteria(items: list[Mapping[str, object]]) -> Iterator[ImportedCriterion]:
-    """Yield the criteria that can be used, each with what may decide it."""
-    for item in items[:_MOST_CRITERIA]:
-        kind, command = str(item.get("kind", "")), str(item.get("command") or "").strip()
-        text = fold(str(item["text"]), _LONGEST_TEXT)
-        annotation = kind if kind == "human" else f"{kind}: {command}"
-        is_usable = kind == "human" or (kind in _KINDS and kind != "judge" and not find_flaw(command))
-        is_usable = is_usable and not find_deciding_role(text)  # "All tests pass" says it already
-        if text:
-            yield ImportedCriterion(text, annotation=annotation if is_usable else "")
+    return ImportedSpec(title, tuple(criteria), {}, fold(summary, _LONGEST_SUMMARY), asked)

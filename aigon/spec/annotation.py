@@ -96,13 +96,6 @@ def write_text(script: str, text: str) -> str:
     return f"{script} == {json.dumps(text, ensure_ascii=False)}"
 
 
-def append_block(argument: str, block: str) -> str:
-    """Return `./table ==` with the text of the fenced block below it; anything else as it is."""
-    if not _BELOW.fullmatch(argument):
-        return argument
-    return write_text(argument.removesuffix("==").rstrip(), block.removesuffix("\n"))
-
-
 class DecisionRule(Struct, frozen=True):
     """A kind of criterion that a command decides.
 
@@ -251,8 +244,8 @@ def parse_annotation(comment: HtmlComment, line: int, block: str | None = None) 
     for kind in EXAMPLES:
         if match and word == kind:
             argument = (match[2] or "").strip()
-            if kind == "prints" and block is not None:
-                argument = append_block(argument, block)
+            if kind == "prints" and block is not None and _BELOW.fullmatch(argument):
+                argument = write_text(argument.removesuffix("==").rstrip(), block.removesuffix("\n"))
             return Annotation(kind, _check_argument(kind, argument, line))
     if word and word not in _OTHER_WORDS:
         from difflib import get_close_matches

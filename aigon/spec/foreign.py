@@ -135,7 +135,10 @@ def _list_acceptable(page: MarkdownPage) -> Iterator[tuple[ForeignAnnotation, _E
     for token in page.tokens:
         if token.type == "inline":
             text = one_line(strip_trailing_comments(token.content))
-        found = list(_list_proposed(token)) if token.type in ("inline", "html_block") else []
+        comments = find_comments(token.content) if token.type in ("inline", "html_block") else ()
+        matches = [(each, match[1]) for each in comments if (match := _COMMENT.fullmatch(each.inner))]
+        # of `<!--- a --->`
+        found = [(each, text.strip("- ") if text.startswith("-") else text) for each, text in matches]
         item = text[3:].strip() if (is_box := BOX.match(text)) else text
         for comment, annotation in found:
             opening = _read_opening(token, comment)
@@ -150,9 +153,3 @@ def _list_acceptable(page: MarkdownPage) -> Iterator[tuple[ForeignAnnotation, _E
             edit = _Edit(line_of(block), f"{block.markup}{PROPOSED} ", block.markup)
             number += 1
             yield ForeignAnnotation(number, edit.line, "", block.content.removesuffix("\n")), edit
-
-
-def _list_proposed(token: Token) -> Iterator[tuple[HtmlComment, str]]:
-    for comment in find_comments(token.content):
-        if match := _COMMENT.fullmatch(comment.inner):
-            yield comment, match[1].strip("- ") if match[1].startswith("-") else match[1]  # of `<!--- a --->`

@@ -98,8 +98,11 @@ def find_unclosed(page: MarkdownPage) -> Iterator[SpecWarning]:
     for token in page.tokens:
         if token.type == "html_block" and token.content.lstrip().startswith("<!--") and "-->" not in token.content:
             yield SpecWarning(line_of(token), "This comment is never closed: what follows is part of it")
-        if token.type == "fence" and not _is_closed(page, token):
-            yield SpecWarning(line_of(token), "This code block is never closed: what follows is part of it")
+        if token.type == "fence":
+            (first, end), mark = token.map or (0, 0), token.markup.encode()
+            last = page.raw[page.starts[end - 1] : (*page.starts[end : end + 1], len(page.raw))[0]].strip(b" \t>\r\n")
+            if end - first <= 1 or not last.startswith(mark) or last.strip(mark[:1]):
+                yield SpecWarning(line_of(token), "This code block is never closed: what follows is part of it")
 
 
 @cache
@@ -110,12 +113,6 @@ def _make_parser() -> MarkdownIt:
 
     parser = MarkdownIt("commonmark", {"maxNesting": DEEPEST}).use(front_matter_plugin)
     return parser.disable(["inline", "text_join"])
-
-
-def _is_closed(page: MarkdownPage, fence: Token) -> bool:
-    first, end = fence.map or (0, 0)
-    last = page.raw[page.starts[end - 1] : (*page.starts[end : end + 1], len(page.raw))[0]].strip(b" \t>\r\n")
-    return end - first > 1 and last.startswith(fence.markup.encode()) and not last.strip(fence.markup[:1].encode())
 
 
 def raise_together(errors: Sequence[AigonError], what: str) -> None:

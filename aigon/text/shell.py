@@ -50,7 +50,8 @@ def split_commands(line: str) -> tuple[SimpleCommand, ...]:
         if kind == "word":
             inner = inner or _is_computed(text)
             if redirect:
-                writes += [unquote(text)] if ">" in redirect and not _copies(redirect, text) else []
+                is_copy = redirect.endswith("&") and (text.isdigit() or text == "-")  # `2>&1` writes to no file
+                writes += [unquote(text)] if ">" in redirect and not is_copy else []
                 redirect = ""
             else:
                 words.append(unquote(text))
@@ -100,11 +101,6 @@ def _is_computed(word: str) -> bool:
     return "$(" in bare or "`" in bare or bare.endswith("$")
 
 
-def _copies(operator: str, target: str) -> bool:
-    """Return whether the redirection is like `2>&1`, which writes to no file."""
-    return operator.endswith("&") and (target.isdigit() or target == "-")
-
-
 _OPERATORS = "();<>|&\n"
 _COMMENT = compile_re(r"(?m)(?<![^\s;&|()])#[^\n]*")
 BRANCHING = frozenset(
@@ -135,16 +131,12 @@ def parse_script(script: str) -> tuple[ListedCommand, ...]:
 
     Raises ValueError for an unclosed quotation and for a here-document.
     """
-    tokens = _lex_script(script)
+    lexer = shlex.shlex(_COMMENT.sub("", script.replace("\\\n", " ")), posix=True, punctuation_chars=_OPERATORS)
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
+    tokens = list(lexer)
     if any("<<" in token and _is_operator(token) for token in tokens):
         raise ValueError("a here-document")
     return tuple(_commands(tokens))
-
-
-def _lex_script(script: str) -> list[str]:
-    lexer = shlex.shlex(_COMMENT.sub("", script.replace("\\\n", " ")), posix=True, punctuation_chars=_OPERATORS)
-    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
-    return list(lexer)
 
 
 def _is_operator(token: str) -> bool:

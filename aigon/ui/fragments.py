@@ -64,15 +64,6 @@ class CardView(Struct, frozen=True):
         return (self.card, self.status, tuple((lane.label, lane.changes, lane.running) for lane in self.lanes))
 
 
-def build_views(feed: Feed) -> dict[str, list[CardView]]:
-    """Return the cards of every stage, the most urgent first."""
-    views = {column.stage: [_build_view(feed, card) for card in column.cards] for column in feed.list_columns()}
-    for stage, cards in views.items():
-        if stage not in ("done", "cancelled"):
-            cards.sort(key=lambda view: _rank(view.status))
-    return views
-
-
 def _build_view(feed: Feed, card: Card) -> CardView:
     name = card.feature.name_for_people
     lanes = [feed.find_lane(name, loop.label) for loop in card.working]
@@ -105,14 +96,6 @@ def _find_status(card: Card) -> tuple[str, str]:
 def _rank(status: str) -> int:
     order = (*URGENT[:3], "running", "met", *URGENT[3:])
     return order.index(status) if status in order else len(order)
-
-
-def group_views(views: Mapping[str, Sequence[CardView]]) -> tuple[list[CardView], list[CardView], list[CardView]]:
-    """Return what needs a person, the most urgent first, what runs, and what is proven."""
-    every = [view for cards in views.values() for view in cards]
-    waiting = sorted((view for view in every if view.status in URGENT), key=lambda view: URGENT.index(view.status))
-    running, proven = ([view for view in every if view.status == status] for status in ("running", "met"))
-    return waiting, running, proven
 
 
 COLUMNS = 24
@@ -171,13 +154,17 @@ class Parts:
         return render(f"parts/{name}.html", access=self._access, **values)
 
     def board(self, feed: Feed) -> Iterator[Fragment]:
-        """The board: what needs a person, and a card for each feature."""
-        views = build_views(feed)
-        cards = {view.name: self._render_card(view) for each in views.values() for view in each}
-        groups = group_views(views)
-        tally = tuple((view.name, view.status, view.reason, view.card) for group in groups for view in group)
-        yield self._keep("overview", tally, feed, waiting=groups[0], running=groups[1], proven=groups[2])
+        """The board: what needs a person, and a card for each feature; the most urgent first."""
         columns = {column.stage: column for column in feed.list_columns()}
+        views = {stage: [_build_view(feed, card) for card in column.cards] for stage, column in columns.items()}
+        for stage in views.keys() - {"done", "cancelled"}:
+            views[stage].sort(key=lambda view: _rank(view.status))
+        every = [view for each in views.values() for view in each]
+        cards = {view.name: self._render_card(view) for view in every}
+        waiting = sorted((view for view in every if view.status in URGENT), key=lambda view: URGENT.index(view.status))
+        running, proven = ([view for view in every if view.status == status] for status in ("running", "met"))
+        tally = tuple((view.name, view.status, view.reason, view.card) for view in (*waiting, *running, *proven))
+        yield self._keep("overview", tally, feed, waiting=waiting, running=running, proven=proven)
         structure = tuple((stage, columns[stage].left_out, *(card.name for card in views[stage])) for stage in views)
         shown = {name: html for name, (_, html) in cards.items()}
         yield self._keep("board", structure, feed, views=views, cards_html=shown, columns=columns)

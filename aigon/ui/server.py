@@ -75,7 +75,7 @@ def build_app(project: Project, access: Access) -> Starlette:
         Route("/", pages.show_board),
         Route("/new", pages.show_new),
         Route("/new", pages.save, methods=["POST"]),
-        Route("/approvals", pages.show_approvals),
+        Route("/approvals", pages.show_board),
         Route("/statistics", pages.show_statistics),
         Route("/feature/{feature}", pages.show_feature),
         Route("/feature/{feature}/edit", pages.show_edit),
@@ -125,12 +125,9 @@ class Pages:
         return None
 
     def show_board(self, request: Request) -> Response:
-        """The features by stage, what needs a person first."""
-        return self._show_topic(request, "board", "board", {})
-
-    def show_approvals(self, request: Request) -> Response:
-        """Show what waits for a person."""
-        return self._show_topic(request, "approvals", "approvals", {})
+        """The features by stage, what needs a person first; or only what waits for a person."""
+        template = request.url.path.strip("/") or "board"
+        return self._show_topic(request, template, template, {})
 
     def show_feature(self, request: Request) -> Response:
         """A feature while it is built, by one agent or several side by side."""

@@ -87,8 +87,11 @@ def print_board(columns: Sequence[Column], stream: TextIO, width: int | None = N
     if any(card.proven is None and card.ticked for column in shown for card in column.cards):
         legend = "ticked: boxes in a spec that no run has checked yet"
         print(*map(painter.paint, _wrap([(legend, "dim")], painter.width)), sep="\n", file=stream)
-    for command in _list_resumes(shown):
-        print(f"Next: {command}", file=stream)
+    for card in (card for column in shown for card in column.cards):  # under the board, where no column cuts it
+        ends = [("", None if card.lanes else card.ended)]
+        ends += [(fold(lane.label, 40), None if lane.working else lane.ended) for lane in card.lanes]
+        for label in (label for label, end in ends if end and end.status == "broken_off"):
+            print(f"Next: {format_run_command(card.feature.name_for_people, label)}", file=stream)
 
 
 def _draw_column(column: Column, painter: _Painter, width: int) -> Iterator[str]:
@@ -196,17 +199,6 @@ def _end(end: RunEnd) -> Line:
         words += ":"
     said = [(words, _COLOURS.get(end.status, "yellow")), (f" {reason}" if reason else "", "")]
     return [*said, (f", {_format_moment(end.at)}", "dim")]
-
-
-def _list_resumes(columns: Sequence[Column]) -> Iterator[str]:
-    """Yield the command for each run that broke off: under the board, where no column cuts it."""
-    for card in (card for column in columns for card in column.cards):
-        name = card.feature.name_for_people
-        if card.ended and card.ended.status == "broken_off" and not card.lanes:
-            yield format_run_command(name)
-        for lane in card.lanes:
-            if lane.ended and not lane.working and lane.ended.status == "broken_off":
-                yield format_run_command(name, fold(lane.label, 40))
 
 
 def _format_moment(at: str) -> str:
