@@ -28,8 +28,7 @@ from aigon.model.criteria import Criterion, Spec
 from aigon.process import running
 from aigon.process.running import loop_lock
 from aigon.process.stop import POLL_SECONDS, Stop
-from aigon.queue.due import Tell, count_decisions
-from aigon.queue.loops import LoopGroup, combine_task_codes
+from aigon.queue.tasks import LoopGroup, Tell, combine_task_codes, count_decisions
 from aigon.run.approvals import write_pages
 from aigon.run.choices import apply_settings, find_kind
 from aigon.run.seating import choose_default_agent

@@ -1,7 +1,11 @@
 """Watch folders: every task file that a person brought becomes a feature in a worktree and a loop of its own."""
 
+import os
+import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from msgspec import Struct
@@ -14,6 +18,8 @@ from aigon.errors import AigonError, Exit
 from aigon.files.home import STOP_FILES, ensure_home
 from aigon.files.locks import is_locked
 from aigon.git.person import Checkout
+from aigon.job import bookkeeping
+from aigon.job.bookkeeping import Committing
 from aigon.job.job import find_checkout_lock
 from aigon.job.options import Options
 from aigon.job.spec_locations import SpecLocation, find_checked_out_feature, list_missing, list_spec_locations
@@ -21,15 +27,19 @@ from aigon.job.world import World
 from aigon.journal.events import Event, RunFinished, RunStarted
 from aigon.journal.queue import QueueEntry, read_queue
 from aigon.journal.records import candidate_records, find_candidates
+from aigon.model.agents import Candidate
 from aigon.model.outcomes import Stopped
 from aigon.process.capacity import count_slots, measure_free_memory
+from aigon.process.start import capture_output
 from aigon.process.stop import Stop
-from aigon.queue.due import DueTask, DueTasks, Tell, count_decisions
 from aigon.queue.folders import take_up, update_spec
-from aigon.queue.loops import LoopGroup, combine_task_codes, hand_over, link_steps
+from aigon.queue.tasks import DueTask, DueTasks, LoopGroup, Tell, combine_task_codes, count_decisions
 from aigon.run.approvals import write_pages
 from aigon.run.seating import choose_default_agent
+from aigon.spec import files
+from aigon.spec.files import moved_to_stage
 from aigon.text.amounts import format_dollars
+from aigon.text.quoting import fold
 
 
 class WatchOptions(Struct, frozen=True):
@@ -71,7 +81,10 @@ class Watcher:
                 self._loops.finish_all()
                 self._say_once(self._no_money)
             elif time.monotonic() >= next_look and not self._is_held():
-                self._locations, self._places = None, self._count_places()
+                self._locations, cores, memory = None, count_slots(), measure_free_memory()
+                wanted, usual = self._options.parallel, self._config.arena.parallel
+                fits = choose_parallelism(1_000, wanted=wanted, configured=usual, cores=cores, memory=memory)
+                self._places = fits.number
                 for due in self._due.list_due(self._loops.features):
                     if self._stop.asked:
                         break
@@ -99,16 +112,6 @@ class Watcher:
         if self._locations is None:
             self._locations = list_spec_locations(self._main.root, self._main.common_dir)
         return list_missing(self._locations, due.spec.settings)
-
-    def _count_places(self) -> int:
-        """Return how many loops may run at a time now."""
-        return choose_parallelism(
-            1_000,
-            wanted=self._options.parallel,
-            configured=self._config.arena.parallel,
-            cores=count_slots(),
-            memory=measure_free_memory(),
-        ).number
 
     @property
     def _is_spent(self) -> bool:
@@ -223,3 +226,34 @@ class Watcher:
             hand_over(self._main, candidate, pr=self._config.watch.pr, note=self._note)
         self._due.record(replace(entry, state="ended", at=World.now()))
         self._due.is_page_missing = True
+
+
+def hand_over(main: Checkout, candidate: Candidate, *, pr: bool, note: Callable[[str], None]) -> None:
+    """Move what is proven to evaluation, or open a pull request; a person merges it. Doing it twice changes nothing."""
+    try:
+        with Checkout.open(Path(candidate.path)) as checkout:
+            feature = files.locate_feature(checkout.root, candidate.feature)
+            if feature.stage == "in-progress":  # where a person looks at it
+                with moved_to_stage(checkout.root, feature, "in-evaluation") as (moved, paths):
+                    message = f"docs(feature-{moved.id}): evaluate"
+                    bookkeeping.commit_as_asked(checkout, paths, message, Committing(note, verify=False))
+    except (AigonError, OSError) as error:
+        note(f"feature {candidate.feature} is proven, and stays in progress: {error}")
+    if pr:
+        words = ["feature-done", candidate.feature, candidate.label, "--pr"]
+        argv = [sys.executable, "-P", "-m", "aigon", *words]
+        code, out, errors = capture_output(argv, cwd=main.root, env=os.environ)
+        note(f"aigon {' '.join(words)}: {fold((out or errors).decode(errors='replace')) or f'exit code {code}'}")
+
+
+def link_steps(root: Path, logs: str, task: str, run: str) -> None:
+    """Link the steps of a run in the folder `logs`, by the name of its task file."""
+    folder = root / logs / PurePosixPath(task).stem
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        for step in sorted((root / ".aigon" / "runs" / run).glob("step_*.md")):
+            link = folder / step.name
+            if link.is_symlink():
+                link.unlink()
+            if not link.exists():
+                link.symlink_to(step)

@@ -23,7 +23,7 @@ QUEUE_STEPS: dict[str, dict[str, str]] = {
         "known": "aigon.journal.records:Records.set_candidate",
         **_BOTH,
         "linked": "aigon.queue.watch:link_steps",
-        "noted": "aigon.queue.due:append_entry",
+        "noted": "aigon.queue.tasks:append_entry",
         "handed": "aigon.queue.watch:hand_over",
         "ended": "aigon.queue.watch:Watcher._conclude",
     },

@@ -9,7 +9,7 @@ import pytest
 from aigon.errors import AigonError
 from aigon.git.person import Checkout
 from aigon.queue.backlog import plan_backlog
-from aigon.queue.loops import combine_task_codes
+from aigon.queue.tasks import combine_task_codes
 from tests.lab import Lab, finish, until
 from tests.queue.vaults import AGENT, count_turns, hold
 

@@ -1,25 +1,37 @@
-"""Find the task files of the watched folders that are to be built, and those that wait for a person."""
+"""The task files of the watched folders that are to be built or wait for a person, and the loops that build tasks.
 
-from collections.abc import Callable, Container, Iterator, Sequence
+A loop is a process, started, heard and ended as those of an arena.
+"""
+
+import os
+import signal
+from collections.abc import Callable, Container, Iterator, KeysView, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from aigon.arena.entrant import Entrant, build_command_line, list_entrants, listen
+from aigon.arena.lane import RANKS, LaneEnd
 from aigon.config.models import Config
-from aigon.errors import AigonError
+from aigon.errors import AigonError, Exit
 from aigon.files.atomic import read_bounded
 from aigon.files.home import ensure_home
 from aigon.files.locks import is_locked
 from aigon.git import objects
 from aigon.git.person import Checkout
 from aigon.job import bookkeeping
+from aigon.job.options import Options
 from aigon.job.world import World
+from aigon.journal.events import Event
 from aigon.journal.queue import QueueEntry, append_entry, read_queue
 from aigon.journal.records import locate_records
+from aigon.model.agents import Candidate
 from aigon.model.criteria import Spec
 from aigon.process.running import loop_lock
+from aigon.process.stop import POLL_SECONDS, Stop
 from aigon.queue.folders import TaskFile, find_agents_files, list_committed_files, list_files_on_disk
 from aigon.spec.document import parse_spec
 from aigon.spec.features import LARGEST
@@ -178,3 +190,70 @@ class DueTasks:
         """Write down the newest step of a task."""
         append_entry(self._home, entry)
         self.queue[entry.path] = entry
+
+
+Hear = Callable[[str, Mapping[str, Any], Event | None], None]
+"""Hears each event of a loop, by the feature."""
+
+
+class LoopGroup:
+    """The loops that run, by feature. Each ends when this process is gone, and its state is saved."""
+
+    def __init__(self, main: Path, home: Path, stop: Stop, hear: Hear) -> None:
+        self._main, self._home, self._stop, self._hear = main, home, stop, hear
+        self._running: dict[str, Entrant] = {}
+        self._spent_before: dict[str, float] = {}
+        self._spent_by_ended = 0.0
+
+    def __len__(self) -> int:
+        return len(self._running)
+
+    @property
+    def features(self) -> KeysView[str]:
+        """The features whose loops run now."""
+        return self._running.keys()
+
+    @property
+    def spent(self) -> float:
+        """Return what all loops of this group have spent, in US dollars, without what their runs had spent before."""
+        return self._spent_by_ended + sum(map(self._get_own_spend, self._running))
+
+    def _get_own_spend(self, feature: str) -> float:
+        return max(0.0, self._running[feature].lane.spend.usd - self._spent_before[feature])
+
+    def start(self, candidate: Candidate, options: Options, *, resume: bool, money: float | None = None) -> None:
+        """Start the loop of a candidate, which may spend `money` more than its run did so far. Raises OSError."""
+        (entrant,) = list_entrants(self._home, [candidate], [candidate.label] if resume else [])
+        before = entrant.lane.spend.usd
+        if money is not None:
+            options = replace(options, max_cost=before + money)
+        argv = build_command_line(candidate, options, resume=resume)
+        log = self._main / ".aigon" / "runs" / "queue" / f"{candidate.feature}-{candidate.label}.err"
+        entrant.start(argv, cwd=self._main, env={**os.environ, "AIGON_ARENA_STDIN": "1"}, log=log)
+        self._running[candidate.feature], self._spent_before[candidate.feature] = entrant, before
+
+    def finish_all(self) -> None:
+        """Ask every loop to end with its iteration."""
+        for each in self._running.values():
+            each.ask(signal.SIGINT)
+
+    def end_all(self) -> None:
+        """Pass on what asks this process to end. Stop files the loops see themselves."""
+        if not self._stop.now:
+            self.finish_all()
+            return
+        for each in self._running.values():
+            each.insist(self._stop.received_signal)
+
+    def listen(self, seconds: float = POLL_SECONDS) -> dict[str, LaneEnd]:
+        """Wait for what the loops send, and return those that ended."""
+        ended = dict(listen(self._running, self._stop, self._hear, seconds))
+        for feature in ended:
+            self._spent_by_ended += self._get_own_spend(feature)
+            del self._running[feature]
+        return ended
+
+
+def combine_task_codes(codes: Sequence[int]) -> int:
+    """Return the exit code of a queue: 0 if every task is proven, else the first in the documented order."""
+    return next((int(code) for code in RANKS if code != Exit.MET and code in codes), int(Exit.MET))
