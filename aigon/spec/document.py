@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from aigon.errors import AigonError, usage
-from aigon.model.criteria import Criterion, Spec, SpecWarning
+from aigon.model.criteria import Criterion, Spec, SpecSettings, SpecWarning
 from aigon.spec import criteria, markdown, settings
 from aigon.spec.annotation import Annotation
 from aigon.spec.features import LARGEST, TOO_MUCH, strip_prefix
@@ -52,11 +52,9 @@ def parse_spec(raw: bytes) -> Spec:
         else:
             message = f"A `{language}` block is not run: only bash, sh, shell and zsh blocks are"
             warnings.append(SpecWarning(line_of(block), message))
-    warnings += [
-        *markdown.find_undecodable(page),
-        *markdown.find_unclosed(page),
-        *settings.find_ignored_settings(page, keys),
-    ]
+    warnings += [*markdown.find_undecodable(page), *markdown.find_unclosed(page)]
+    is_set = bool(keys) or next(page.under(lambda heading: heading == "configuration"), None) is not None
+    warnings += settings.find_ignored_settings(page, keys) if is_set else ()
     script = "\n".join(scripts)
     # A script without a command is none: it would pass without a test.
     has_command = any(line and not line.startswith("#") for line in map(str.strip, script.split("\n")))
@@ -65,7 +63,7 @@ def parse_spec(raw: bytes) -> Spec:
         raw=raw,
         title=strip_prefix(one_line(next(headings, ""))),
         frontmatter=keys,
-        settings=settings.parse_settings(page, keys, len(found)),
+        settings=settings.parse_settings(page, keys, len(found)) if is_set else SpecSettings(),
         criteria=found,
         validation=script if has_command else None,
         warnings=tuple(sorted(warnings, key=lambda warning: warning.line)),
