@@ -31,7 +31,9 @@ def find_tests(path: str, data: bytes, seed: str) -> tuple[Source | None, tuple[
 
 
 class SingleTest(Struct, frozen=True):
-    """One test: its name (classes before it, dotted), its first and last line, and its words without comments."""
+    """One test: its name (classes before it, dotted), its first and last line, and its words without comments and
+    without its name.
+    """
 
     name: str
     start: int
@@ -50,8 +52,14 @@ def _list_cases(path: str, text: str) -> Iterator[SingleTest]:
     for test in tests:
         assert source is not None, "only a source has tests"
         leaves = (leaf for leaf in test.node.walk() if not leaf.children and "comment" not in leaf.kind)
-        words = " ".join(map(source.text, leaves))
+        texts = list(map(source.text, leaves))
+        named = next((n for n, text in enumerate(texts) if _is_name(text, test)), len(texts))
+        words = " ".join((*texts[:named], *texts[named + 1 :]))
         yield SingleTest(".".join([*test.owners, test.name]), test.node.line, source.last_line(test.node), words)
+
+
+def _is_name(text: str, test: AlterableTest) -> bool:
+    return text.startswith(test.name) if test.is_open else text == test.name
 
 
 class Alteration(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 The base's version of a test decides in a run of its own. A test whose assertions all are in tests that ran and passed
 has not been taken away, whatever it is called now: moved, renamed, split, joined or parametrised. Assertions are read
-in Python; in JavaScript, TypeScript, Rust and Go a test is the same if it is word for word, comments aside.
+in Python; in JavaScript, TypeScript, Rust and Go a test is the same if it is word for word, without comments and name.
 """
 
 from collections import Counter
@@ -21,6 +21,7 @@ from aigon.profiles.protection import Protection, Rule
 from aigon.proof.analysis import protected_keys
 from aigon.proof.findings import Changed, read_versions
 from aigon.proof.proposed_allow import follow_renames
+from aigon.syntax import language_of
 from aigon.text.amounts import format_count
 
 if TYPE_CHECKING:
@@ -66,15 +67,45 @@ def find_kept_tests(lost: Collection[str], now: Mapping[str, TestResult], files:
     return _find_kept_python(lost, now, files) | _find_kept_words(lost, now, files)
 
 
-def find_same_functions(lost: Collection[str], now: Mapping[str, TestResult]) -> frozenset[str]:
-    """Return those of the `lost` tests whose function has other parameters `now`, with which it ran and passed.
+def find_same_functions(lost: Collection[str], now: Mapping[str, TestResult], files: TestFiles) -> frozenset[str]:
+    """Return those of the `lost` tests whose function has other parameters, subtests or rows `now`, with which it ran
+    and passed.
 
     That says nothing of what it asserts, as little as the id of a test without parameters does.
     """
     results: dict[str, set[TestResult]] = {}
     for test, result in now.items():
-        results.setdefault(test.partition("[")[0], set()).add(result)
-    return frozenset(test for test in lost if results.get(test.partition("[")[0]) == {"passed"})
+        results.setdefault(_find_function(test), set()).add(result)
+    same = {test for test in lost if results.get(_find_function(test)) == {"passed"}}
+    return frozenset(same | _find_same_titles([test for test in lost if test not in same], now, files))
+
+
+def _find_function(test: str) -> str:
+    """Return what an id says before the row of a parametrised test or the subtest of Go's."""
+    function = test.partition("[")[0]
+    owner, _, name = function.partition("::")
+    is_go = name.startswith("Test") and not language_of(owner)  # a package, where others have a file
+    return f"{owner}::{name.partition('/')[0]}" if is_go else function
+
+
+def _find_same_titles(lost: Collection[str], now: Mapping[str, TestResult], files: TestFiles) -> set[str]:
+    """Return the lost rows of `test.each` and its like whose test, by its title, has other rows that all passed."""
+    from aigon.control.alteration import alter  # parsers of other languages
+
+    before, after = (
+        alter({path: text.encode("utf-8", "replace") for path, text in texts.items() if not is_python(path)}, "")
+        for texts in ((files.before, files.after) if lost else ({}, {}))
+    )
+    results: dict[str, set[TestResult]] = {}
+    for test, result in now.items() if before.tests else ():
+        for each in after.find_meant(test):
+            results.setdefault(each.name, set()).add(result)
+
+    def is_same(test: str) -> bool:
+        meant = before.find_meant(test)
+        return bool(meant) and all(each.is_open and results.get(each.name) == {"passed"} for each in meant)
+
+    return {test for test in lost if is_same(test)}
 
 
 def _find_kept_python(lost: Collection[str], now: Mapping[str, TestResult], files: TestFiles) -> frozenset[str]:

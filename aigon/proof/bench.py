@@ -222,14 +222,14 @@ class ProofBench(Struct, frozen=True):
         """Return the base's tests that did not pass now.
 
         If `files` were touched, the base's version of them runs as well. Then a test is not lost if it is elsewhere in
-        them, or if its function has other parameters.
+        them, or if its function has other parameters, subtests or rows.
         """
         tested = self.record.tested.get(name_in_record(check))
         if tested is None:
             return ()
         base = leave_out_files(tested.tests, self.theirs)
         if files and (gone := [test for test in base if test not in result.tests]):
-            kept = find_kept_tests(gone, result.tests, files) | find_same_functions(gone, result.tests)
+            kept = find_kept_tests(gone, result.tests, files) | find_same_functions(gone, result.tests, files)
             base = {test: outcome for test, outcome in base.items() if test not in kept}
         return find_lost_tests(base, result.tests, tested.reported, result.reported)
 

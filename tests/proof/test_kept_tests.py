@@ -176,15 +176,16 @@ GO = 'package sum\n\nfunc TestAdds(t *testing.T) {{\n\tif Add(2, 3) != {} {{\n\t
 def test_in_other_languages_a_test_that_moved_word_for_word_is_kept(
     old: str, new: str, before: str, same: str, weaker: str, lost: str, now: str
 ) -> None:
-    def find(after: str, result: TestResult = "passed") -> frozenset[str]:
+    def find(after: str, result: TestResult = "passed", now: str = now) -> frozenset[str]:
         return find_kept_tests([lost], {now: result}, TestFiles({old: before}, {new: after}))
 
-    assert find(same) == {lost}
+    assert find(same) == find(same.replace("dds", "dds_two"), now=f"{now}_two") == {lost}
     assert find(weaker) == find(same, "skipped") == find("") == frozenset()
 
 
 def test_a_function_with_other_parameters_is_the_same_if_all_of_them_passed() -> None:
     lost = ("a::test_x", "a::test_y[1]", "a::test_z[1]", "a::test_gone", "a.T::test_x")
+    files = TestFiles({}, {})
     now: dict[str, TestResult] = {
         "a::test_x[1-yes]": "passed",
         "a::test_x[2-no]": "passed",
@@ -193,4 +194,32 @@ def test_a_function_with_other_parameters_is_the_same_if_all_of_them_passed() ->
         "a::test_z[2-no]": "skipped",
         "a::test_gone_not[1]": "passed",
     }
-    assert find_same_functions(lost, now) == {"a::test_x", "a::test_y[1]"}
+    assert find_same_functions(lost, now, files) == {"a::test_x", "a::test_y[1]"}
+
+
+def test_subtests_of_go_may_have_other_names_if_all_of_them_passed() -> None:
+    lost = ("m/a::TestX/small", "m/a::TestY/small", "m/a::TestZ/small", "m/b::TestX/small")
+    now: dict[str, TestResult] = {
+        "m/a::TestX": "passed",
+        "m/a::TestX/tiny": "passed",
+        "m/a::TestY": "passed",
+        "m/a::TestY/tiny": "skipped",
+        "m/a::TestZoo/small": "passed",
+    }
+    assert find_same_functions(lost, now, TestFiles({}, {})) == {"m/a::TestX/small"}
+
+
+def test_rows_of_a_titled_test_may_be_others_if_all_of_them_passed() -> None:
+    text = """
+    test.each([["one", 1], ["two", 2]])("doubles %s", (_, n) => { expect(double(n)).toBe(n + n); });
+    test("GET /one", () => { expect(get("/one")).toBe(1); });
+    """
+    files = TestFiles({"web/a.test.js": text}, {"web/a.test.js": text.replace('"one"', '"the first"')})
+    lost = ("web/a.test.js::doubles one", "web/a.test.js::GET /one")
+    now: dict[str, TestResult] = {
+        "web/a.test.js::doubles the first": "passed",
+        "web/a.test.js::doubles two": "passed",
+        "web/a.test.js::GET /two": "passed",
+    }
+    assert find_same_functions(lost, now, files) == {lost[0]}
+    assert find_same_functions(lost, {**now, "web/a.test.js::doubles two": "failed"}, files) == frozenset()
