@@ -122,6 +122,10 @@ def test_nothing_is_put_back_where_the_tests_are_the_same(path: str, before: str
     assert restored(path, before, before.replace(old, new)) is None
 
 
+def test_a_version_that_is_too_laborious_to_read_is_put_back_as_a_whole() -> None:
+    assert restored("calc.ts", VITEST, "export const a = 1\n" + "->" * 4096) == textwrap.dedent(VITEST).lstrip()
+
+
 def test_a_new_inline_test_may_stay() -> None:
     after = PYTHON.replace('"""Sums."""', '"""Sums.\n\n    >>> 1 + 1\n    2\n    """')
     assert restored("calc.py", PYTHON, after) is None

@@ -97,3 +97,19 @@ def test_what_cannot_be_read_is_said() -> None:
     assert "nodes are too deep" in read("t.js", f"a = {'[' * 2000}1{']' * 2000}").errors[0]
     assert "longer than" in read("t.py", "a = 1\n" * 300_000).errors[0]
     assert (language_of("a.cpp"), parse("a.cpp", "int a;")) == (None, None)
+
+
+@pytest.mark.parametrize("path", ["a.go", "a.js", "a.ts", "a.tsx"])
+def test_a_parse_ends_before_it_takes_the_square_of_a_file(path: str) -> None:
+    word = "->" if path != "a.go" else "<!--"
+
+    source = read(path, word * (8192 // len(word)))
+
+    assert (source.root.kind, source.root.children) == ("unread", ())
+    assert source.errors[0].startswith(f"{path}: this is too laborious to read as ")
+
+
+def test_large_source_is_read_as_a_whole() -> None:
+    function = 'func f%d(a int) string { if a > 1 && a < 9 { return s[a]("é", map[string]int{"x": 1}) }; return "" }\n'
+    text = "package p\n" + "".join(function % number for number in range(5000))
+    assert (read("a.go", text).errors, len(read("a.go", text).root.children)) == ((), 5_001)
