@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from aigon.control.places import ASSERTION, UNSURE, AlterableTest, Draw, Place, Subject, Values, words
 from aigon.control.tables import list_items
 from aigon.syntax import Edit, Node, Source
@@ -50,7 +52,9 @@ def find_tests(source: Source, seed: str) -> Iterator[AlterableTest]:
         if tested and source.text(name).startswith("Test"):
             draw = Draw(seed, source.path, source.text(name))
             breaking = (body.start + 1, body.start + 1, f' {tested[1]}.Fatal("control");')
-            places = tuple(_find_places(Subject(source, node, draw), body, tested[1], 0))
+            subject = Subject(source, node, draw)
+            same = tuple(_reword(subject, body, tested[1]))
+            places = tuple(replace(place, same=same) for place in _find_places(subject, body, tested[1], 0))
             yield AlterableTest(source.path, source.text(name), node, places, breaking)
 
 
@@ -73,6 +77,32 @@ def _find_places(subject: Subject, node: Node, tested: str, unsure: int) -> Iter
         elif child.kind in _LOOPS:
             inside = UNSURE
         yield from _find_places(subject, child, tested, inside)
+
+
+def _reword(subject: Subject, body: Node, tested: str) -> Iterator[Edit]:
+    """Yield the edits that make a failure a panic, which no runner is asked about. The text changes in any case."""
+    panic = f'panic("{subject.draw.word}")'
+    yield body.start + 1, body.start + 1, f' _ = "{subject.draw.word}";'
+    names = {tested, *_TESTED.findall(subject.text(body))}
+    for statement in (node for node in body.walk() if node.kind == "expression_statement"):
+        failing = _FAILING.match(subject.text(statement))
+        if failing and failing[1] in names:
+            yield statement.start, statement.start, f"{panic}; "
+        elif compared := _find_compared(subject, statement.children[0]):
+            expected, value = compared
+            yield (
+                statement.start,
+                statement.end,
+                f"if ({subject.text(value)}) != {subject.text(expected)} {{ {panic} }}",
+            )
+
+
+def _find_compared(subject: Subject, call: Node) -> list[Node]:
+    """Return the literal and the value that testify's `Equal` compares."""
+    function, arguments = call.get("function"), call.get("arguments")
+    is_equal = function and subject.text(function) in ("assert.Equal", "require.Equal")
+    values = list_items(subject.source, arguments)[1:3] if is_equal and arguments else []
+    return values if len(values) == 2 and values[0].kind in _VALUES.alter else []
 
 
 def _alter_condition(subject: Subject, condition: Node) -> Iterator[tuple[tuple[Edit, ...], int]]:

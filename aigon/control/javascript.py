@@ -21,6 +21,29 @@ _OPPOSITES = {
     "true": "false",
 }
 _OPPOSITES |= {opposite: name for name, opposite in _OPPOSITES.items()}
+_SAME = (
+    "if (a {operator} b || (a !== a && b !== b)) return true;"
+    " if (!a || !b || typeof a !== 'object' || typeof b !== 'object') return false;"
+    " for (const k in { ...a, ...b }) if (!q(a[k], b[k])) return false; return true;"
+)
+"""The body of a function that says whether two values are equal, or what is in them: by operators alone."""
+_THROWS = ("(() => { try { (", ")(); } catch { return true; } return false; })()")
+_CONDITIONS = {
+    "assert": ("(", ")"),
+    "ok": ("(", ")"),
+    "toBeTruthy": ("(", ")"),
+    "toBeFalsy": ("!(", ")"),
+    "toBeNull": ("(", ") === null"),
+    "toBeUndefined": ("(", ") === undefined"),
+    "toBeDefined": ("(", ") !== undefined"),
+    "toThrow": _THROWS,
+    "throws": _THROWS,
+}
+"""What stands around the value in the condition that an assertion of this name makes."""
+_LITERALS = words(
+    "number string string_fragment escape_sequence true false null undefined array object pair property_identifier "
+    "unary_expression"
+)
 _FUNCTIONS = words("arrow_function function_expression function generator_function")
 _BRANCHES = words("if_statement for_statement for_in_statement while_statement try_statement switch_case")
 _FAILS = "throw new Error('control');"
@@ -117,7 +140,7 @@ def _alter_statement(subject: Subject, value: Node) -> Iterator[tuple[tuple[Edit
             for edits, rank in _VALUES.compare(subject, arguments[:1]):
                 if rank == LITERAL or subject.text(name) in _EQUAL:
                     yield edits, rank
-        yield ((name.start, name.start, "not."),), ASSERTION
+        yield _exchange(subject, member) or ((name.start, name.start, "not."),), ASSERTION
     elif (member and name and call and "assert" in chain) or chain.startswith("t."):
         if name and subject.text(name) in _EQUAL and len(arguments) >= 2:
             yield from _VALUES.compare(subject, arguments[:2])
@@ -133,30 +156,49 @@ def _alter_statement(subject: Subject, value: Node) -> Iterator[tuple[tuple[Edit
         yield _negate(inside), ASSERTION
 
 
+def _exchange(subject: Subject, member: Node) -> tuple[Edit, ...]:
+    """Return the edits that give a matcher a value that fits none: one that always passes can be turned round."""
+    expect, name = member.get("object"), member.get("property")
+    value = next(iter(_arguments(expect)), None) if expect and expect.kind == "call_expression" else None
+    if not value or not name:
+        return ()
+    other = "void 0" if subject.text(name) in ("toBeTruthy", "toBeDefined") else f"Symbol('{subject.draw.word}')"
+    return (value.start, value.start, "("), (value.end, value.end, f", {other})")
+
+
 def _reword(subject: Subject, statement: Node) -> tuple[Edit, ...]:
-    """Return the edits that make of a comparison with a literal a statement that throws another error."""
+    """Return the edits that make of an assertion a statement that throws another error."""
     call = statement.children[0]
     function = call.get("function") if call.kind == "call_expression" else None
-    name, object_ = (function.get("property"), function.get("object")) if function else (None, None)
-    if not name or not object_ or subject.text(name) not in _EQUAL:
+    if not function:
         return ()
-    is_expected = object_.kind == "call_expression" and subject.text(object_).startswith("expect(")
-    sides = [*(_arguments(object_)[:1] if is_expected else ()), *_arguments(call)][:2]
-    plain = is_expected or subject.text(object_) in ("assert", "t")
-    if not plain or len(sides) < 2 or sides[1].kind not in ("number", "string", "true", "false", "null"):
+    object_, name = function.get("object"), subject.text(function.get("property") or function)
+    is_expected = object_ and object_.kind == "call_expression" and subject.text(object_).startswith("expect(")
+    if not is_expected and subject.text(object_ or function) not in ("assert", "t"):
         return ()
-    operator = "==" if subject.text(name) in ("equal", "deepEqual") else "==="
-    expected, step = subject.text(sides[1]), subject.draw.step
-    if expected.isdecimal():
-        expected = f"{int(expected) - step} + {step}"
-    elif sides[1].kind == "string":
-        expected = f"'' + {expected}"
-    return (
-        (statement.start, sides[0].start, "{ if (!(("),
-        (sides[0].end, sides[1].start, f") {operator} ("),
-        (sides[1].start, sides[1].end, expected),
-        (sides[1].end, statement.end, f"))) throw new Error('{subject.draw.word}'); }}"),
-    )
+    sides = [*(_arguments(object_)[:1] if object_ and is_expected else ()), *_arguments(call)][:2]
+    expected, step = subject.text(sides[-1]) if sides else "", subject.draw.step
+    gaps: list[Edit] = []
+    if sides and name in _CONDITIONS:
+        sides, (before, after) = sides[:1], _CONDITIONS[name]
+    elif name in _EQUAL and len(sides) > 1 and all(node.kind in _LITERALS for node in _walk_named(sides[1])):
+        any_ = ": any" if subject.source.language in ("typescript", "tsx") else ""
+        operator = "==" if name in ("equal", "deepEqual") else "==="
+        before, between, after = "(", f") {operator} (", ")"
+        if sides[1].kind in ("array", "object"):
+            before = f"(function q(a{any_}, b{any_}) {{ {_SAME.replace('{operator}', operator)} }})(("
+            between, after = "), (", "))"
+        expected = f"{int(expected) - step} + {step}" if expected.isdecimal() else expected
+        expected = f"'' + {expected}" if sides[1].kind == "string" else expected
+        gaps = [(sides[0].end, sides[1].start, between), (sides[1].start, sides[1].end, expected)]
+    else:
+        return ()
+    ends = f"{after})) throw new Error('{subject.draw.word}'); }}"
+    return (statement.start, sides[0].start, f"{{ if (!({before}"), *gaps, (sides[-1].end, statement.end, ends)
+
+
+def _walk_named(node: Node) -> Iterator[Node]:
+    return (each for each in node.walk() if each.kind[:1].isalpha())
 
 
 def _negate(value: Node) -> tuple[Edit, ...]:

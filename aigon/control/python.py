@@ -13,7 +13,6 @@ _EQUAL = words(
 )
 _RAISES = words("raises assertRaises assertRaisesRegex warns assertWarns assertWarnsRegex")
 _OPPOSITES = {
-    "assertTrue": "assertFalse",
     "assertIs": "assertIsNot",
     "assertIsNone": "assertIsNotNone",
     "assertIn": "assertNotIn",
@@ -25,7 +24,22 @@ _OPPOSITES = {
     "assertRegex": "assertNotRegex",
 }
 _OPPOSITES |= {opposite: name for name, opposite in _OPPOSITES.items()}
-_OPERATORS = {"self.assertEqual": "==", "self.assertIs": "is", "self.assertIn": "in"}
+_OPERATORS = {
+    "self.assertEqual": "==",
+    "self.assertNotEqual": "!=",
+    "self.assertIs": "is",
+    "self.assertIsNot": "is not",
+    "self.assertIn": "in",
+    "self.assertNotIn": "not in",
+    "self.assertGreater": ">",
+    "self.assertLess": "<",
+}
+_CONDITIONS = {
+    "self.assertTrue": "",
+    "self.assertFalse": "not ",
+    "self.assertIsNone": "None is ",
+    "self.assertIsNotNone": "None is not ",
+}
 _NEVER = ("BufferError", "ReferenceError", "StopAsyncIteration", "BlockingIOError")
 """Exceptions that hardly any code raises."""
 _NEVER_WARNED = "BytesWarning"
@@ -123,16 +137,21 @@ def _alter_statement(subject: Subject, statement: Node) -> Iterator[tuple[tuple[
 def _reword(subject: Subject, statement: Node) -> tuple[Edit, ...]:
     """Return the edits that make of an assertion an expression that raises another exception."""
     test, call = statement.get("test"), statement.get("value")
-    sides = call.list("args") if call and call.kind == "Call" else ()
-    operator = _OPERATORS.get(subject.text(call).partition("(")[0], "") if call else ""
+    sides = call.list("args")[:2] if call and call.kind == "Call" else ()
+    called = subject.text(call).partition("(")[0] if call else ""
+    operator, condition = _OPERATORS.get(called, ""), _CONDITIONS.get(called)
     if statement.kind == "Assert" and test:
-        sides, operator = (test,), "assert"
+        sides, condition = (test,), ""
+    elif condition is not None:
+        sides = sides[:1]
     elif not operator or len(sides) < 2:
         return ()
-    gaps = [(left.end, right.start, f") {operator} (") for left, right in pairwise(sides[:2])]
-    ending = f")) or {{}}[{subject.draw.word!r}]"
-    edits = ((statement.start, sides[0].start, "(("), *gaps, (sides[:2][-1].end, statement.end, ending))
-    return edits if operator == "is" else (*edits, *_spell_differently(subject, sides[:2]))
+    if not sides:
+        return ()
+    gaps = [(left.end, right.start, f") {operator} (") for left, right in pairwise(sides)]
+    begins, ends = f"({condition or ''}(", f")) or {{}}[{subject.draw.word!r}]"
+    edits = ((statement.start, sides[0].start, begins), *gaps, (sides[-1].end, statement.end, ends))
+    return edits if operator.startswith("is") else (*edits, *_spell_differently(subject, sides))
 
 
 def _spell_differently(subject: Subject, sides: Sequence[Node]) -> Iterator[Edit]:
@@ -188,7 +207,9 @@ def _alter_call(subject: Subject, call: Node) -> Iterator[tuple[tuple[Edit, ...]
         yield from _compare(subject, arguments[:2])
     if name in _RAISES and len(arguments) >= 2:
         yield _exchange(subject, call), LITERAL
-    if name in _OPPOSITES and function:
+    if name in ("assertTrue", "assertFalse") and arguments:  # what always passes fails if it is exchanged, and not here
+        yield ((arguments[0].start, arguments[0].start, "not ("), (arguments[0].end, arguments[0].end, ")")), ASSERTION
+    elif name in _OPPOSITES and function:
         yield ((function.end - len(name), function.end, _OPPOSITES[name]),), ASSERTION
 
 

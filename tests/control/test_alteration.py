@@ -113,7 +113,7 @@ def altered(path: str, text: str) -> tuple[str, Alteration]:
         (
             "calc.test.ts",
             JAVASCRIPT,
-            ["add(2, 3)", "not.toBeTruthy", ")(wanted)", "toBe(b)"],
+            ["add(2, 3)", "expect((ready, void 0)).toBeTruthy", ")(wanted)", "toBe(b)"],
             ["toBe(5)", "'a')", "[1, 2]"],
         ),
         ("src/lib.rs", RUST, ["add(2, 3)", "!(ready())", "assert_ne!(f(1), g(2))", "1, 2)"], ["5u8", "should_panic"]),
@@ -537,6 +537,12 @@ def test_the_last_value_is_altered_for_what_may_end_before_it() -> None:
             "{{ if (!((f('a')) == ('' + 'b'))) throw new Error('_{}'); }}\n",
         ),
         ("check.js", "expect(f(a)).toBe(4);\n", "{{ if (!((f(a)) === ({} + {}))) throw new Error('_{}'); }}\n"),
+        ("check.js", "assert(f(), 'no');\n", "{{ if (!((f()))) throw new Error('_{}'); }}\n"),
+        ("check.js", "expect(f()).toBeNull();\n", "{{ if (!((f()) === null)) throw new Error('_{}'); }}\n"),
+        ("test_a.py", "self.assertTrue(f(), 'no')\n", "((f())) or {{}}['_{}']\n"),
+        ("test_a.py", "self.assertFalse(f())\n", "(not (f())) or {{}}['_{}']\n"),
+        ("test_a.py", "self.assertIsNone(f())\n", "(None is (f())) or {{}}['_{}']\n"),
+        ("test_a.py", "self.assertLess(f(), 4)\n", "((f()) < (({} + {}))) or {{}}['_{}']\n"),
         (
             "check.rs",
             'fn main() {{ assert_eq!(f(2), 4, "no"); }}\n',
@@ -556,12 +562,42 @@ def test_an_assertion_in_other_words_asks_no_library(path: str, code: str, rewor
 def test_what_something_catches_or_nothing_compares_keeps_its_words() -> None:
     caught = b"try:\n    assert f(2) == 4\nexcept AssertionError:\n    pass\n"
     unittest = b"class T(TestCase):\n    def test_a(self):\n        self.assertEqual(f(1), 2, 'no')\n"
-    javascript = b"try { assert.equal(f(), 4); } catch {}\nexpect(f()).toEqual([1]);\nexpect(g).not.toBe(1);\n"
+    javascript = b"try { assert.equal(f(), 4); } catch {}\nexpect(f()).toEqual([g]);\nexpect(g).not.toBe(1);\n"
 
     assert alter_script("check.py", caught, "seed", "same") == b""
     assert alter_script("check.js", javascript, "seed", "same") == b""
     assert alter_script("check.sh", b"[ 1 = 1 ]\n", "seed", "same") == b""
     assert b"((f((" in alter_script("test_a.py", unittest, "seed", "same")
+
+
+def reword(path: str, text: str) -> str:
+    """The tests of a file with all assertions in other words."""
+    alteration = alter({path: text.encode()}, "seed")
+    edits = [(test.path, tuple({edit for place in test.places for edit in place.same})) for test in alteration.tests]
+    return dict(write_files(alteration.sources, edits))[path].decode()
+
+
+def test_a_failure_in_go_is_a_panic_in_other_words() -> None:
+    body = """
+    if got := f(1); got != 2 { t.Errorf("%d", got) }
+    t.Run("b", func(tt *testing.T) { switch f(3) { case 4: default: tt.Fatal() } })
+    assert.Equal(t, 12, f(3))
+    log.Fatal()
+"""
+    written = reword("f_test.go", f"package f\n\nfunc TestF(t *testing.T) {{{body}}}\n")
+    panic = re.escape('panic("') + r"_\w+" + re.escape('")')
+
+    assert re.search(rf"got != 2 {{ {panic}; t.Errorf", written)
+    assert re.search(rf"default: {panic}; tt.Fatal", written)
+    assert re.search(rf"if \(f\(3\)\) != 12 {{ {panic} }}\n    log.Fatal", written)
+
+
+def test_what_a_list_holds_is_compared_by_operators_alone() -> None:
+    test = "test('a', () => { expect(f()).toEqual([1, { b: -2 }]); });\n"
+    for path, typed in (("a.test.js", "a, b"), ("a.test.ts", "a: any, b: any")):
+        written = reword(path, test)
+        assert f"(function q({typed}) {{ if (a === b" in written and "})((f()), ([1, { b: -2 }]))" in written
+        assert "expect" not in written
 
 
 def test_an_id_means_a_title_only_where_words_tell_so() -> None:
