@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from aigon.control.places import ASSERTION, UNSURE, AlterableTest, Draw, Place, Subject, Values, words
+from aigon.control.places import ASSERTION, LITERAL, UNSURE, AlterableTest, Draw, Place, Subject, Values, words
 from aigon.control.tables import list_items
 from aigon.syntax import Edit, Node, Source
 from aigon.text.patterns import compile_re
@@ -14,6 +14,7 @@ _LOOPS = words("for_statement func_literal expression_case default_case")
 _OPPOSITES = {"Equal": "NotEqual", "True": "False", "Nil": "NotNil", "NoError": "Error", "Empty": "NotEmpty"}
 _OPPOSITES |= {opposite: name for name, opposite in _OPPOSITES.items()}
 _TESTED = compile_re(r"\(\s*(\w+)\s+\*testing\.T\s*\)")
+_PRINTS = compile_re(rb"(?is)//\s*(?:unordered )?output:\s*(?://)?[ \t]*([^\n]*\S)(?!.*//\s*output:)")
 
 
 def _alter_integer(source: Source, node: Node, draw: Draw) -> str | None:
@@ -43,19 +44,28 @@ _VALUES = Values(
 
 
 def find_tests(source: Source, seed: str) -> Iterator[AlterableTest]:
-    """Yield the functions `TestX(t *testing.T)`."""
+    """Yield the functions `TestX(t *testing.T)` and the examples that say what they print."""
     for node in source.root.children if source.path.endswith("_test.go") else ():
         name, body, takes = (node.get(field) for field in ("name", "body", "parameters"))
         if node.kind != "function_declaration" or not name or not body or not takes:
             continue
+        subject = Subject(source, node, Draw(seed, source.path, source.text(name)))
         tested = _TESTED.fullmatch(source.text(takes))
-        if tested and source.text(name).startswith("Test"):
-            draw = Draw(seed, source.path, source.text(name))
-            breaking = (body.start + 1, body.start + 1, f' {tested[1]}.Fatal("control");')
-            subject = Subject(source, node, draw)
+        prints = None if tested else _PRINTS.search(source.data, body.start, body.end)
+        kind = "Test" if tested else "Example" if prints else ""
+        if not kind or not source.text(name).startswith(kind) or source.text(name)[len(kind) :][:1].islower():
+            continue
+        fails = f'{tested[1]}.Fatal("control")' if tested else 'panic("control")'
+        breaking = (body.start + 1, body.start + 1, f" {fails};")
+        places = list[Place]()
+        if tested:
             same = tuple(_reword(subject, body, tested[1]))
-            places = tuple(replace(place, same=same) for place in _find_places(subject, body, tested[1], 0))
-            yield AlterableTest(source.path, source.text(name), node, places, breaking)
+            places = [replace(place, same=same) for place in _find_places(subject, body, tested[1], 0)]
+        elif prints:
+            line, draw = prints[1].decode("utf-8", "replace"), subject.draw
+            edit = (prints.start(1), prints.end(1), draw.alter_number(line) or line + draw.word)
+            places = [Place((edit,), breaking, LITERAL, node.line)]
+        yield AlterableTest(source.path, source.text(name), node, tuple(places), breaking)
 
 
 def _find_places(subject: Subject, node: Node, tested: str, unsure: int) -> Iterator[Place]:

@@ -25,7 +25,7 @@ _INTERPRETERS: Sequence[tuple[re.Pattern[str], str, str, Callable[[Source, str],
 )
 _SCRIPT_FINDERS = {
     "python": python.find_in_script,
-    "javascript": javascript.find_in_script,
+    **dict.fromkeys(("javascript", "typescript", "tsx"), javascript.find_in_script),
     "rust": rust.find_in_program,
 }
 _EQUAL = words("= == -eq")
@@ -66,8 +66,9 @@ def alter_script(path: str, data: bytes, seed: str, way: Way = "any", used: Set[
     is the same has to pass.
     """
     source, tests = find_tests(path, data, seed)
-    if source and not source.errors and source.language in _SCRIPT_FINDERS:
-        found = _SCRIPT_FINDERS[source.language](source, seed).places
+    if source and not source.errors:
+        find = _SCRIPT_FINDERS.get(source.language)
+        found = find(source, seed).places if find else ()
         places = [place for place in found if way == "same" or not place.rank & UNSURE]
         asked = (test for test in tests if not used or calls_any(data[test.node.start : test.node.end], used))
         drawn = (_choose(Draw(seed, path, test.name), test.places, way) for test in asked)

@@ -142,11 +142,13 @@ def _examine_tests(
     """Return how many new tests were weighed, what follows, and what the control of the base's tests came to."""
     from aigon.proof.clock_control import control_clocks, list_metrics
     from aigon.proof.control_plan import record_unbuilt_tests
+    from aigon.proof.left_out_tests import find_left_out_tests
     from aigon.proof.negative_control import run_control  # its parsers are needed nowhere else
 
     checks = list_deciding(bench.job)
 
     laid_over, ran = (touched.tree, of_base) if touched else (tree, results)
+    left_out = [*find_left_out_tests(bench, checks, ran)]
     bench = record_unbuilt_tests(bench, laid_over, checks, ran)
 
     def weigh(bench: ProofBench) -> tuple[int, tuple[Concern, ...]]:
@@ -158,7 +160,7 @@ def _examine_tests(
     (weighed, concerns), control = bench.run_both(weigh, control_tests)
     if metrics := list_metrics(bench.job.spec.criteria, checks):
         concerns = (*concerns, *control_clocks(bench, tree, metrics, results))
-    return weighed, concerns, control
+    return weighed, (*concerns, *left_out), control
 
 
 def _describe_ran(job: Job, checks: Sequence[Check], weighed: int) -> str:

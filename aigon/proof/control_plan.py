@@ -92,8 +92,9 @@ class Controlled(Struct, frozen=True):
             passing = {test for test, result in self.results[check.name].tests.items() if result == "passed"}
             base = self.bench.list_base_tests(check)
             known = {test for test in passing if base.get(test, "skipped") != "skipped"}
-            # `name (2)` counts several tests with one name, as long as none of them fails.
-            ids = frozenset(test for test in known if test.rpartition(" (")[0] not in known) - covered
+            # `name (2)` counts several tests with one name, as long as none of them fails. `name/sub` fails its test.
+            parts = {test for test in known if known & {test.rpartition(" (")[0], test.rpartition("/")[0]}}
+            ids = frozenset(known - parts) - covered
             if ids:
                 wanted[check.name] = ids
                 covered |= ids

@@ -36,7 +36,9 @@ _EXAMPLE = compile_re(
 )
 """A call that is set against what it should give: `add(2, 3) != 5`, `CHECK(add(2, 3), 5)`, `add(a, b) != c`."""
 _SCRIPT = compile_re(r'"(?:\./)?([^"]+\.[cm]?js)"')
-_MANIFESTS = ("package.json", "pyproject.toml")
+_MANIFESTS = ("package.json", "pyproject.toml", "go.mod")
+_GO_MODULE = compile_re(r"(?m)^module\s+\"?([^\s\"]+)")
+_GO_IMPORT = compile_re(r"(?m)^\s*(?:import\s+)?(?:[\w.]+\s+)?\"([^\"\n]+)\"\s*$")
 _ENTRIES = ("main", "bin", "module", "exports", "types", "browser")
 """Keys of package.json that name what others use."""
 
@@ -139,6 +141,8 @@ class _BaseSources:
             # An example beside the sources, with a main that asserts, decides as a test does.
             is_program = "src" not in path.split("/") and _MAIN.search(text) and references.asserts(path, text)
             return bool(is_program) or posixpath.splitext(posixpath.basename(path))[0] in self._rust_tests
+        if end == "go" and text is not None:
+            return self._decide_in_go(posixpath.dirname(path))
         if text is None or end in _COMPILED or self._is_declared(path):
             return False
         importers = [each for each in (*self._product, *self._deciding) if each != path and self._imports(each, path)]
@@ -162,6 +166,32 @@ class _BaseSources:
             if each != path
         )
         return any(refers) and not self._is_among_product(path)
+
+    def _decide_in_go(self, folder: str) -> bool:
+        """Return whether tests of other packages alone import a package, and it asserts or is an oracle of theirs."""
+        sources = {path: text for path, text in {**self._product, **self._deciding}.items() if path.endswith(".go")}
+        beside = [path for path in sources if posixpath.dirname(path) == folder]
+        importers = [path for path in sources if path not in beside and folder in self._list_go_imports(path)]
+        if not importers or not self._deciding.keys() >= set(importers):
+            return False
+        own = {posixpath.dirname(path) for path in sources if path in self._product}
+        is_oracle = self._deciding.keys().isdisjoint(beside) and own >= set(map(posixpath.dirname, importers))
+        return is_oracle or any('"testing"' in self._product.get(path, "") for path in beside)
+
+    def _list_go_imports(self, path: str) -> set[str]:
+        """Return the folders of the packages that a Go file imports, among those that the project holds."""
+        found = set()
+        for imported in _GO_IMPORT.findall(self._read(path)):
+            module = max((m for m in self._go_modules if f"{imported}/".startswith(f"{m}/")), key=len, default="")
+            place = posixpath.join(self._go_modules[module], imported[len(module) + 1 :]) if module else imported
+            found |= {place.rstrip("/"), f"vendor/{imported}"}
+        return found
+
+    @cached_property
+    def _go_modules(self) -> dict[str, str]:
+        """The folders of Go's modules by the modules' paths."""
+        named = ((_GO_MODULE.search(text), path) for path, text in self._manifests.items() if path.endswith("go.mod"))
+        return {found[1]: posixpath.dirname(path) for found, path in named if found}
 
     def _is_helper(self, path: str, testers: Sequence[str]) -> bool:
         """Return whether it makes the assertions of tests that import it, and gives them no value that they look at."""

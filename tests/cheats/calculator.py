@@ -1,7 +1,11 @@
 """The project that agents are let loose on: a calculator that can add, and a feature that it shall multiply."""
 
+import atexit
+import functools
 import json
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 from tests.cheats.agent import Agent
@@ -126,6 +130,8 @@ def calculator(lab: Lab, agent: Agent, judge: str = "real") -> None:
     lab.config(judge={"backend": "command", "command": [sys.executable, str(ALWAYS_YES), judge]})
     lab.config(ralph={"maxIterations": agent.iterations}, guards={"diskFree": 0, "memoryFree": 0})
     lab.config(**agent.config)
+    if "go" in agent.needs:
+        lab.env["GOCACHE"] = make_go_cache()
     if agent.checks == "npm":
         lab.env["npm_config_update_notifier"] = "false"
         lab.config(checks={"tests": {"enabled": False}})  # the package's own script is all there is
@@ -134,6 +140,14 @@ def calculator(lab: Lab, agent: Agent, judge: str = "real") -> None:
     if agent.checks == "plain":
         lab.config(checks={"tests": {"command": "python3 tests/run.py", "role": "tests"}})
     lab.commit("a calculator that adds")
+
+
+@functools.cache
+def make_go_cache() -> str:
+    """Make a cache in which Go finds its own library: each laboratory would build it anew."""
+    made = tempfile.mkdtemp(prefix="aigon-go-cache-")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
 
 
 def implemented(lab: Lab, agent: Agent) -> Ran:

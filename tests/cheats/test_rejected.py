@@ -10,6 +10,7 @@ from tests.cheats import (
     about_detours,
     about_exits,
     about_git,
+    about_go,
     about_inputs,
     about_judges,
     about_linters,
@@ -51,6 +52,7 @@ CONTROLS = cases(about_controls.TELLS, about_controls.ENDS, about_controls.INSTE
 RUNNERS = cases(about_runners.OPAQUE, about_runners.EXACT, about_runners.UNBUILT, about_runners.ELSEWHERE)
 CLAIMS = cases(about_claims.SPEC, about_claims.WORDS, about_claims.RECORDS, about_claims.DECISIONS)
 JUDGES = cases(about_judges.TALK, about_judges.HIDDEN)
+GO = cases(about_go.FORGED)
 GIT = cases(about_git.ABSENT, about_git.HIDES, about_git.REFS)
 PROCESSES = cases(about_processes.LATER, about_processes.LOUD, about_processes.SLOW)
 
@@ -159,6 +161,12 @@ def test_what_an_agent_tells_git_to_ignore_is_committed_or_proves_nothing(lab: L
     calculator(lab, without_pytest(agent))
     ran = implemented(lab, agent)
     assert ran.code != 0 or "calc/_own.py" in lab.git("ls-tree", "-r", "--name-only", "HEAD"), ran.out + ran.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agent", GO)
+def test_what_it_does_to_a_test_binary_proves_nothing(lab: Lab, agent: Agent) -> None:
+    never_a_success(lab, agent)
 
 
 @pytest.mark.parametrize("agent", PROCESSES)

@@ -592,6 +592,24 @@ def test_a_failure_in_go_is_a_panic_in_other_words() -> None:
     assert re.search(rf"if \(f\(3\)\) != 12 {{ {panic} }}\n    log.Fatal", written)
 
 
+def test_what_an_example_of_go_prints_is_altered() -> None:
+    text = b"package f\n\nfunc ExampleF() {\n\t// Not the output: 3\n\tfmt.Println(F())\n\t// Output:\n\t// 12\n}\n"
+    alteration = alter({"f_test.go": text, "g_test.go": text.replace(b"Output", b"It is")}, "seed")
+
+    assert [test.name for test in alteration.tests if test in alteration.chosen] == ["ExampleF"]
+    (written,) = dict(
+        write_files(alteration.sources, [(t.path, p.edits) for t, p in alteration.chosen.items()])
+    ).values()
+    assert re.search(rb"t: 3\n.*\n\t// Output:\n\t// \d+\n}", written) and b"12" not in written
+
+
+def test_tests_of_go_without_ids_are_altered_each() -> None:
+    written = alter_script("calc_test.go", GO.encode(), "seed")
+    assert b"!= 5" not in written and b"Add(2, 3)" in written
+    assert b"panic(" in alter_script("calc_test.go", GO.encode(), "seed", "same")
+    assert alter_script("calc.go", b"package calc\n", "seed") == b""
+
+
 def test_what_a_list_holds_is_compared_by_operators_alone() -> None:
     test = "test('a', () => { expect(f()).toEqual([1, { b: -2 }]); });\n"
     for path, typed in (("a.test.js", "a, b"), ("a.test.ts", "a: any, b: any")):

@@ -27,6 +27,11 @@ JS = {
     "package.json": '{"name": "calc", "scripts": {"test": "node --test", "accept": "node accept"}}',
     "test/add.test.js": "const calc = require('../calc.js')\n",
 }
+GO = {
+    "go.mod": "module example.com/calc\n\ngo 1.19\n",
+    "calc.go": "package calc\n",
+    "calc_test.go": 'package calc\n\nimport (\n\t"testing"\n\n\t"example.com/calc/internal/want"\n)\n',
+}
 C = {
     "calc.h": "int add(int a, int b);\n",
     "calc.c": '#include "calc.h"\nint add(int a, int b) { return a + b; }\n',
@@ -50,6 +55,37 @@ CASES: dict[str, tuple[dict[str, str], str, bool]] = {
     ),
     "prose": ({**CALC, "README.md": "# Calc", "tests/test_r.py": "open('README.md')"}, "README.md", False),
     "what builds": ({**C, "CMakeLists.txt": "project(calc)"}, "CMakeLists.txt", False),
+    "a helper of tests in Go": ({**GO, "internal/want/want.go": 'import "testing"\n'}, "internal/want/want.go", True),
+    "an oracle in Go": ({**GO, "internal/want/want.go": "package want\n"}, "internal/want/want.go", True),
+    "a helper of tests in Go in a module of its own": (
+        {
+            **GO,
+            "calc_test.go": 'package calc\n\nimport w "example.com/want"\n',
+            "third/want/go.mod": "module example.com/want\n",
+            "third/want/want.go": 'import "testing"\n',
+        },
+        "third/want/want.go",
+        True,
+    ),
+    "a package of Go with tests of its own": (
+        {**GO, "internal/want/want.go": "", "internal/want/want_test.go": 'import "testing"\n'},
+        "internal/want/want.go",
+        False,
+    ),
+    "a package that the product imports in Go": (
+        {**GO, "calc.go": 'import "example.com/calc/internal/want"\n', "internal/want/want.go": 'import "testing"\n'},
+        "internal/want/want.go",
+        False,
+    ),
+    "a package that only tests elsewhere import in Go": (
+        {
+            "go.mod": "module example.com/calc\n",
+            "sum/sum.go": "package sum\n",
+            "tests/sum_test.go": 'package tests\n\nimport "example.com/calc/sum"\n',
+        },
+        "sum/sum.go",
+        False,
+    ),
     "a helper that asserts": (
         {
             **CALC,
