@@ -5,7 +5,6 @@ an interpreter's start and a listed folder, too. It does not for `stat`, with O_
 mounted with noatime, which a trial shows.
 """
 
-import contextlib
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -101,6 +100,10 @@ class Observer(Struct):
     files: frozenset[str] = frozenset()
     folders: frozenset[str] = frozenset()
     seen: dict[str, Reads] = field(default_factory=dict)
+    _times: dict[str, int] = field(default_factory=dict)
+    """What the access times are set back to."""
+    _stale: Sequence[str] = ()
+    """The paths whose access times have to be set back before the next command."""
 
     @property
     def observation(self) -> Observation:
@@ -110,8 +113,10 @@ class Observer(Struct):
     def enter(self, place: CheckEnvironment, tracked: Iterable[str]) -> None:
         """Prepare for the commands of a room, by what works on the very files that were exported to it."""
         root = _locate(place)
-        self.files = frozenset(path for path in tracked if (root / path).is_file())
-        self.folders = frozenset(str(above) for path in self.files for above in Path(path).parents if str(above) != ".")
+        self.files = frozenset(path for path in tracked if os.path.isfile(f"{root}/{path}"))  # noqa: PTH113 - thousands
+        around = {path.rpartition("/")[0] for path in self.files}
+        self.folders = frozenset(str(above) for path in around for above in (Path(path), *Path(path).parents)) - {"."}
+        self._times, self._stale = {}, (*self.files, *self.folders)
         if show_reads(root, sorted(self.files)):
             self.means = "access times"
             # Setting one changes the inode: git would take every file for changed, and read it.
@@ -124,9 +129,11 @@ class Observer(Struct):
         """Run a command by `run`, in the environment that it is given, and note under its `names` what it read."""
         if self.means == "access times":
             root = _locate(place)
-            times = dict(set_back(root, (*self.files, *self.folders)))
+            self._times |= set_back(root, self._stale)
             run(place)
-            self.seen |= dict.fromkeys(names, self._weigh(list_read(root, times)))
+            read, changed = list_read(root, self._times)
+            self.seen |= dict.fromkeys(names, self._weigh(read))
+            self._stale = (*read, *changed, *self.folders)  # aigon itself lists folders between two commands
         elif self.means == "strace":
             self.seen |= dict.fromkeys(names, self._trace(place, run))
         else:
@@ -159,37 +166,46 @@ def _locate(place: CheckEnvironment) -> Path:
 
 def set_back(root: Path, paths: Iterable[str]) -> Iterator[tuple[str, int]]:
     """Make every read of these paths that follows visible; yield each with the nanoseconds that it was set back to."""
+    place, look, second = f"{root}/", os.lstat, 1_000_000_000
     for path in paths:
-        # A command may have removed the file, or put another in its place.
-        with contextlib.suppress(OSError):
-            modified = os.lstat(f"{root}/{path}").st_mtime_ns
+        try:
+            modified = look(place + path).st_mtime_ns
             # Whole seconds: not every file system keeps more.
-            before = (modified // 1_000_000_000 - _BEFORE) * 1_000_000_000
-            os.utime(f"{root}/{path}", ns=(before, modified), follow_symlinks=False)
-            yield path, before
+            before = (modified // second - _BEFORE) * second
+            os.utime(place + path, ns=(before, modified), follow_symlinks=False)
+        except OSError:  # a command may have removed the file
+            before = 0
+        yield path, before
 
 
-def list_read(root: Path, set_to: Mapping[str, int]) -> list[str]:
-    """Return the paths that were read since they were set back."""
-    read = []
+def list_read(root: Path, set_to: Mapping[str, int]) -> tuple[list[str], list[str]]:
+    """Return the paths that were read since they were set back, and those that are gone or have changed."""
+    read, changed = [], []
+    place, look, second = f"{root}/", os.lstat, 1_000_000_000
     for path, before in set_to.items():
-        with contextlib.suppress(OSError):
-            if os.lstat(f"{root}/{path}").st_atime_ns > before + 999_999_999:
-                read.append(path)
-    return read
+        try:
+            state = look(place + path)
+        except OSError:
+            changed.append(path)
+            continue
+        if before and state.st_atime_ns >= before + second:
+            read.append(path)
+        elif (state.st_mtime_ns // second - _BEFORE) * second != before:
+            changed.append(path)
+    return read, changed
 
 
 def show_reads(root: Path, paths: Iterable[str]) -> bool:
     """Return whether a read of a file in this very folder moves its access time."""
     file = next((path for path in paths if (root / path).is_file() and not (root / path).is_symlink()), None)
     times = dict(set_back(root, (file,))) if file else {}
-    if file is None or list_read(root, times):
+    if file is None or list_read(root, times)[0]:
         return False
     try:
         (root / file).open("rb").read(1)
     except OSError:
         return False
-    return bool(list_read(root, times))
+    return bool(list_read(root, times)[0])
 
 
 def find_strace() -> str:

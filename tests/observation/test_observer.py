@@ -1,7 +1,9 @@
 """What a command reads is told by access times, or by strace, whatever is read how."""
 
+import os
 import subprocess
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -92,7 +94,29 @@ def test_a_file_that_is_gone_or_replaced_was_not_read(tmp_path: Path) -> None:
     files(tmp_path, TREE)
     times = dict(set_back(tmp_path, (*TREE, "absent")))
     (tmp_path / "kept.txt").unlink()
-    assert list_read(tmp_path, times) == []
+    assert list_read(tmp_path, times) == ([], ["kept.txt", "absent"])
+
+
+def test_what_one_command_read_changed_or_made_again_is_seen_of_the_next(tmp_path: Path, means: Means) -> None:
+    change = "echo more >> kept.txt; rm golden/one.txt; cat golden/two.txt"
+    _, gone, again, last = seen(
+        tmp_path, means, change, "cat kept.txt", "echo 1 > golden/one.txt; cat golden/two.txt", "cat golden/one.txt"
+    )
+    assert gone.files == ("kept.txt",) and again.files == ("golden/two.txt",) and last.files == ("golden/one.txt",)
+
+
+def test_only_what_was_read_is_set_back_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = {f"d{number}/{number}.txt": f"{number}\n" for number in range(50)}
+    files(tmp_path, {**many, ".git/config": ""})
+    if not show_reads(tmp_path, many):
+        pytest.skip("access times do not move here")
+    watching, place = Observer("none"), CheckEnvironment(tmp_path, {})
+    watching.enter(place, many)
+    watching.observe(["first"], place, lambda _: None)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "utime", utime := Mock(side_effect=os.utime))
+        watching.observe(["second"], place, lambda _: None)
+    assert utime.call_count == len(watching.folders)
 
 
 def test_where_nothing_tells_nothing_is_claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
