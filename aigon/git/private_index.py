@@ -162,13 +162,15 @@ class PrivateIndex:
 
     def tree(self) -> str:
         """Return the tree of the snapshot; git is asked again once the index is another."""
-        if self._tree[0] != (before := identify_index(self._index)):
+        (of, name), before = self._tree, identify_index(self._index)
+        if of != before:
             name = self._git("write-tree").decode().strip()
             self.trusted.trees[name] = name
-            self._tree = identify_index(self._index), name  # git notes in it which trees it wrote, and no more
-            if self._compared and self._compared.of[1:] == before:
-                self._compared = replace(self._compared, of=(self._compared.of[0], *self._tree[0]))
-        return self._tree[1]
+            now = identify_index(self._index)  # git notes in it which trees it wrote, and no more
+            self._tree = now, name
+            if (last := self._compared) and last.of[1:] == before:
+                self._compared = replace(last, of=(last.of[0], *now))
+        return name
 
     def changes(self, since: str) -> tuple[FileChange, ...]:
         """Return the files in which the snapshot differs from the commit `since`."""
@@ -179,9 +181,8 @@ class PrivateIndex:
 
         They are read from the index if the commit was made from an earlier one; git says the same later (`changes`).
         """
-        of = (since, *identify_index(self._index))
-        if self._compared and self._compared.of == of:
-            return self._compared.changes
+        if known := self._find_comparison(since):
+            return known.changes
         entries = self._read_since(since)
         return entries[1] if entries else self._compare(since).changes
 
@@ -202,11 +203,21 @@ class PrivateIndex:
 
     def _compare(self, since: str) -> _Comparison:
         """Return how the snapshot differs from a commit; git is asked again once the index is another."""
-        of = (since, *identify_index(self._index))
-        if self._compared is None or self._compared.of != of:
+        known = self._find_comparison(since)
+        if known is None:
+            of = (since, *identify_index(self._index))
             options = ("--cached", "--raw", "--numstat", "--no-abbrev", "-z", "--no-renames", "--no-ext-diff")
-            self._compared = _Comparison(of, *parse_raw_and_counts(self._git("diff-index", *options, since)))
-        return self._compared
+            known = _Comparison(of, *parse_raw_and_counts(self._git("diff-index", *options, since)))
+            self._compared = known
+        return known
+
+    def _find_comparison(self, since: str) -> _Comparison | None:
+        """Return the last comparison if it is of this commit and of the index as it is.
+
+        It is read once: another thread, which counts what an iteration changed, may put its own there at any time.
+        """
+        last = self._compared
+        return last if last and last.of == (since, *identify_index(self._index)) else None
 
     def added_and_changed(self, since: str, folder: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the paths below `folder` that are new since the commit `since`, and those that changed or are gone."""
@@ -217,8 +228,8 @@ class PrivateIndex:
 
     def content(self, base: str, without: frozenset[str]) -> Content:
         """Return what the snapshot holds beyond the commit `base`, without aigon's own files."""
-        if self._compared and self._compared.of == (base, *identify_index(self._index)):
-            changes: Iterable[RawChange] = self._compared.changes
+        if known := self._find_comparison(base):
+            changes: Iterable[RawChange] = known.changes
         else:
             changes = parse_raw(self._git("diff-index", "--cached", "--raw", "--abbrev=64", "-z", "--no-renames", base))
         entries = {change.path: change.fingerprint for change in changes if change.path not in without}
@@ -229,9 +240,11 @@ class PrivateIndex:
 
     def _list(self) -> bytes:
         """Return what `git ls-files -v -z` prints; git is asked again once the index is another."""
-        if self._listed[0] != (now := identify_index(self._index)):
-            self._listed = now, self._git("ls-files", "-v", "-z")
-        return self._listed[1]
+        (of, listed), now = self._listed, identify_index(self._index)
+        if of != now:
+            listed = self._git("ls-files", "-v", "-z")
+            self._listed = now, listed
+        return listed
 
     def list_untracked(self) -> tuple[str, ...]:
         """Return files that the snapshot does not hold and no .gitignore of the tree names."""

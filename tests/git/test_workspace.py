@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,6 +108,43 @@ def test_content_leaves_out_aigons_own_files_and_can_be_asked_for_a_part(work: W
     assert set(content.entries) == {"deep/b.txt", "deeper.txt"}
     assert content.key(("other/",)) == nothing.key()
     assert content.key(("deep",)) == content.key(("deep/",)) != content.key(("deeper.txt",))
+
+
+class _RacedWorkspace(Workspace):
+    """Another thread stores `theirs`, its comparison with another commit, once this one has read its own so often."""
+
+    def watch(self, theirs: object, reads: int) -> None:
+        self._theirs, self._reads = theirs, reads
+
+    @property
+    def _compared(self) -> Any:
+        found = self.__dict__.get("_last")
+        self._reads = self.__dict__.get("_reads", 0) - 1
+        if not self._reads:
+            self.__dict__["_last"] = self._theirs
+        return found
+
+    @_compared.setter
+    def _compared(self, value: Any) -> None:
+        self.__dict__["_last"] = value
+
+
+@pytest.mark.parametrize("reads", [1, 2, 3])
+def test_what_another_thread_compares_with_another_commit_is_no_answer(lab: Lab, reads: int) -> None:
+    lab.write("a.txt", "a\n")
+    base = lab.commit("files")
+    with Checkout.open(lab.root) as checkout:
+        work = _RacedWorkspace(checkout, lab.home / "own", "main")
+        lab.write("a.txt", "x\n")
+        latest = checkpoint(work, lab)
+        work.snapshot()
+        assert work.changes(latest) == ()
+        theirs = work._compared
+
+        for ask in (lambda: work.content(base, frozenset()).entries, lambda: work.changes(base)):
+            assert len(work.changes(base)) == 1
+            work.watch(theirs, reads)
+            assert len(ask()) == 1
 
 
 def test_names_that_are_not_text_are_kept_apart(work: Workspace, lab: Lab) -> None:
