@@ -1,6 +1,6 @@
 """Run everything with the base's tests, configuration and inputs, and judge what fails or reads them no more."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -166,6 +166,13 @@ def _is_excused(bench: ProofBench, check: Check, result: Result) -> bool:
     return bool(missed or (had_none and result.reported and not counts.total))
 
 
+def _describe_expectation(touched: BaseVersions, troubles: Iterable[Trouble]) -> str:
+    from aigon.proof.expectations import describe_changed_expectation  # parsers of all languages
+
+    tests = dict.fromkeys(problem.test for trouble in troubles for problem in trouble.problems if problem.test)
+    return describe_changed_expectation(tests, touched.files)
+
+
 def list_base_concerns(
     job: Job, touched: BaseVersions, troubles: Mapping[str, Trouble], *, base_passes: bool
 ) -> tuple[Concern, ...]:
@@ -179,6 +186,8 @@ def list_base_concerns(
         state, reason = f"with {listed} as on the base: {said}", "the feature is to change what they ask for"
         if base_passes:
             state, reason = f"{said}. The base's version of {listed} passes", "other tests ask for the same"
+        elif changed := _describe_expectation(touched, troubles.values()):
+            state = f"{state}. {changed}"
         what = f"{state}. A person can approve it if {reason}"
         mendable = not job.protection.asks_for(paths)
         return apply_decisions([Concern(BASE_TESTS, "review", what, paths, key, mendable)], job.decisions)

@@ -128,6 +128,9 @@ def test_the_control_waits_for_the_answer_about_the_tests_of_the_base(lab: Lab) 
     said = run_calculator(lab, f"{edit}\nprintf 'NAME = \"calc\"\\n\\n\\n{double}' > calc.py")
 
     assert said.startswith("4:") and "base-tests" in said, said
+    assert "now has `assert calc.double(2) == 5` where it had `assert calc.double(2) == 4`." in " ".join(
+        said.split()
+    ), said
     assert {path.name for path in lab.root.glob(".aigon/runs/*/001/proof/*")} == {"base-tests", "clean"}
     assert lab.aigon("approve", "42", "base-tests", "--yes").code == 0
     proven = lab.aigon("feature-implement", "42", "--loop", "--resume", timeout=110)
