@@ -4,10 +4,13 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from functools import reduce
+from itertools import starmap
 from pathlib import Path
 from typing import Literal, get_args
 
-from msgspec import Struct, field
+from msgspec import Struct
+from msgspec.structs import replace
 
 from aigon.errors import AigonError
 from aigon.journal.decisions import HumanDecision
@@ -87,92 +90,76 @@ class Statistics(Struct, frozen=True):
     unread: tuple[str, ...] = ()
 
 
-class _Tally(Struct):
-    """A group while it is counted."""
+class _Share(Struct, frozen=True):
+    """A run in a group, with those of its turns that count there; `is_whole`: the others count nowhere else.
 
-    features: set[str] = field(default_factory=set)
-    proven_features: set[str] = field(default_factory=set)
-    iterations: list[float] = field(default_factory=list)
-    per_criterion: list[float] = field(default_factory=list)
-    steps: dict[int, StepResult] = field(default_factory=dict)
-    spend: Spend = field(default_factory=Spend)
-    seconds: float = 0.0
-    counts: Counter[str] = field(default_factory=Counter)
-    stops: Counter[str] = field(default_factory=Counter)
-
-    def add(self, facts: "_ReadRun", workers: Mapping[Worker, WorkerTurns], *, is_share: bool) -> None:
-        """Add a run, or what `workers` did in it."""
-        run = facts.run
-        proven = run.stop == "met" and (not is_share or run.proven_by in workers)
-        self.features.add(run.feature)
-        if proven:
-            self.proven_features.add(run.feature)
-            self.iterations.append(run.iterations)
-            self.per_criterion += [run.iterations / run.criteria] if run.criteria else []
-        for done in workers.values():
-            self.spend = self.spend.and_(done.spend)
-            self.seconds += done.seconds if is_share else 0.0
-        if not is_share:
-            self.spend, self.seconds = self.spend.and_(run.judge_spend), self.seconds + run.seconds
-        self._add_steps(run, workers)
-        self.stops[run.stop] += 1
-        self.counts.update(
-            runs=1,
-            proven=int(proven),
-            turns=sum(done.turns for done in workers.values()),
-            failures=run.failures,
-            repeated_failures=run.repeated,
-            ticks_taken_back=run.taken_back,
-            promises_kept=run.promises_kept,
-            promises_broken=run.promises_broken,
-            judge_decisions=facts.decided,
-            judge_overruled=facts.overruled,
-        )
-
-    def _add_steps(self, run: RunFacts, workers: Mapping[Worker, WorkerTurns]) -> None:
-        for step in {worker.step for worker in workers}:
-            known = self.steps.get(step, StepResult())
-            turns = sum(done.turns for worker, done in workers.items() if worker.step == step)
-            proven = bool(run.proven_by and run.proven_by.step == step and run.proven_by in workers)
-            self.steps[step] = StepResult(known.turns + turns, known.runs + 1, known.proven + proven)
-
-    def close(self, name: str = "") -> RunGroup:
-        counts = {key: self.counts[key] for key in _COUNTED}
-        return RunGroup(
-            name=name,
-            features=len(self.features),
-            features_proven=len(self.proven_features),
-            iterations=measure_spread(self.iterations),
-            per_criterion=measure_spread(self.per_criterion),
-            steps=dict(sorted(self.steps.items())),
-            spend=self.spend,
-            seconds=self.seconds,
-            stops=dict(self.stops.most_common()),
-            **counts,
-        )
-
-
-_COUNTED = ("runs", "proven", "turns", "failures", "repeated_failures", "ticks_taken_back", "promises_kept",
-            "promises_broken", "judge_decisions", "judge_overruled")  # fmt: skip
-
-
-class _ReadRun(Struct, frozen=True):
-    """A run, how many of its judge's verdicts people decided on, and how many of these they decided otherwise."""
+    People decided on `decided` verdicts of its judge, and on `overruled` of these otherwise.
+    """
 
     run: RunFacts
     decided: int
     overruled: int
+    workers: Mapping[Worker, WorkerTurns]
+    is_whole: bool = True
+
+    @property
+    def is_proven(self) -> bool:
+        return self.run.stop == "met" and (self.is_whole or self.run.proven_by in self.workers)
+
+    @property
+    def spend(self) -> Spend:
+        own = self.run.judge_spend if self.is_whole else Spend()
+        return reduce(Spend.and_, (done.spend for done in self.workers.values()), own)
+
+    @property
+    def seconds(self) -> float:
+        return self.run.seconds if self.is_whole else sum(done.seconds for done in self.workers.values())
 
 
 def gather_statistics(home: Path | None, by: Grouping | None = None, since: date | None = None) -> Statistics:
     """Return what the runs below `home` came to, or those that began on or after the day `since`."""
-    total, tallies, unread = _Tally(), dict[str, _Tally](), list[str]()
-    for facts in _read_runs(home, since, unread) if home else ():
-        total.add(facts, facts.run.workers, is_share=False)
-        for name, workers in _divide(facts.run, by):
-            tallies.setdefault(name, _Tally()).add(facts, workers, is_share=by in ("agent", "model", "step"))
-    groups = sorted((tally.close(name) for name, tally in tallies.items()), key=lambda each: (-each.runs, each.name))
-    return Statistics(total.close(), by, tuple(groups), tuple(unread))
+    unread: list[str] = []
+    whole = list(_read_runs(home, since, unread)) if home else []
+    shares: dict[str, list[_Share]] = {}
+    for each in whole:
+        for name, workers in _divide(each.run, by):
+            is_whole = by not in ("agent", "model", "step")
+            shares.setdefault(name, []).append(replace(each, workers=workers, is_whole=is_whole))
+    groups = sorted(starmap(_make_group, shares.items()), key=lambda group: (-group.runs, group.name))
+    return Statistics(_make_group("", whole), by, tuple(groups), tuple(unread))
+
+
+def _make_group(name: str, shares: Sequence[_Share]) -> RunGroup:
+    runs, proven = [share.run for share in shares], [share.run for share in shares if share.is_proven]
+    steps = sorted({worker.step for share in shares for worker in share.workers})
+    return RunGroup(
+        name=name,
+        features=len({run.feature for run in runs}),
+        features_proven=len({run.feature for run in proven}),
+        runs=len(runs),
+        proven=len(proven),
+        iterations=measure_spread([run.iterations for run in proven]),
+        per_criterion=measure_spread([run.iterations / run.criteria for run in proven if run.criteria]),
+        turns=sum(done.turns for share in shares for done in share.workers.values()),
+        steps={step: _sum_up_step(step, shares) for step in steps},
+        spend=reduce(Spend.and_, (share.spend for share in shares), Spend()),
+        seconds=sum(share.seconds for share in shares),
+        stops=dict(Counter(run.stop for run in runs).most_common()),
+        failures=sum(run.failures for run in runs),
+        repeated_failures=sum(run.repeated for run in runs),
+        ticks_taken_back=sum(run.taken_back for run in runs),
+        promises_kept=sum(run.promises_kept for run in runs),
+        promises_broken=sum(run.promises_broken for run in runs),
+        judge_decisions=sum(share.decided for share in shares),
+        judge_overruled=sum(share.overruled for share in shares),
+    )
+
+
+def _sum_up_step(step: int, shares: Sequence[_Share]) -> StepResult:
+    there = [share for share in shares if any(worker.step == step for worker in share.workers)]
+    turns = sum(done.turns for share in there for worker, done in share.workers.items() if worker.step == step)
+    last = [share.run.proven_by for share in there if share.run.proven_by in share.workers]
+    return StepResult(turns, len(there), sum(worker is not None and worker.step == step for worker in last))
 
 
 def measure_spread(numbers: Sequence[float]) -> Spread | None:
@@ -199,7 +186,7 @@ def _divide(run: RunFacts, by: Grouping | None) -> Iterator[tuple[str, Mapping[W
             yield from divided.items()
 
 
-def _read_runs(home: Path, since: date | None, unread: list[str]) -> Iterator[_ReadRun]:
+def _read_runs(home: Path, since: date | None, unread: list[str]) -> Iterator[_Share]:
     for folder in (*sorted(home.glob(f"{CLOSED}/*/*/")), *sorted(home.glob("features/*/"))):
         records = Records(folder)
         try:
@@ -217,7 +204,7 @@ def _read_runs(home: Path, since: date | None, unread: list[str]) -> Iterator[_R
             if run.feature:
                 answers = {key: decisions.pop(key).decision == "approve" for key in run.judged}
                 overruled = sum(approved != (run.judged[key] == "met") for key, approved in answers.items())
-                yield _ReadRun(run, len(answers), overruled)
+                yield _Share(run, len(answers), overruled, run.workers)
 
 
 def _read_run(journal: Path, since: date | None, decisions: Mapping[tuple[int, str], HumanDecision]) -> RunFacts:
