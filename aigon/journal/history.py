@@ -1,7 +1,7 @@
 """The history of a feature under one label over all its runs, read from journals for evaluation and report."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -10,7 +10,6 @@ from aigon.journal.events import (
     CheckFinished,
     CriterionJudged,
     Event,
-    HookRan,
     IterationFinished,
     IterationStarted,
     MoneySpent,
@@ -21,7 +20,6 @@ from aigon.journal.events import (
     RunStarted,
     SavedAside,
     TurnEnded,
-    Waiting,
 )
 from aigon.journal.spending import Spend
 from aigon.model.checks import Finding
@@ -69,22 +67,20 @@ class RunRecord(Struct, frozen=True):
     heard: str = ""
 
 
-class History(Struct, frozen=True):
+class History(Struct):
     """All runs of a feature under one label, oldest first. A new run counts iterations from 0 again.
 
     `steps` are the iterations that count, by their last assessment; `spend` is what turns and judge cost, `statuses`
     how well those amounts are known. `texts` are the criteria by number, as last judged.
     """
 
-    runs: tuple[RunRecord, ...] = ()
-    steps: tuple[IterationRecord, ...] = ()
+    runs: list[RunRecord] = field(default_factory=list)
+    steps: list[IterationRecord] = field(default_factory=list)
     spend: Spend = field(default_factory=Spend)
-    parked: tuple[SavedAside, ...] = ()
-    notices: tuple[Notice, ...] = ()
-    hooks: tuple[HookRan, ...] = ()
-    waits: tuple[Waiting, ...] = ()
-    texts: Mapping[int, str] = field(default_factory=dict)
-    statuses: frozenset[CostStatus] = frozenset()
+    parked: list[SavedAside] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+    texts: dict[int, str] = field(default_factory=dict)
+    statuses: set[CostStatus] = field(default_factory=set)
 
     @property
     def latest(self) -> tuple[IterationRecord, ...]:
@@ -93,11 +89,6 @@ class History(Struct, frozen=True):
         begun = [at for at, run in enumerate(self.runs) if not run.started.resumed]
         fresh = begun[-1] if begun else 0
         return tuple(step for step in self.steps[first:] if step.invocation >= fresh)
-
-    @property
-    def current(self) -> tuple[IterationRecord, ...]:
-        """The iterations of the last run that the branch is made of."""
-        return tuple(step for step in self.latest if not step.undone)
 
     @property
     def started(self) -> RunStarted | None:
@@ -138,21 +129,16 @@ class History(Struct, frozen=True):
         return Usage(sum(u.input for u in usages), sum(u.output for u in usages), sum(u.cached for u in usages))
 
 
-class _HistoryReader(Struct):
-    runs: list[RunRecord] = field(default_factory=list)
+class _JournalReader(Struct):
+    """Reads the journal of one run into the history."""
+
+    history: History
     steps: dict[int, IterationRecord] = field(default_factory=dict)
     turns: dict[int, list[Turn]] = field(default_factory=dict)
     efforts: dict[int, str] = field(default_factory=dict)
     asked: dict[str, Finding] = field(default_factory=dict)
     asked_at: int = 0
     unpaid: bool = False
-    spend: Spend = field(default_factory=Spend)
-    statuses: set[CostStatus] = field(default_factory=set)
-    parked: list[SavedAside] = field(default_factory=list)
-    notices: list[Notice] = field(default_factory=list)
-    hooks: list[HookRan] = field(default_factory=list)
-    waits: list[Waiting] = field(default_factory=list)
-    texts: dict[int, str] = field(default_factory=dict)
 
     def read(self, event: Event) -> None:
         self._track_run(event)
@@ -168,7 +154,7 @@ class _HistoryReader(Struct):
             case CheckFinished() if _CRITERION_CHECK.fullmatch(event.finding.check):
                 self._add_answer(event)
             case CriterionJudged():
-                self.texts[event.verdict.criterion] = event.text
+                self.history.texts[event.verdict.criterion] = event.text
             case IterationFinished(number=number):
                 # A resume looks again at an iteration that has its commit; only what has one, and the base, counts.
                 if number == 0 or event.checkpoint or number in self.steps:
@@ -177,37 +163,33 @@ class _HistoryReader(Struct):
                 for number in [each for each in self.steps if each > event.number]:
                     self.steps[number] = replace(self.steps[number], undone=True)
             case RecordRepaired():
-                self.spend, self.unpaid = self.spend.plus(event.usd), False
+                self.history.spend, self.unpaid = self.history.spend.plus(event.usd), False
                 self._pay(None, "unknown")
             case SavedAside():
-                self.parked.append(event)
+                self.history.parked.append(event)
             case Notice():
-                self.notices.append(event)
-            case HookRan():
-                self.hooks.append(event)
-            case Waiting():
-                self.waits.append(event)
+                self.history.notices.append(event)
 
     def _track_run(self, event: Event) -> None:
         """Track the invocation that is under way, and its last event."""
         if isinstance(event, RunStarted):
             self._begin(event)
-        elif self.runs:
-            ended = event if isinstance(event, RunFinished) else self.runs[-1].finished
-            self.runs[-1] = replace(self.runs[-1], finished=ended, heard=event.at)
+        elif self.history.runs:
+            ended = event if isinstance(event, RunFinished) else self.history.runs[-1].finished
+            self.history.runs[-1] = replace(self.history.runs[-1], finished=ended, heard=event.at)
 
     def _begin(self, event: RunStarted) -> None:
         """Begin an invocation. An earlier run's spending is in its journal; if that is gone, in this event."""
-        self.runs.append(RunRecord(event, heard=event.at))
+        self.history.runs.append(RunRecord(event, heard=event.at))
         if self.unpaid:  # broken off: it may have cost something, and nobody knows what
             self._pay(None, "unknown")
         self.unpaid = False
-        if event.spent_before > self.spend.usd + _ROUNDING:
-            self.spend = Spend(event.spent_before, max(self.spend.unknown, event.unknown_before))
+        if event.spent_before > self.history.spend.usd + _ROUNDING:
+            self.history.spend = Spend(event.spent_before, max(self.history.spend.unknown, event.unknown_before))
 
     def _pay(self, cost: float | None, status: CostStatus) -> None:
-        self.spend = self.spend.plus(cost)
-        self.statuses.add("unknown" if cost is None else status)
+        self.history.spend = self.history.spend.plus(cost)
+        self.history.statuses.add("unknown" if cost is None else status)
 
     def _add_answer(self, event: CheckFinished) -> None:
         if event.number != self.asked_at:
@@ -219,34 +201,23 @@ class _HistoryReader(Struct):
         if before and not look.checkpoint:  # nothing to commit: the commit that is there holds what was looked at
             look = replace(look, checkpoint=before.look.checkpoint)
         return IterationRecord(
-            self.runs[-1].started.run_id if self.runs else "",
+            self.history.runs[-1].started.run_id if self.history.runs else "",
             look,
             tuple(self.turns.get(number, ())),
             self.efforts.get(number, ""),
-            max(len(self.runs) - 1, 0),
+            max(len(self.history.runs) - 1, 0),
             tuple(self.asked.values()) if self.asked_at == number else (),
-            self.spend,
+            self.history.spend,
         )
 
 
 def build_history(journals: Iterable[Sequence[Event]]) -> History:
     """Return the history that the journals of a feature's runs tell, oldest journal first."""
-    reader = _HistoryReader()
-    steps: list[IterationRecord] = []
+    history, unpaid = History(), False
     for events in journals:
-        reader.steps, reader.turns, reader.efforts = {}, {}, {}
-        reader.asked, reader.asked_at = {}, 0
+        reader = _JournalReader(history, unpaid=unpaid)
         for event in events:
             reader.read(event)
-        steps += [step for _, step in sorted(reader.steps.items())]
-    return History(
-        tuple(reader.runs),
-        tuple(steps),
-        reader.spend,
-        tuple(reader.parked),
-        tuple(reader.notices),
-        tuple(reader.hooks),
-        tuple(reader.waits),
-        dict(reader.texts),
-        frozenset(reader.statuses),
-    )
+        history.steps += [step for _, step in sorted(reader.steps.items())]
+        unpaid = reader.unpaid
+    return history

@@ -48,7 +48,7 @@ def test_a_run_is_its_iterations_and_what_the_feature_had_cost_by_then() -> None
     assert numbers(found) == [0, 1, 2] and [step.proven for step in found.steps] == [0, 0, 2]
     assert [round(step.spend.usd, 2) for step in found.steps] == [0.0, 0.25, 0.45]
     assert found.base == found.steps[0] and found.last == found.steps[2] and found.outcome == Met()
-    assert found.statuses == {"reported", "estimated"} and found.current == found.steps
+    assert found.statuses == {"reported", "estimated"}
 
 
 def test_what_the_commands_of_criteria_came_to_belongs_to_the_look_they_ran_for() -> None:
@@ -72,7 +72,7 @@ def test_a_resume_looks_again_at_an_iteration_which_keeps_its_commit_and_counts_
     resumed = [started(resumed=True, at=at(20)), replace(again, at=at(21)), finished(True, 22)]
     found = build_history([[started(), looked(0), *iteration(1, red("a"), met=1), finished(False), *resumed]])
     assert numbers(found) == [0, 1] and found.steps[1].proven == 2 and found.steps[1].look.checkpoint == "c" * 40
-    assert [step.invocation for step in found.steps] == [0, 1] and found.current == found.steps
+    assert [step.invocation for step in found.steps] == [0, 1]
     assert [run.heard for run in found.runs] == [at(9), at(22)] and found.outcome == Met()
 
 
@@ -93,8 +93,8 @@ def test_a_new_run_counts_anew_and_what_the_old_one_spent_stays_known() -> None:
     new = [started("r2", spent_before=0.4), warned("low"), looked(0), *iteration(1, GREEN, met=2), finished(True)]
     found = build_history([old, new])
     assert numbers(found) == [0, 1, 2, 0, 1] and round(found.spend.usd, 2) == 0.6
-    assert [(step.run_id, step.number) for step in found.current] == [("r2", 0), ("r2", 1)]
-    assert build_history([old, new[:1]]).current == () and build_history([old, new[:1]]).outcome is None
+    assert [(step.run_id, step.number) for step in found.latest] == [("r2", 0), ("r2", 1)]
+    assert build_history([old, new[:1]]).latest == () and build_history([old, new[:1]]).outcome is None
 
 
 def test_where_the_old_journal_is_gone_the_new_run_says_what_was_spent_before() -> None:
@@ -112,5 +112,5 @@ def test_iterations_before_a_rollback_stay_known_and_are_not_the_last() -> None:
 
 def test_no_journal_tells_nothing() -> None:
     empty = build_history([])
-    assert (empty.steps, empty.started, empty.last, empty.usage, empty.outcome) == ((), None, None, None, None)
+    assert (empty.steps, empty.started, empty.last, empty.usage, empty.outcome) == ([], None, None, None, None)
     assert isinstance(looked(0), IterationFinished) and build_history([[looked(0)]]).steps[0].run_id == ""
