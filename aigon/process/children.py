@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from aigon.process.capture import open_log
+from aigon.process.capture import Capture, open_log
 from aigon.process.run import CHUNK, watch_exit
 from aigon.process.start import RunningProgram
 
@@ -17,9 +17,9 @@ LONGEST = 4 * 1024 * 1024
 """Bytes of a line. The largest event, an assessment with all its problems, takes a few hundred kilobytes; a longer line
 is dropped, so that no program can take the memory of all."""
 LOG = 1024 * 1024
-"""Bytes of standard error that go into its file."""
+"""Bytes of standard error that are kept in its file, half of them of its beginning and half of its end."""
 TAIL = 4096
-"""Bytes of standard error that are remembered, for its last words."""
+"""Bytes of the end of standard error that are its last words."""
 
 
 def start_piped(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> RunningProgram:
@@ -81,27 +81,6 @@ class LineSplitter:
             self._skipping = True
 
 
-class _ErrorLog:
-    """Standard error: its beginning goes to a file, its end stays in memory."""
-
-    def __init__(self, log: Path) -> None:
-        self._file = open_log(log)
-        self._space = LOG
-        self.tail = b""
-
-    def feed(self, chunk: bytes) -> None:
-        with contextlib.suppress(OSError):  # a log that cannot be written is no reason to stop
-            self._file.write(chunk[: self._space])
-        self._space = max(0, self._space - len(chunk))
-        self.tail = (self.tail + chunk)[-TAIL:]
-
-    def close(self) -> None:
-        if not self._space:
-            self._space = TAIL + 100
-            self.feed(b"\n[... left out ...]\n" + self.tail)
-        self._file.close()
-
-
 class Child:
     """A program that was started. Its standard input stays open, without a byte, as long as this process lives."""
 
@@ -118,7 +97,8 @@ class Child:
         for fd in self._open:
             os.set_blocking(fd, False)
         self._exited = self._held.enter_context(watch_exit(self._process))
-        self._lines, self._errors = LineSplitter(), _ErrorLog(log)
+        file = self._held.enter_context(open_log(log))
+        self._lines, self._errors = LineSplitter(), Capture(lambda text: text, file, half=LOG // 2)
 
     @property
     def pid(self) -> int:
@@ -162,9 +142,9 @@ class Child:
         """Return the last lines, exit code (negative for a signal) and end of standard error of an exited program."""
         lines = [line for _ in range(64) for line in self.read(set(self._open))]  # a survivor may hold the other end
         code = self._process.wait()
-        self._errors.close()
+        errors = self._errors.close()
         self._held.close()
-        return lines, code, self._errors.tail.decode(errors="replace")
+        return lines, code, errors[-TAIL:].decode(errors="replace")
 
 
 def wait_for_ready(children: Iterable[Child], others: Iterable[int], seconds: float) -> set[int]:

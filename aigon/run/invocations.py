@@ -30,17 +30,11 @@ _MAX_COMMAND = 60
 
 
 class LeftProcess(Struct, frozen=True):
-    """One process that an aigon left: its number, what it is (its command line, shortened), and whose it was.
-
-    `since` is when that aigon began (ISO 8601); `note` the file about it.
-    """
+    """One process that an aigon left: its number, its command line (shortened), and that aigon with the note of it."""
 
     pid: int
-    what: str
-    feature: str
-    label: str
-    run_id: str
-    since: str
+    command: str
+    left_by: Invocation
     note: Path
 
 
@@ -50,15 +44,7 @@ def list_left_processes(home: Path, feature: str | None = None, label: str = "")
     If nothing runs and nothing was killed, only one folder is listed.
     """
     return tuple(
-        LeftProcess(
-            one.pid,
-            fold(orphans.read_command_line(one.pid), _MAX_COMMAND),
-            about.feature,
-            about.label,
-            about.run_id,
-            about.since,
-            note,
-        )
+        LeftProcess(one.pid, fold(orphans.read_command_line(one.pid), _MAX_COMMAND), about, note)
         for note, about in _list_dead(home)
         if feature is None or (feature, label) == (about.feature, about.label)
         for one in _find_survivors(about)
@@ -93,12 +79,13 @@ def offer_to_end(
 
     The feature called `beside` is left out: a run of it ends its own leftovers.
     """
-    if left := [one for one in list_left_processes(home) if one.feature != beside]:
+    if left := [one for one in list_left_processes(home) if one.left_by.feature != beside]:
         many = "a process that is" if len(left) == 1 else f"{len(left)} processes that are"
         lines = [f"an aigon that was killed left {many} still running:"]
         for one in left:
-            whose = f"{one.feature} ({one.label})" if one.label else one.feature
-            lines.append(f"  pid {one.pid}: {one.what} (feature {whose}, since {one.since})")
+            about = one.left_by
+            whose = f"{about.feature} ({about.label})" if about.label else about.feature
+            lines.append(f"  pid {one.pid}: {one.command} (feature {whose}, since {about.since})")
         text = "\n".join(lines)
         if confirm is None:
             say(f"{text}\n  To end them: aigon doctor --repair")
