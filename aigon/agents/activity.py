@@ -1,7 +1,6 @@
 """Follow what an agent does while its turn goes on: from its program's output to the run's folder and to views."""
 
 import json
-import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -12,6 +11,7 @@ from typing import Self, get_args
 
 from aigon.agents.adapters._activities import read_activity_rules
 from aigon.agents.adapters._records import parse_line
+from aigon.files.atomic import open_plain
 from aigon.model.turns import Activity, ActivityKind, Spent, Step
 from aigon.process.capture import open_log
 from aigon.secrets.redaction import Redact
@@ -23,7 +23,6 @@ MOST_STARTS = 99
 """Programs of one iteration that have files of their own; later ones share those of the last."""
 CHUNK = 1 << 20
 """Bytes that are read at a time."""
-FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 LONGEST_LINE = 1 << 20
 """Bytes of a line that is read. A longer one holds the content of a file."""
 LONGEST = 240
@@ -234,7 +233,7 @@ class ActivityFile:
 
     def read_lines(self) -> Iterator[bytes]:
         """Yield the whole lines that have come since the last call."""
-        with suppress(OSError), os.fdopen(os.open(self._file, FLAGS), "rb") as file:  # an agent may make a link of it
+        with suppress(OSError), open_plain(self._file) as file:
             file.seek(self._offset)
             while chunk := file.read(CHUNK):
                 self._offset += len(chunk)

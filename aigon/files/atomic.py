@@ -1,12 +1,12 @@
 """Files read and written whole: bounded reads, atomic writes, and copies of what must not be lost."""
 
-import contextlib
 import errno
 import os
 import stat
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from aigon.errors import Exit
 from aigon.text.amounts import size_error
@@ -26,6 +26,15 @@ def read_bounded(path: Path, largest: int, what: str, *, hint: str, code: Exit =
         if seen.st_size > largest:
             raise size_error(what, seen.st_size, largest, where=str(path), hint=hint, code=code)
         return file.read(largest)
+
+
+def open_plain(path: str | Path) -> BinaryIO:
+    """Open an ordinary file that an agent can write: no link is followed, and no pipe waited for. Raises OSError."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "it is no ordinary file", os.fspath(path))
+    return os.fdopen(handle, "rb")
 
 
 BUFFER = 256 * 1024
@@ -256,25 +265,3 @@ def copy_aside(path: Path, folder: Path) -> Path:
 def _place(path: Path, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     return folder / f"{time.time_ns()}-{path.name}"
-
-
-def make_real_folders(path: Path, root: Path, aside: Path) -> None:
-    """Make every folder from `root` down to `path` a real and usable one.
-
-    Links and files in the way are moved aside.
-    """
-    way = [root, *(root / part for part in _parts(path, root))]
-    for folder in way:
-        if folder != root and os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir()):
-            move_aside(folder, aside)
-        folder.mkdir(parents=True, exist_ok=True)
-        if folder.stat().st_mode & 0o700 != 0o700:
-            with contextlib.suppress(OSError):  # somebody else's, and if that matters, writing will tell
-                folder.chmod(folder.stat().st_mode | 0o700)
-
-
-def _parts(path: Path, root: Path) -> list[Path]:
-    if not path.is_relative_to(root):
-        return []
-    below = path.relative_to(root)
-    return [parent for parent in (*reversed(below.parents), below) if parent != Path()]

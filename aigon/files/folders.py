@@ -1,4 +1,4 @@
-"""Folders: temporary ones, removed trees, and the files of a checkout that patterns mean.
+"""Folders: temporary ones, removed trees, real ones in place of links, and the files that patterns mean.
 
 A temporary folder is locked while its aigon lives, so that the next aigon can remove those of a killed one.
 """
@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from aigon.errors import environment
+from aigon.files.atomic import move_aside
 from aigon.files.locks import try_lock
 from aigon.text.patterns import compile_glob
 
@@ -143,3 +144,25 @@ def list_files(root: Path, path: str) -> Iterator[str]:
         folders[:] = sorted(name for name in folders if name not in (*links, ".git"))
         for name in sorted((*names, *links)):
             yield f"{folder}/{name}"[len(str(root)) + 1 :]
+
+
+def make_real_folders(path: Path, root: Path, aside: Path) -> None:
+    """Make every folder from `root` down to `path` a real and usable one.
+
+    Links and files in the way are moved aside.
+    """
+    way = [root, *(root / part for part in _parts(path, root))]
+    for folder in way:
+        if folder != root and os.path.lexists(folder) and (folder.is_symlink() or not folder.is_dir()):
+            move_aside(folder, aside)
+        folder.mkdir(parents=True, exist_ok=True)
+        if folder.stat().st_mode & 0o700 != 0o700:
+            with suppress(OSError):  # somebody else's, and if that matters, writing will tell
+                folder.chmod(folder.stat().st_mode | 0o700)
+
+
+def _parts(path: Path, root: Path) -> list[Path]:
+    if not path.is_relative_to(root):
+        return []
+    below = path.relative_to(root)
+    return [parent for parent in (*reversed(below.parents), below) if parent != Path()]

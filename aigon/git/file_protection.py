@@ -15,7 +15,8 @@ from typing import Literal
 from msgspec import Struct
 
 from aigon.errors import environment
-from aigon.files.atomic import copy_aside, make_real_folders, move_aside, write_atomic
+from aigon.files.atomic import copy_aside, move_aside, write_atomic
+from aigon.files.folders import make_real_folders
 from aigon.git.file_state import (
     HIDDEN,
     FileState,

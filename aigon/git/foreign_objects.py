@@ -6,12 +6,11 @@ another history, and a pipe in it would never end.
 
 import hashlib
 import os
-import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from aigon.files.atomic import sync_folder
+from aigon.files.atomic import open_plain, sync_folder
 from aigon.files.folders import discard_tree
 from aigon.git.objects import join_lines, read_sizes
 from aigon.git.trusted import TrustedGit
@@ -92,22 +91,20 @@ def take_large_files(theirs: Path, ours: Path) -> Iterator[str]:
 
 def _copy_checked(source: Path, place: Path, largest: int) -> int:
     """Copy a file if its checksum is the name of `place`; return its size, 0 if it was not copied."""
-    with suppress(OSError):
-        handle = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(handle, "rb") as file:  # noqa: PTH123 - of a handle
-            state, digest = os.fstat(handle), hashlib.sha256()
-            if not stat.S_ISREG(state.st_mode) or state.st_size > largest:
-                return 0
-            place.parent.mkdir(parents=True, exist_ok=True)
-            draft = place.with_name(f"{place.name}.{os.getpid()}.tmp")
-            try:
-                with draft.open("wb") as copy:
-                    while piece := file.read(1 << 20):
-                        digest.update(piece)
-                        copy.write(piece)
-                if digest.hexdigest() == place.name:
-                    draft.replace(place)
-                    return max(1, state.st_size)
-            finally:
-                draft.unlink(missing_ok=True)
+    with suppress(OSError), open_plain(source) as file:
+        size, digest = os.fstat(file.fileno()).st_size, hashlib.sha256()
+        if size > largest:
+            return 0
+        place.parent.mkdir(parents=True, exist_ok=True)
+        draft = place.with_name(f"{place.name}.{os.getpid()}.tmp")
+        try:
+            with draft.open("wb") as copy:
+                while piece := file.read(1 << 20):
+                    digest.update(piece)
+                    copy.write(piece)
+            if digest.hexdigest() == place.name:
+                draft.replace(place)
+                return max(1, size)
+        finally:
+            draft.unlink(missing_ok=True)
     return 0

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from aigon.files.atomic import open_plain
 from aigon.git.branch_ref import TICK_NS
 from aigon.git.trusted import TrustedGit
 
@@ -222,12 +223,9 @@ def _list_files(place: str) -> Sequence[str]:
 
 def _read_small(file: str) -> tuple[bytes, os.stat_result] | None:
     """Return content and state of a plain file that has one piece."""
-    with suppress(OSError):
-        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as opened:
-            state = os.fstat(handle)
-            if stat.S_ISREG(state.st_mode) and state.st_size <= _PIECE:
-                return opened.read(_PIECE), state
+    with suppress(OSError), open_plain(file) as opened:
+        state = os.fstat(opened.fileno())
+        return (opened.read(_PIECE), state) if state.st_size <= _PIECE else None
     return None
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
-from aigon.files.atomic import make_real_folders, move_aside, write_atomic
+from aigon.files.atomic import move_aside, write_atomic
+from aigon.files.folders import make_real_folders
 from aigon.git.objects import can_read
 from aigon.git.refs import HELD, NOBODY, WATCHED, MovedRef, RefFiles, RefOutcome, Rivals, is_hash, parse_packed_refs
 from aigon.git.trusted import TrustedGit

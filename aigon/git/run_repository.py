@@ -19,7 +19,7 @@ from threading import Thread
 
 from msgspec import Struct, field
 
-from aigon.files.atomic import move_aside, write_in_place, write_view, write_whole
+from aigon.files.atomic import move_aside, open_plain, write_in_place, write_view, write_whole
 from aigon.files.folders import discard_tree
 from aigon.git.branch_ref import replace_ref
 from aigon.git.foreign_objects import Confine, take_large_files, take_objects
@@ -353,10 +353,6 @@ def _survey(folder: Path, most: int | None = None) -> Layout:
 
 def _read_plain(path: Path, largest: int) -> bytes:
     """Return a file's bytes; nothing for a link, a pipe or a device, or if it is too large."""
-    with suppress(OSError):
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(handle, "rb") as file:  # noqa: PTH123 - of a handle
-            state = os.fstat(handle)
-            if stat.S_ISREG(state.st_mode) and state.st_size <= largest:
-                return file.read(largest)
+    with suppress(OSError), open_plain(path) as file:
+        return file.read(largest) if os.fstat(file.fileno()).st_size <= largest else b""
     return b""

@@ -4,13 +4,14 @@ import hashlib
 import json
 import os
 import shutil
-import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from msgspec import Struct, field
 
+from aigon.files.atomic import open_plain
 from aigon.files.folders import TemporaryFolder
 from aigon.git.listings import RawChange
 from aigon.git.objects import read_beginnings
@@ -80,17 +81,9 @@ def _is_blob(name: str, data: bytes) -> bool:
 
 def read_from_disk(root: Path, path: str) -> bytes | None:
     """Return the beginning of a plain file; None for anything else. A pipe does not block."""
-    try:
-        handle = os.open(f"{root}/{path}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        about = os.fstat(handle)
-        return os.read(handle, min(LARGEST, about.st_size + 1)) if stat.S_ISREG(about.st_mode) else None
-    except OSError:
-        return None
-    finally:
-        os.close(handle)
+    with suppress(OSError), open_plain(f"{root}/{path}") as file:
+        return file.read(min(LARGEST, os.fstat(file.fileno()).st_size + 1))
+    return None
 
 
 def make_tracked_check(git: TrustedGit, commit: str) -> Callable[[str], bool]:

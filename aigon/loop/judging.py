@@ -1,7 +1,6 @@
 """Ask the judge about open criteria, with what aigon captured of the checks' output to quote from."""
 
 import os
-import stat
 from collections.abc import Generator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from aigon.errors import environment
+from aigon.files.atomic import open_plain
 from aigon.git.diff import diff_trees
 from aigon.isolation.check_sandbox import ANYTHING, JUDGE, CheckSandbox
 from aigon.job.job import Job
@@ -37,14 +37,9 @@ def observe_check(finding: Finding) -> ObservedCheck:
 
 def _read_tail(path: str) -> str:
     """Return the end of an ordinary file; "" for anything else, without waiting for it."""
-    with suppress(OSError):
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
-            seen = os.fstat(file.fileno())
-            if not stat.S_ISREG(seen.st_mode):
-                return ""
-            file.seek(max(0, seen.st_size - OUTPUT_TAIL))
-            return file.read(OUTPUT_TAIL).decode(errors="replace")
+    with suppress(OSError), open_plain(path) as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - OUTPUT_TAIL))
+        return file.read(OUTPUT_TAIL).decode(errors="replace")
     return ""
 
 

@@ -6,13 +6,12 @@ AIGON_PROMPT_FILE names. Whatever an agent writes there is text of a bounded len
 
 import json
 import os
-import stat
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import get_args
 
 from aigon.errors import AigonError, Exit, usage
+from aigon.files.atomic import open_plain
 from aigon.model.criteria import Criterion
 from aigon.model.requests import AgentRequest, RequestKind, resolve_task
 from aigon.process.orphans import list_lineage, read_variable
@@ -25,7 +24,7 @@ MAX_BYTES = 64 * 1024
 MAX_LINES = 100
 LONGEST = 500
 """Characters of a reason or a title."""
-_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def find_mailbox() -> Path | None:
@@ -44,7 +43,7 @@ def post_request(mailbox: Path, kind: RequestKind, *, task: str = "", text: str 
     document = {"kind": kind, "task": task[:LONGEST], "text": text[:LONGEST], "priority": priority}
     line = json.dumps({name: value for name, value in document.items() if value}).encode() + b"\n"
     try:
-        handle = os.open(mailbox, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _FLAGS, 0o644)
+        handle = os.open(mailbox, _APPEND, 0o644)
         with open(handle, "wb") as file:  # noqa: PTH123 - of a handle
             if os.fstat(handle).st_size + len(line) > MAX_BYTES:
                 what = f"The mailbox of this turn is full ({format_size(MAX_BYTES)})"
@@ -82,29 +81,23 @@ def read_mailbox(
 
 
 def _read_lines(mailbox: Path, remarks: list[str]) -> list[bytes]:
-    with suppress(FileNotFoundError):
-        try:
-            handle = os.open(mailbox, os.O_RDONLY | _FLAGS)
-        except FileNotFoundError:
-            raise
-        except OSError as error:
-            remarks.append(f"the mailbox is ignored: {error.strerror}")
-            return []
-        with open(handle, "rb") as file:  # noqa: PTH123 - of a handle
-            found = os.fstat(handle)
-            if not stat.S_ISREG(found.st_mode):
-                remarks.append("the mailbox is ignored: it is no ordinary file")
-                return []
+    try:
+        with open_plain(mailbox) as file:
+            size = os.fstat(file.fileno()).st_size
             *lines, rest = file.read(MAX_BYTES).split(b"\n")
-        if len(lines) > MAX_LINES or found.st_size > MAX_BYTES:
-            remarks.append(
-                f"the mailbox has {format_size(found.st_size)}: aigon reads {MAX_LINES} lines and "
-                f"{format_size(MAX_BYTES)} at most, and ignores the rest"
-            )
-        elif rest:
-            remarks.append("the last line of the mailbox is cut off and ignored")
-        return lines[:MAX_LINES]
-    return []
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        remarks.append(f"the mailbox is ignored: {error.strerror}")
+        return []
+    if len(lines) > MAX_LINES or size > MAX_BYTES:
+        remarks.append(
+            f"the mailbox has {format_size(size)}: aigon reads {MAX_LINES} lines and {format_size(MAX_BYTES)} at most, "
+            "and ignores the rest"
+        )
+    elif rest:
+        remarks.append("the last line of the mailbox is cut off and ignored")
+    return lines[:MAX_LINES]
 
 
 def _parse_line(line: bytes) -> Mapping[str, object] | None:

@@ -2,7 +2,6 @@
 
 import math
 import os
-import stat
 import time
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
@@ -15,7 +14,8 @@ from aigon.agents.adapters import adapter_for
 from aigon.agents.credentials import filter_environment
 from aigon.checks.reports import read_report
 from aigon.config.prices import add_known_prices
-from aigon.files.atomic import make_real_folders, make_way, move_aside
+from aigon.files.atomic import make_way, move_aside, open_plain
+from aigon.files.folders import make_real_folders
 from aigon.isolation.run_sandbox import RunSandbox, explain_refusal
 from aigon.job.escalation import ChosenStep, choose_worker, compute_return
 from aigon.job.job import Job
@@ -254,15 +254,10 @@ def redact_files(folder: Path, redact: Callable[[bytes], bytes]) -> None:
 
 
 def _redact_file(path: str, redact: Callable[[bytes], bytes]) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    new = f"{path}.{os.urandom(4).hex()}.clean"
-    with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return
-        changed = False
-        with open(new, "xb") as clean:  # noqa: PTH123 - a plain write, through no link
-            while piece := b"".join(file.readlines(REDACTED_BYTES)):
-                text = redact(piece)
-                changed = changed or text != piece
-                clean.write(text)
+    new, changed = f"{path}.{os.urandom(4).hex()}.clean", False
+    with open_plain(path) as file, open(new, "xb") as clean:  # noqa: PTH123 - a plain write, through no link
+        while piece := b"".join(file.readlines(REDACTED_BYTES)):
+            text = redact(piece)
+            changed = changed or text != piece
+            clean.write(text)
     os.replace(new, path) if changed else os.unlink(new)  # noqa: PTH105, PTH108 - plain calls

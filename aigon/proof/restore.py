@@ -9,7 +9,8 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from aigon.files.atomic import make_real_folders, move_aside, write_atomic, write_view
+from aigon.files.atomic import move_aside, write_atomic, write_view
+from aigon.files.folders import make_real_folders
 from aigon.files.home import is_runtime
 from aigon.git.file_protection import FileProtection, ProtectedPaths
 from aigon.git.held_objects import HeldObjects
