@@ -18,8 +18,8 @@ Reader = Callable[[bytes, bytes | None], ParsedOutput]
 _SHARED = {
     "cargo": "cargo clippy", "cargotest": "cargotest cargodoc nextest",
     "javascript": "bun jest mocha nodetest vitest", "junit": "endpoints junit phpunit pytest",
-    "opaque": "any build node nodelint precommit", "swift": "swifttest xcresult", "tap": "ava tap",
-    "violations": "androidlint checkstyle sarif",
+    "opaque": "any build node nodelint precommit", "results": "dotnet rspec",
+    "swift": "swifttest xcresult", "tap": "ava tap", "violations": "androidlint checkstyle sarif",
     **dict.fromkeys(("libtest", "matchers", "output", "readings", "stacks", "tallies", "tap_document"), ""),
 }  # fmt: skip
 """The parsers of a file that holds several, as `read_NAME`, or `read` for the one of its own name."""

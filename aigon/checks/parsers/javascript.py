@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from aigon.checks.parsers import junit
 from aigon.checks.parsers.matchers import load_tests
-from aigon.checks.parsers.output import Row, parse_number, read_documents, read_text, sum_words
-from aigon.checks.parsers.readings import ResultTally, describe_unknown, keep_distinct, make_problem, summarize_tests
+from aigon.checks.parsers.output import Row, read_documents, read_text
+from aigon.checks.parsers.readings import ResultTally, describe_unknown, keep_distinct, make_problem
 from aigon.checks.parsers.stacks import (
     describe_failure,
     describe_script,
@@ -23,25 +23,12 @@ from aigon.checks.parsers.stacks import (
     find_thresholds,
     read_crash,
 )
-from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
+from aigon.model.checks import ParsedOutput, Problem, TestResult
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import strip_escapes
 from aigon.text.untrusted import object_at, objects_at, text_at, texts_at
 
-_SUMMARY = compile_re(
-    r"^(?P<mark>[#ℹ]) tests \d{1,9}\n(?:(?P=mark) suites \d{1,9}\n)?"
-    r"(?P<numbers>(?:(?P=mark) \w+ \d{1,9}(?:\n|$)){2,5})",
-    re.M,
-)
-_NUMBER = compile_re(r"(?P<word>pass|fail|cancelled|skipped|todo) (?P<number>\d{1,9})")
-_TAP = compile_re(r"^ *not ok \d+ - (?P<test>[^\n]*)\n *---\n(?P<body>(?:(?! *\.\.\.$)[^\n]*\n){0,300})", re.M)
-_FIELD = compile_re(r"^ *(?P<name>location|failureType|error|type): (?P<value>[^\n]*)$", re.M)
-_BLOCK = compile_re(r"^ *error: \|-\n(?P<value>[^\n]*(?:(?<=:)\n\s*[^\n]+)?)", re.M)
-_SPEC = compile_re(
-    r"^test at (?P<file>[^\n]+?):(?P<line>\d+):\d+\n✖ (?P<test>[^\n]*)\n(?P<body>(?:(?!test at )[^\n]*\n){0,300})", re.M
-)
 _ANNOUNCEMENT = compile_re(r":$|^failed running \w+ hook$")
-_TIME = compile_re(r" \(\d+(?:\.\d+)?ms\)(?= # TODO|$)")
 _RESULTS: dict[str, TestResult] = {"passed": "passed", "failed": "failed"}
 """The other words (pending, todo, skipped, disabled) are all of tests that did not run."""
 _STACK_ONLY = "STACK_TRACE_ERROR"
@@ -53,10 +40,10 @@ def read_nodetest(output: bytes, report: bytes | None) -> ParsedOutput:
     lines = read_text(output)
     reading = junit.read_report(report)
     if reading is None:
-        return read_nodetest_text(lines) or read_crash(lines) or describe_unknown(lines)
+        return load_tests("nodetest").read_lines(lines) or read_crash(lines) or describe_unknown(lines)
     # What the output says of tests by their own name; None for a name that several have.
     printed: dict[str, Problem | None] = {}
-    for problem in _find_failures(lines):
+    for problem in load_tests("nodetest").find_problems(lines):
         name = problem.test.rpartition("::")[2]
         printed[name] = None if name in printed else problem
     completed = (_complete(each, printed.get(each.test.rpartition("::")[2])) for each in reading.problems)
@@ -71,45 +58,6 @@ def _complete(reported: Problem, printed: Problem | None) -> Problem:
     message = printed.message if _ANNOUNCEMENT.search(reported.message) else reported.message
     placed = reported if reported.line else printed
     return replace(reported, message=message, file=placed.file or reported.file, line=placed.line)
-
-
-def read_nodetest_text(lines: str) -> ParsedOutput | None:
-    """Return what the text says; None if it is not node:test's."""
-    summaries = _SUMMARY.finditer(lines)
-    numbers = sum_words(match for summary in summaries for match in _NUMBER.finditer(summary["numbers"]))
-    if not {"pass", "fail", "cancelled"} <= numbers.keys():
-        return None
-    problems = explain_failures(_find_failures(lines), find_crashes(lines))
-    skipped = numbers["skipped"] + numbers["todo"]
-    counts = TestCounts(0, numbers["pass"], numbers["fail"], skipped, numbers["cancelled"])
-    return summarize_tests(counts, (*problems, *find_thresholds(lines)))
-
-
-def _find_failures(lines: str) -> Iterator[Problem]:
-    for match in _TAP.finditer(lines):
-        fields = {field["name"]: field["value"].strip("'\"") for field in _FIELD.finditer(match["body"])}
-        # A suite fails because a test in it did, and a test marked as to do may fail.
-        if fields.get("failureType") != "subtestsFailed" and not match["test"].endswith("# TODO"):
-            block = _BLOCK.search(match["body"])
-            message = (block["value"] if block else fields.get("error", "")) or "failed"
-            file, _, line = fields.get("location", "").rpartition(":")[0].rpartition(":")
-            found, row = find_frame(re.sub(r"^ +(?=\S+ \()", "at ", match["body"], flags=re.M))
-            test = _name_test(file, match["test"].replace("\\#", "#"))
-            yield make_problem(message, found or file, row or line, test=test)
-    for match in _SPEC.finditer(lines):
-        test = _TIME.sub("", match["test"])
-        if not test.endswith("# TODO"):
-            file, row = find_frame(match["body"])
-            said = [text.strip().strip("'") for text in match["body"].split("\n")[:10] if text.strip()]
-            # The first line, with the next if it only announces that.
-            message = " ".join(said[: 2 if said and said[0].endswith(":") else 1]) or "failed"
-            place = (file or match["file"], row or parse_number(match["line"]))
-            yield make_problem(message, *place, test=_name_test(match["file"], test))
-
-
-def _name_test(file: str, test: str) -> str:
-    """Return the id. A file that could not be loaded is a test with the file's own name."""
-    return file or test if test.endswith(file) else f"{file}::{test}"
 
 
 _UNLOADED = compile_re(r"^ *Exception during run: |^ *✖ ERROR: ", re.M)

@@ -43,7 +43,7 @@ _NODE_RUNNERS: tuple[Callable[[str], ParsedOutput | None], ...] = (
     lambda lines: load_tests("vitest").read_lines(lines),
     lambda lines: load_tests("jest").read_lines(lines),
     playwright.read_playwright_text,
-    javascript.read_nodetest_text,
+    lambda lines: load_tests("nodetest").read_lines(lines),
     lambda lines: load_tests("mocha").read_lines(lines),
     lambda lines: load_tests("bun").read_lines(lines),
     lambda lines: load_tests("ava").read_lines(lines),
@@ -85,7 +85,9 @@ def read_any(output: bytes, report: bytes | None) -> ParsedOutput:
     if len({reading.counts for reading in readings}) == 1 and not repeated:
         return replace(readings[0], tests={})
     problems = keep_distinct(problem for reading in readings for problem in reading.problems)
-    if not problems and find_uncompiled(lines):  # what kept the tests from running at all
+    if (
+        not problems and "could not compile" in lines and find_uncompiled(lines)
+    ):  # what kept the tests from running at all
         problems = keep_distinct(problem for problem in find_placed(lines) if problem.severity == "error")
     return ParsedOutput(problems=problems, understood=False) if problems else describe_unknown(read_text(output))
 

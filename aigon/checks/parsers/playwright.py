@@ -4,15 +4,14 @@ A flaky test, which failed and then passed, is a pass with a warning: so does th
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
 
 from msgspec.structs import replace
 
 from aigon.checks.parsers import junit
-from aigon.checks.parsers.output import Row, find_sections, parse_number, read_documents, read_text
-from aigon.checks.parsers.readings import ResultTally, describe_unknown, find_problems, make_problem, summarize_tests
+from aigon.checks.parsers.matchers import load_tests
+from aigon.checks.parsers.output import Row, read_documents, read_text
+from aigon.checks.parsers.readings import ResultTally, describe_unknown, make_problem, summarize_tests
 from aigon.checks.parsers.stacks import describe_failure, find_frame
 from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
 from aigon.text.patterns import compile_re
@@ -23,23 +22,9 @@ _DEEPEST = 40
 Case = tuple[str, Row, Row]
 """The name of a test, the spec that it is of, and its results under one project."""
 
-_RUNNING = compile_re(r"^Running (?P<number>\d{1,9}) tests? using \d+ workers?", re.M)
-_NUMBER = compile_re(
-    r"  (?P<number>\d{1,9}) "
-    r"(?P<word>failed|flaky|interrupted|skipped|did not run|passed|errors? (?:was|were) not a part)\b"
-)
 _NONE = compile_re(r"^Error: No tests found", re.M)
-_FAILURE = compile_re(
-    r"^  \d{1,6}\) (?P<title>(?:\[(?P<project>[^\]\n]{1,200})\] › )?"
-    r"(?P<file>[^\n:]{1,300}):(?P<line>\d{1,9}):\d+ › (?P<test>[^\n─]{1,1000}))",
-    re.M,
-)
-_RETRY = compile_re(r"^ +Retry #\d+ ─", re.M)
-_BESIDE = compile_re(r"^(?:\[WebServer\] )?(?P<message>(?:\w*Error|Error): [^\n]+)$", re.M)
-_SPAN = 20_000
-"""Characters of one failure that are read."""
-Block = tuple[Counter[str], set[str]]
-"""Numbers by word, and the names of flaky tests."""
+_FLAKY = compile_re(r"^  \d{1,9} flaky\n(?P<tests>(?:    [^\n]*\n)+)", re.M)
+_TITLE = compile_re(r"^    (?:\[(?P<project>[^\]\n]+)\] › )?(?P<file>[^\n:]+):\d+:\d+ › (?P<test>[^\n─]*[^\n─ ])", re.M)
 
 
 def read(output: bytes, report: bytes | None) -> ParsedOutput:
@@ -94,8 +79,7 @@ def _find_problems(cases: list[Case]) -> Iterator[Problem]:
         if status in ("unexpected", "flaky"):
             file, line = text_at(spec, "file"), count_at(spec, "line")
             problem = _describe_error(_find_first_error(test), file, line, name)
-            flaky = replace(problem, severity="warning", rule="flaky", message=f"flaky: {problem.message}"[:500])
-            yield flaky if status == "flaky" else problem
+            yield _mark_flaky(problem) if status == "flaky" else problem
 
 
 def _find_first_error(test: Row) -> Row:
@@ -114,53 +98,21 @@ def _describe_error(error: Row, file: str, line: int, test: str) -> Problem:
 
 
 def read_playwright_text(lines: str) -> ParsedOutput | None:
-    """Return what the text says: numbered failures, then `1 failed`, `2 passed (3.4s)`; None if it is not its."""
-    numbers, flaky = Counter[str](), set[str]()
-    sections = list(find_sections(_RUNNING, lines))
-    if not sections:
+    """Return what the text says; None if it is not Playwright's."""
+    reading = load_tests("playwright").read_lines(lines)
+    if reading is None:
         return None
-    for header, body in sections:
-        # The last block that adds up to what was planned, else the last: a test can print one, too.
-        planned, blocks = parse_number(header["number"]), list(islice(_find_blocks(body), 1000))
-        whole = [block for block in blocks if sum(n for word, n in block[0].items() if word != "errors") == planned]
-        for block in (whole or blocks)[-1:]:
-            numbers.update(block[0])
-            flaky |= block[1]
-    counts = TestCounts(
-        passed=numbers["passed"] + numbers["flaky"],
-        failed=numbers["failed"],
-        skipped=numbers["skipped"] + numbers["did not run"],
-        errors=numbers["interrupted"] + numbers["errors"],
+    titles = (title for block in _FLAKY.finditer(lines) for title in _TITLE.finditer(block["tests"]))
+    flaky = {_name_title(title) for title in titles}
+    return replace(
+        reading, problems=tuple(_mark_flaky(each) if each.test in flaky else each for each in reading.problems)
     )
-    return summarize_tests(counts, _find_failures(lines, flaky))
 
 
-def _find_blocks(lines: str) -> Iterator[Block]:
-    numbers, flaky, word = Counter[str](), set[str](), ""
-    for line in (*lines.split("\n"), ""):
-        if match := _NUMBER.match(line):
-            word = "errors" if match["word"].startswith("error") else match["word"]
-            numbers[word] += parse_number(match["number"])
-        elif word and line.startswith("    "):
-            flaky |= {line.strip(" ─")} if word == "flaky" else set()
-        elif numbers:
-            yield numbers, flaky
-            numbers, flaky, word = Counter[str](), set[str](), ""
+def _name_title(title: re.Match[str]) -> str:
+    name = f"{title['file']}::{title['test'].replace(' › ', ' > ')}"
+    return f"{name} [{title['project']}]" if title["project"] else name
 
 
-def _find_failures(lines: str, flaky: set[str]) -> Iterator[Problem]:
-    sections = list(find_sections(_FAILURE, lines, most=2000, span=_SPAN))
-    if not sections:
-        yield from find_problems(_BESIDE, lines, most=10)
-    for match, body in sections:
-        body = _RETRY.split(body, maxsplit=1)[0]
-        file, line = find_frame(body)
-        place = (file, line) if file else (match["file"], parse_number(match["line"]))
-        name = f"{match['file']}::{match['test'].strip().replace(' › ', ' > ')}"
-        test = f"{name} [{match['project']}]" if match["project"] else name
-        body = body.strip(" ─\n")
-        message = describe_failure(body) if body else "failed"
-        if match["title"].strip(" ─") in flaky:
-            yield make_problem(f"flaky: {message}", *place, "flaky", "warning", test)
-        else:
-            yield make_problem(message, *place, test=test)
+def _mark_flaky(problem: Problem) -> Problem:
+    return replace(problem, severity="warning", rule="flaky", message=f"flaky: {problem.message}"[:500])

@@ -9,7 +9,15 @@ from msgspec import Struct, field
 
 from aigon.checks.parsers.output import find_matches, name_groups, parse_number, read_text, sum_words
 from aigon.checks.parsers.readings import describe_unknown, make_problem, summarize_tests
-from aigon.checks.parsers.stacks import Place, describe_script, explain_unloaded, find_frame, find_thresholds
+from aigon.checks.parsers.stacks import (
+    Place,
+    describe_script,
+    explain_failures,
+    explain_unloaded,
+    find_crashes,
+    find_frame,
+    find_thresholds,
+)
 from aigon.model.checks import ParsedOutput, Problem, TestCounts
 from aigon.text.patterns import compile_re
 
@@ -81,11 +89,15 @@ class FailurePattern(Struct, frozen=True, forbid_unknown_fields=True):
             if match.groupdict().get("unloaded") is not None:  # the mark itself is empty
                 yield make_problem(*explain_unloaded(body, own), test=own)
             elif {"test", "message", "body"} & groups.keys():
-                test = self.joins.sub(" > ", groups.get("test", "")) if self.joins else groups.get("test", "")
+                test = groups.get("test", "").replace("\\#", "#")  # as TAP writes it
+                test = self.joins.sub(" > ", test) if self.joins else test
                 said, place = (self._explain_script if is_script else self.explain)(body)
                 message = ": ".join(filter(None, (groups.get("message"), said))) or self.otherwise
                 place = place if place[0] else (own, parse_number(groups.get("line")))
-                yield make_problem(message, *place, test=self.id.format(test=test, file=own) if test and own else test)
+                # A file that could not be loaded is a test with the file's own name.
+                is_file = own and test.endswith(own)
+                name = self.id.format(**{**groups, "test": test, "file": own}) if test and own else test
+                yield make_problem(message, *place, test=own if is_file else name)
             else:
                 file = own
 
@@ -104,14 +116,17 @@ class FailurePattern(Struct, frozen=True, forbid_unknown_fields=True):
     def _explain_script(self, body: str) -> tuple[str, Place]:
         said = self.said.search(body) if self.said else None
         text = said["said"] if said else "" if self.said else body
-        return describe_script(text) if text.strip() else "", find_frame(body)
+        place = find_frame(body)
+        return describe_script(text).strip("'") if text.strip() else "", place if place[0] else self._find_frame(body)
+
+    def _find_frame(self, body: str) -> Place:
+        frame = self.frame.search(body) if self.frame else None
+        return (frame["file"], parse_number(frame["line"])) if frame else ("", 0)
 
     def explain(self, body: str) -> tuple[str, Place]:
         """Return what the text of a failure says on one line, and its first own frame."""
-        frame = self.frame.search(body) if self.frame else None
         said = (line for line in body.split("\n") if not (self.noise and self.noise.match(line)))
-        place = (frame["file"], parse_number(frame["line"])) if frame else ("", 0)
-        return " ".join(" ".join(said).split())[:_LONGEST], place
+        return " ".join(" ".join(said).split())[:_LONGEST], self._find_frame(body)
 
 
 class TestMatcher(Struct, frozen=True, forbid_unknown_fields=True):
@@ -145,7 +160,9 @@ class TestMatcher(Struct, frozen=True, forbid_unknown_fields=True):
         if found[0] is None and not (self.none and self.none.search(lines)):
             return None
         numbers = sum(filter(None, found), Counter[str]())
-        problems = [*self.find_problems(lines), *(find_thresholds(lines) if self.language else ())]
+        problems = list(self.find_problems(lines))
+        if self.language:
+            problems = [*explain_failures(problems, find_crashes(lines)), *find_thresholds(lines)]
         # A file that did not load is a problem of its own, whatever the runner counts.
         unloaded = {each.test for each in problems if each.test and "::" not in each.test}
         is_marked = any("unloaded" in pattern.regexp.groupindex for pattern in self.failures)
