@@ -32,11 +32,14 @@ from aigon.proof.inputs import find_inputs, list_inputs
 from aigon.proof.proposed_allow import choose_made, read_renames
 from aigon.proof.with_base import Inputs, list_base_concerns, prove_with_base, run_base_tests
 from aigon.text.amounts import format_count, join_words
+from aigon.text.patterns import compile_re
 
 if TYPE_CHECKING:
     from aigon.proof.negative_control import Control
 
 
+_WITHOUT_CODE = compile_re(r".*\.(?:md|rst|txt|adoc)|docs/.*")
+"""Files of which nothing runs."""
 TIMES = 3
 """How often a check is run in all on one tree before it is called broken and not flaky."""
 
@@ -138,28 +141,38 @@ def _examine_tests(
     results: Mapping[str, Result],
     touched: BaseVersions | None,
     of_base: Mapping[str, Result],
-) -> tuple[int, tuple[Concern, ...], "Control"]:
-    """Return how many new tests were weighed, what follows, and what the control of the base's tests came to."""
-    from aigon.proof.clock_control import control_clocks, list_metrics
-    from aigon.proof.control_plan import record_unbuilt_tests
-    from aigon.proof.left_out_tests import find_left_out_tests
-    from aigon.proof.negative_control import run_control  # its parsers are needed nowhere else
+) -> tuple[int, tuple[Concern, ...], "Control | None"]:
+    """Return how many new tests were weighed, what follows, and what the control of the base's tests came to.
 
+    It is None if nothing that runs has changed.
+    """
     checks = list_deciding(bench.job)
-
     laid_over, ran = (touched.tree, of_base) if touched else (tree, results)
-    left_out = [*find_left_out_tests(bench, checks, ran)]
-    bench = record_unbuilt_tests(bench, laid_over, checks, ran)
+    left_out = list[Concern]()
+    if any(result.tests for result in ran.values()):
+        from aigon.proof.control_plan import record_unbuilt_tests
+        from aigon.proof.left_out_tests import find_left_out_tests
+
+        left_out += find_left_out_tests(bench, checks, ran)
+        bench = record_unbuilt_tests(bench, laid_over, checks, ran)
 
     def weigh(bench: ProofBench) -> tuple[int, tuple[Concern, ...]]:
         return _weigh_change(bench, tree, rows, checks, results, touched.files if touched else TestFiles({}, {}))
 
     def control_tests(bench: ProofBench) -> "Control":
+        from aigon.proof.negative_control import run_control  # its parsers are needed nowhere else
+
         return run_control(bench, tree, laid_over, checks, ran, [row.path for row in rows])
 
-    (weighed, concerns), control = bench.run_both(weigh, control_tests)
-    if metrics := list_metrics(bench.job.spec.criteria, checks):
-        concerns = (*concerns, *control_clocks(bench, tree, metrics, results))
+    control: Control | None = None
+    if all(_WITHOUT_CODE.fullmatch(row.path) for row in rows):
+        weighed, concerns = weigh(bench)
+    else:
+        (weighed, concerns), control = bench.run_both(weigh, control_tests)
+    if any(criterion.kind == "metric" for criterion in bench.job.spec.criteria):
+        from aigon.proof.clock_control import control_clocks
+
+        concerns = (*concerns, *control_clocks(bench, tree, checks, results))
     return weighed, (*concerns, *left_out), control
 
 
@@ -179,22 +192,31 @@ def _weigh_change(
 ) -> tuple[int, tuple[Concern, ...]]:
     """Return how many new tests there are, and what follows if some prove nothing or checkers are kept from seeing."""
     from aigon.proof.hidden import find_hidden
-    from aigon.proof.new_tests import RanChecks, make_concerns, remove_tests, weigh_new_tests
 
     job, tree = bench.job, Tree(bench.world.workspace.trusted, name, rows, bench.job.protection.part)
-    options = bench.world.check_env.get(ADDOPTS, "")
+    number, concerns = 0, list[Concern]()
+    if any(result.tests for result in results.values()):
+        number, concerns = _weigh_new_tests(bench, tree, checks, results, files)
+    words = job.spec.raw.decode(errors="replace")
+    concerns += find_hidden(tree, job.base_commit, bench.run, checks, results, words)
+    return number, tuple(concerns)
+
+
+def _weigh_new_tests(
+    bench: ProofBench, tree: Tree, checks: Sequence[Check], results: Mapping[str, Result], files: TestFiles
+) -> tuple[int, list[Concern]]:
+    from aigon.proof.new_tests import RanChecks, make_concerns, remove_tests, weigh_new_tests
+
     ran = RanChecks(checks, results, bench.record.tested)
-    worth = weigh_new_tests(tree, bench.run, ran, files, options)
+    worth = weigh_new_tests(tree, bench.run, ran, files, bench.world.check_env.get(ADDOPTS, ""))
     if worth.seed:
         write_atomic(bench.folder / "worth.json", json.dumps(to_builtins(worth), indent=1).encode())
     without: dict[str, Trouble] = {}
     if worth.worthless and (left := remove_tests(tree, worth)):
         counting = ran.list_counting()
         without = bench.find_failed(counting, bench.run(left, counting, "without-tests"), whole=False)
-    concerns = [*make_concerns(worth, {check: each.summary for check, each in without.items()})]
-    words = job.spec.raw.decode(errors="replace")
-    concerns += find_hidden(tree, job.base_commit, bench.run, checks, results, words)
-    return len(worth.tests), tuple(concerns)
+    summaries = {check: each.summary for check, each in without.items()}
+    return len(worth.tests), list(make_concerns(worth, summaries))
 
 
 def _tell_flaky(

@@ -38,9 +38,10 @@ Measured = tuple[float, float]
 
 
 def control_clocks(
-    bench: "ProofBench", tree: str, metrics: Sequence[Check], results: Mapping[str, Result]
+    bench: "ProofBench", tree: str, checks: Sequence[Check], results: Mapping[str, Result]
 ) -> tuple[Concern, ...]:
-    """Return a review for each of the commands `metrics` whose number no longer follows the time that it takes."""
+    """Return a review for each command that decides by its number, if that no longer follows the time that it takes."""
+    metrics = _list_metrics(bench.job.spec.criteria, checks)
     now = {check.name: found for check in metrics if (found := _read(results[check.name]))}
     looked_at = [check for check in metrics if check.name in now and _is_looked_at(check, now[check.name][1])]
     code, out, _ = bench.world.workspace.trusted.attempt("rev-parse", f"{bench.job.base_commit}^{{tree}}")
@@ -169,7 +170,7 @@ def _make_concern(check: Check, tree: str, base: Measured, now: Measured, how: s
     return Concern(RULE, "review", what, (), hash_change([check.argv[-1], tree]))
 
 
-def list_metrics(criteria: Sequence[Criterion], checks: Sequence[Check]) -> list[Check]:
+def _list_metrics(criteria: Sequence[Criterion], checks: Sequence[Check]) -> list[Check]:
     """Return the commands that decide by a number which they print."""
     names = {f"criterion-{each.number}" for each in criteria if each.kind == "metric"}
     return [check for check in checks if check.source == CRITERION and check.name in names]

@@ -18,12 +18,10 @@ from aigon.model.checks import Check
 from aigon.proof.bench import ProofBench, name_for_people
 from aigon.proof.control_plan import Controlled, ControlPlan
 from aigon.syntax import Edit
-from aigon.text.patterns import compile_re
 
 RULE = "negative-control"
 LONGEST = 60.0
 """Seconds that a run may take in any case, besides five times those that the tests took."""
-_WITHOUT_CODE = compile_re(r".*\.(?:md|rst|txt|adoc)|docs/.*")
 
 Doubt = Literal["holds", "never runs", "unsure", "reworded"]
 """What a test that passed with another expected value does if it is broken at that very place: it fails, so the
@@ -90,8 +88,6 @@ def run_control(
 ) -> Control:
     """Alter the commands of criteria on `tree`, and on `with_base`, where the base's tests are, those of the tests that
     passed in `results`."""
-    if all(_WITHOUT_CODE.fullmatch(path) for path in changed):
-        return Control()  # nothing that runs has changed
     seed = secrets.token_hex(8)
     control = _Run(bench, tree, with_base, seed, results, changed).control(checks)
     if control.summary:
