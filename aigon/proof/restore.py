@@ -226,7 +226,6 @@ class Watch(Struct, Attendant):
         """Take aigon's own records as they are now for right."""
         if self.note:
             write_view(self.note, self.git.render_note().decode())
-        self.records.remember()
         self.refs.see_rivals()
         if self.locks:
             self.locks.remember()
@@ -235,6 +234,8 @@ class Watch(Struct, Attendant):
         self._hold(quick=True)
         if self.run:
             self.run.lend()
+        # As late as can be: what was written just now proves nothing by its times, and the whole journal is read again.
+        self.records.remember()
 
     def after_turn(self, park: Park) -> tuple[str, ...]:
         """Put back what the agent changed; a sentence each. Every process of it has to be gone."""
