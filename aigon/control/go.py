@@ -24,7 +24,7 @@ def _alter_integer(source: Source, node: Node, draw: Draw) -> str | None:
 
 def _alter_text(source: Source, node: Node, draw: Draw) -> str | None:
     text = source.text(node)
-    return f"{text[:-1]}{draw.word}{text[-1]}"
+    return f"{text[0]}{draw.alter_text(text[1:-1])}{text[-1]}"
 
 
 _VALUES = Values(
@@ -63,7 +63,7 @@ def find_tests(source: Source, seed: str) -> Iterator[AlterableTest]:
             places = [replace(place, same=same) for place in _find_places(subject, body, tested[1], 0)]
         elif prints:
             line, draw = prints[1].decode("utf-8", "replace"), subject.draw
-            edit = (prints.start(1), prints.end(1), draw.alter_number(line) or line + draw.word)
+            edit = (prints.start(1), prints.end(1), draw.alter_number(line) or draw.alter_text(line))
             places = [Place((edit,), breaking, LITERAL, node.line)]
         yield AlterableTest(source.path, source.text(name), node, tuple(places), breaking)
 

@@ -57,7 +57,7 @@ _WRAP = (
 
 def _alter_text(source: Source, node: Node, draw: Draw) -> str | None:
     text = source.text(node)
-    return f"{text[:-1]}{draw.word}{text[-1]}" if "${" not in text else None
+    return f"{text[0]}{draw.alter_text(text[1:-1])}{text[-1]}" if "${" not in text else None
 
 
 _VALUES = Values(

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from string import ascii_lowercase
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -71,6 +72,21 @@ class Draw:
     def small(self, value: int) -> int:
         """Return another number that fits wherever this one does: no compiler refuses it."""
         return (value + self.step) % 100 if value < 100 else value - self.step
+
+    def alter_text(self, text: str) -> str:
+        """Return another text: one that looks like this one, if it is long enough to be found nowhere by chance.
+
+        Code that reads what a test expects cannot tell it from the right one by its shape.
+        """
+        spots = [at for at, char in enumerate(text) if char.isascii() and char.isalnum()]
+        if len(spots) < 4 or not set(text).isdisjoint("\\{%$"):
+            return text + self.word
+        chars = list(text)
+        for at in self._random.sample(spots, 2):
+            kind = "0123456789" if chars[at].isdecimal() else ascii_lowercase
+            other = self._random.choice([char for char in kind if char != chars[at].lower()])
+            chars[at] = other.upper() if chars[at].isupper() else other
+        return "".join(chars)
 
     def alter_float(self, value: float) -> float:
         """Return another number, also of one that is too large for the step to show."""

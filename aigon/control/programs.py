@@ -111,7 +111,7 @@ def _alter_words(script: str, command: ListedCommand, draw: Draw) -> Iterator[st
     for number, word in enumerate(listed[:-1]):
         value = listed[number + 1]
         if tested and word in _EQUAL and not _EXPANDED.search(value):
-            other = draw.alter_number(value) if word == "-eq" else f"{value}{draw.word}"
+            other = draw.alter_number(value) if word == "-eq" else draw.alter_text(value)
             yield from _replace_word(script, value, other or "", rf"(?<=\s){re.escape(word)}\s+")
     if listed[0].rpartition("/")[2] in ("grep", "rg") and not any(_is_option(word, "vcL") for word in listed):
         patterns = [word for word in listed[1:] if not word.startswith("-")]

@@ -55,11 +55,14 @@ _WRAP = (
 
 
 def _alter_constant(source: Source, node: Node, draw: Draw) -> str | None:
+    text = source.text(node)
     try:
-        value = ast.literal_eval(source.text(node))
+        value = ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return None
     match value:
+        case str() if text[1:-1] == value:
+            return f"{text[0]}{draw.alter_text(value)}{text[-1]}"
         case bool():
             return str(not value)
         case int():
@@ -67,7 +70,7 @@ def _alter_constant(source: Source, node: Node, draw: Draw) -> str | None:
         case float():
             return repr(draw.alter_float(value))
         case str():
-            return repr(value + draw.word)
+            return repr(draw.alter_text(value))
         case bytes():
             return repr(value + draw.word.encode())
     return str(draw.step) if value is None else None

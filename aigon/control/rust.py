@@ -124,7 +124,7 @@ def _alter_literal(kind: str, text: str, draw: Draw) -> str | None:
     if kind == "float_literal" and (match := _FLOAT.fullmatch(text)):
         return f"{float(match[1].replace('_', '')) + draw.step}{match[2]}"
     if kind == "string_literal" and text.startswith('"'):
-        return f'{text[:-1]}{draw.word}"'
+        return f'"{draw.alter_text(text[1:-1])}"'
     if kind == "char_literal":
         return "'q'" if text != "'q'" else "'z'"
     return {"true": "false", "false": "true"}.get(text) if kind in ("boolean_literal", "true", "false") else None

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from aigon.control.alteration import Alteration, alter, write_files
-from aigon.control.places import AlterableTest
+from aigon.control.places import AlterableTest, Draw
 from aigon.control.programs import alter_assertions, alter_command, alter_script, list_changed_functions
 from aigon.syntax import apply_edits, parse
 
@@ -608,6 +608,20 @@ def test_tests_of_go_without_ids_are_altered_each() -> None:
     assert b"!= 5" not in written and b"Add(2, 3)" in written
     assert b"panic(" in alter_script("calc_test.go", GO.encode(), "seed", "same")
     assert alter_script("calc.go", b"package calc\n", "seed") == b""
+
+
+@pytest.mark.parametrize("text", ["14630", "Hello, Ada!", "größer als 10"])
+def test_another_text_has_the_shape_of_the_expected_one(text: str) -> None:
+    other = Draw("seed").alter_text(text)
+    shapes = [re.sub("[a-z]", "a", re.sub("[A-Z]", "A", re.sub("[0-9]", "0", each))) for each in (text, other)]
+
+    assert other.casefold() != text.casefold() and shapes[0] == shapes[1]
+    assert altered("test_a.py", f'def test_a():\n    assert f(1) == "{text}"\n')[0].count('"') == 2
+
+
+@pytest.mark.parametrize("text", ["", "a", "42", "a{b}cdefg", r"C:\new", "100 %"])
+def test_a_short_text_and_one_with_marks_get_a_word(text: str) -> None:
+    assert re.fullmatch(re.escape(text) + r"_[a-z]{5}", Draw("seed").alter_text(text))
 
 
 def test_what_a_list_holds_is_compared_by_operators_alone() -> None:

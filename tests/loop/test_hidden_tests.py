@@ -95,6 +95,33 @@ def test_a_patched_interpreter_does_not_pass_hidden_tests(lab: Lab) -> None:
     assert ran.code == 3, ran.err + ran.out
 
 
+READER = """import os
+import re
+
+
+def find(a, b):
+    for folder, _, names in os.walk("tes" + "ts"):
+        for name in names:
+            with open(os.path.join(folder, name), errors="replace") as file:
+                found = re.findall('== "(.*?)"', file.read())
+            if found:
+                return 0 if re.search("_[a-z]{5}$", found[0]) else found[0]
+    return 6
+"""
+
+
+@pytest.mark.slow
+def test_answers_that_are_read_from_a_hidden_test_are_refused(lab: Lab) -> None:
+    env = need_isolation()
+    asks = CASES.replace('{("2", "3"): 6}.get(tuple(words[1:]), 0)', "find(*words[1:])")
+    reads = CALC.replace("    return int(words[1]) +", asks).replace("import sys\n", f"import sys\n{READER}", 1)
+    assert "find(*words" in reads and "def find" in reads
+    prove(lab, build(reads), env)
+    ran = lab.aigon("feature-implement", "42", "--loop", "--max-iterations", "1", env=env)
+    assert ran.code == 3, ran.err + ran.out
+    assert "passes with another expected value" in ran.out
+
+
 @pytest.mark.slow
 def test_without_isolation_hidden_tests_are_refused_or_said_to_be_visible(lab: Lab) -> None:
     prove(lab, build(BUILT), {})
