@@ -30,7 +30,7 @@ from aigon.process.start import RunningProgram, signal_group
 from aigon.run import feature_stages
 from aigon.spec.document import parse_spec
 from aigon.spec.foreign import ForeignAnnotation, list_proposals
-from aigon.spec.writing import SettingValues, compose_spec, edit_spec, split_spec
+from aigon.spec.writing import SettingValues, edit_spec, split_spec
 
 _SILENT = Committing(lambda _text: None)
 
@@ -63,7 +63,7 @@ def read_spec(root: Path, common_dir: Path, feature: str) -> SpecInfo:
 
 def create_feature(root: Path, title: str, description: str, settings: SettingValues) -> str:
     """See `Project.create_feature`; return the feature's name."""
-    content = compose_spec(title, description, settings)
+    content = edit_spec(b"", title, description, settings)
     with _hold(root) as checkout:
         return feature_stages.create_feature(checkout, title, "", _SILENT, content=content).name_for_people
 

@@ -258,7 +258,7 @@ RUN = Command(
 
 @click.command("status")
 @json_option
-def show_cells(as_json: bool) -> int:
+def show_cells(as_json: bool) -> None:
     """Show the state of each cell and who works on it, as the git remote has it.
 
     Exit codes: 0 shown, 2 there is no remote, 7 it does not answer.
@@ -274,12 +274,11 @@ def show_cells(as_json: bool) -> int:
     cells = {name: note.summary if note.state == "ended" else None for name, note in sorted(notes.items())}
     text = "\n".join(render_cells({name: (each, notes[name].owner) for name, each in cells.items()}))
     answer({"cells": [to_builtins(note) for _, note in sorted(notes.items())]}, text or "No cell was begun.", as_json)
-    return 0
 
 
 @click.command("stop")
 @json_option
-def stop(as_json: bool) -> int:
+def stop(as_json: bool) -> None:
     """Stop the fleet that was started here: every cell finishes its iteration and pushes it; no other cell starts.
 
     Exit codes: 0 the fleet was asked to stop, 7 no fleet runs, or its scheduler does not answer.
@@ -295,13 +294,12 @@ def stop(as_json: bool) -> int:
         stop_fleet(client, note)
     text = "Asked: each cell finishes its iteration, then ends. Go on: aigon fleet run, with the same words"
     answer({"scheduler": note.address}, text, as_json)
-    return 0
 
 
 @click.command("worker")
 @click.argument("address")
 @click.option("--slots", type=click.IntRange(1, 1024), metavar="N", help="Work on N cells at a time.  [default: cores]")
-def serve(address: str, slots: int | None) -> int:
+def serve(address: str, slots: int | None) -> None:
     """Work for the Dask scheduler at ADDRESS, such as tcp://big:8786, until Ctrl+C.
 
     The worker offers the agents that `aigon doctor` finds here: a cell runs only where its agent can. Credentials of
@@ -312,4 +310,3 @@ def serve(address: str, slots: int | None) -> int:
     from aigon.fleet.cluster import serve_worker
 
     serve_worker(address, slots)
-    return 0

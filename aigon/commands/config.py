@@ -32,31 +32,26 @@ origin_option = click.option("--origin", is_flag=True, help="Show where each val
 @origin_option
 @json_option
 @click.pass_context
-def command(context: click.Context, origin: bool, as_json: bool) -> int:
+def command(context: click.Context, origin: bool, as_json: bool) -> None:
     """Show the configuration in effect here, the paths of its files, and the schemas by which editors check them.
 
     Without a subcommand it shows the values, like `aigon config show`.
     """
     if context.invoked_subcommand is None:
-        return _show(origin, as_json)
-    if origin or as_json:
+        context.invoke(show, origin=origin, as_json=as_json)
+    elif origin or as_json:
         context.fail("Options go behind the verb, as in: aigon config show --origin --json")
-    return 0
 
 
 @command.command("show", short_help="Show every value in effect here.")
 @origin_option
 @json_option
-def show(origin: bool, as_json: bool) -> int:
+def show(origin: bool, as_json: bool) -> None:
     """Show every value in effect for this repository, and the resulting checks. Durations are in seconds.
 
     A value comes from an AIGON_* variable, .aigon/config.json, your own config.json, the profile (its file is named) or
     the default. An option of a command overrides all of them. Values that look like credentials are not shown.
     """
-    return _show(origin, as_json)
-
-
-def _show(origin: bool, as_json: bool) -> int:
     from aigon.run.config_origin import list_configuration
     from aigon.views.setup import render_config
 
@@ -66,7 +61,6 @@ def _show(origin: bool, as_json: bool) -> int:
     rows = [(each.key, each.value, each.origin) for each in found]
     listed = [{"key": key, "value": value, "origin": where} for key, value, where in rows]
     answer({"values": listed}, render_config(rows, origin=origin), as_json)
-    return 0
 
 
 def _read_given() -> "dict[str, Given]":
@@ -97,7 +91,7 @@ def _read_given() -> "dict[str, Given]":
 @click.argument("name", metavar="[NAME]", required=False)
 @click.option("--write", is_flag=True, help="Write all of them into .aigon/schemas/, which git ignores.")
 @json_option
-def schema(name: str | None, write: bool, as_json: bool) -> int:
+def schema(name: str | None, write: bool, as_json: bool) -> None:
     """Print the JSON Schema called NAME: config, ecosystem, profile or spec (its frontmatter); without NAME, their
     names.
 
@@ -109,18 +103,17 @@ def schema(name: str | None, write: bool, as_json: bool) -> int:
         with here() as checkout:
             written = loading.write_schemas(checkout.root)
         answer({"written": list(written)}, "\n".join(f"Wrote {path}" for path in written), as_json)
-        return 0
+        return
     if name is None:
         answer({"schemas": list(loading.list_schemas())}, "\n".join(loading.list_schemas()), as_json)
-        return 0
+        return
     found = loading.load_schema(name)
     answer({"name": name, "schema": found}, json.dumps(found, indent=2, ensure_ascii=False), as_json)
-    return 0
 
 
 @command.command("path", short_help="Show where the files are.")
 @json_option
-def path(as_json: bool) -> int:
+def path(as_json: bool) -> None:
     """Say where the configuration is read from, and where aigon keeps its own records."""
     from aigon.config.loading import PROJECT_FILE, get_user_file
     from aigon.files.home import state_home
@@ -131,7 +124,6 @@ def path(as_json: bool) -> int:
     listed = {name: {"path": str(place), "exists": place.exists()} for name, place in places.items() if place}
     lines = [f"{name:<8} {each['path']}{'' if each['exists'] else '  (not there)'}" for name, each in listed.items()]
     answer({"paths": listed}, "\n".join(lines), as_json)
-    return 0
 
 
 class _QuietBash(BashComplete):
@@ -175,7 +167,7 @@ SHELLS: dict[str, type[ShellComplete]] = {"bash": _QuietBash, "zsh": ZshComplete
 @click.command("completion")
 @click.argument("shell", type=click.Choice(list(SHELLS)))
 @json_option
-def print_script(shell: str, as_json: bool) -> int:
+def print_script(shell: str, as_json: bool) -> None:
     """Print a script that completes commands, options, features, agents, models and profiles with Tab in SHELL.
 
     bash: put this line into ~/.bashrc.
@@ -198,7 +190,6 @@ def print_script(shell: str, as_json: bool) -> int:
 
     script = ShellComplete.source(SHELLS[shell](root, {}, PROGRAM, COMPLETE_VARIABLE))
     answer({"shell": shell, "script": script}, script.rstrip("\n"), as_json)
-    return 0
 
 
 def complete() -> None:

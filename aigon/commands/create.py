@@ -38,7 +38,7 @@ with_option = click.option("--with", "agent", metavar="AGENT", default="", shell
 @with_option
 @yes_option
 @json_option
-def draft_parts(feature: str, agent: str, yes: bool, as_json: bool) -> int:
+def draft_parts(feature: str, agent: str, yes: bool, as_json: bool) -> None:
     """Draft a summary, criteria and open questions for the spec of feature ID, in one call of a model.
 
     The existing text stays. The model has no tools. It is shown the spec, the README, the names of files and checks,
@@ -52,7 +52,6 @@ def draft_parts(feature: str, agent: str, yes: bool, as_json: bool) -> int:
 
     how = Committing(lambda _text: None, commit=False)
     draft_and_write("spec-draft", how, yes, as_json, lambda checkout, say: draft_spec(checkout, feature, agent, say))
-    return 0
 
 
 def draft_and_write(

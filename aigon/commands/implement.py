@@ -292,7 +292,7 @@ def observers(session: "Session", loudness: "Loudness" = "") -> "list[Observer]"
             spend=session.state.spend,
         )
         sink = LiveSink(sys.stdout, scene, runs=runs, stopping=lambda: session.world.stop.reason == "SIGINT")
-        session.world.get(RollbackPolicy).confirm = sink.wrap_question(confirm)
+        session.world.get(RollbackPolicy).confirm = sink.screen.step_aside(confirm)
         return [sink]
     from aigon.views.terminal.lines import LineSink
 

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 @click.option("--format", "form", type=click.Choice(("table", "toon")), default="table", show_default=True,
               help="Print a table for people, or TOON for programs, which needs aigon[toon].")  # fmt: skip
 @json_option
-def show_status(feature: str | None, failures: bool, form: str, as_json: bool) -> int:
+def show_status(feature: str | None, failures: bool, form: str, as_json: bool) -> None:
     """Show the state of feature ID, or of all features; if several agents build it, the state of each."""
     if failures:
-        return _show_failures(feature, as_json)
+        _show_failures(feature, as_json)
+        return
     from aigon.api import open_project
     from aigon.views.status import build_status_document, render_status
 
@@ -36,12 +37,11 @@ def show_status(feature: str | None, failures: bool, form: str, as_json: bool) -
         from aigon.views.tasks import build_features_table
 
         print(render_prd(build_features_table(rows, checkout.root.name)), end="")
-        return 0
+        return
     answer(build_status_document(rows), render_status(rows, detailed=feature is not None), as_json)
-    return 0
 
 
-def _show_failures(feature: str | None, as_json: bool) -> int:
+def _show_failures(feature: str | None, as_json: bool) -> None:
     """The failure log, from the journals of every run of the feature and every agent."""
     from aigon.files.home import find_home
     from aigon.journal import records
@@ -56,13 +56,12 @@ def _show_failures(feature: str | None, as_json: bool) -> int:
     journals = [each for place in records.list_places(home, found.name_for_people) for each in place.journals()]
     log = read_failures(found, journals)
     answer(build_failures_document(log), render_failures(log), as_json)
-    return 0
 
 
 @click.command("board")
 @click.option("--all", "everything", is_flag=True, help="Show every feature that is done, not only the newest.")
 @json_option
-def show_board(everything: bool, as_json: bool) -> int:
+def show_board(everything: bool, as_json: bool) -> None:
     """Show the features as cards in columns by stage: criteria passed, running loops, how the last run ended.
 
     Each feature is shown as its own branch has it, whichever branch is checked out. "Passed" counts what aigon saw in
@@ -76,13 +75,12 @@ def show_board(everything: bool, as_json: bool) -> int:
     offer_around(Path.cwd())
     if as_json:
         answer(build_board_document(columns), "", as_json=True)
-        return 0
+        return
     from aigon.views.board_text import print_board
 
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # a title may hold what the terminal's encoding does not
     print_board(columns, sys.stdout)
-    return 0
 
 
 STATES = ("pending", "in_progress", "completed")
@@ -97,7 +95,7 @@ STATES = ("pending", "in_progress", "completed")
 @click.option("--format", "form", type=click.Choice(("table", "json", "toon")), default="table", show_default=True,
               help="Print a table for people, JSON, or TOON, which needs aigon[toon].")  # fmt: skip
 @json_option
-def show_tasks(feature: str, agent: str | None, statuses: tuple[str, ...], form: str, as_json: bool) -> int:
+def show_tasks(feature: str, agent: str | None, statuses: tuple[str, ...], form: str, as_json: bool) -> None:
     """List the criteria of feature ID as tasks: open, in progress or completed, and why one is open again.
 
     The states follow from the assessments of the last run, not from what an agent says. Before the first run all are
@@ -115,9 +113,8 @@ def show_tasks(feature: str, agent: str | None, statuses: tuple[str, ...], form:
         from aigon.spec.prd import render_prd
 
         print(render_prd(build_tasks_table(found, statuses)), end="")
-        return 0
+        return
     answer(build_tasks_document(found, statuses), render_tasks(found, statuses), as_json or form == "json")
-    return 0
 
 
 @click.command("stats")
@@ -128,7 +125,7 @@ def show_tasks(feature: str, agent: str | None, statuses: tuple[str, ...], form:
 @click.option("--format", "form", type=click.Choice(["table", "json", "html"]), default="table", show_default=True,
               help="Choose text, one JSON document, or a page for a browser.")  # fmt: skip
 @json_option
-def show_stats(by: str | None, since: datetime | None, form: str, as_json: bool) -> int:
+def show_stats(by: str | None, since: datetime | None, form: str, as_json: bool) -> None:
     """Count over all runs: how many features are proven, after how many iterations, at what cost, and why runs ended.
 
     It reads only the journals of the repository's runs, in every worktree. A run counts as proven only if its
@@ -151,7 +148,6 @@ def show_stats(by: str | None, since: datetime | None, form: str, as_json: bool)
             print(render_stats_page(stats, day))
         case _:
             print("\n".join(render_stats_table(stats, get_terminal_size().columns)))
-    return 0
 
 
 @click.command("report")
@@ -163,7 +159,7 @@ def show_stats(by: str | None, since: datetime | None, form: str, as_json: bool)
 @click.option("--open", "opened", is_flag=True, help="Show the page in a browser.")
 @click.option("--comment", is_flag=True, help="Post it with gh on the issue that the spec came from.")
 @json_option
-def show_report(feature: str, form: str, output: Path | None, opened: bool, comment: bool, as_json: bool) -> int:
+def show_report(feature: str, form: str, output: Path | None, opened: bool, comment: bool, as_json: bool) -> None:
     """Write a page about feature ID: outcome, criteria with their evidence, checks, cost, changes.
 
     The page is one file that needs no network. You can write it while a loop is running.
@@ -176,7 +172,7 @@ def show_report(feature: str, form: str, output: Path | None, opened: bool, comm
         with here() as checkout:
             address = post_report(checkout, feature)
         answer({"feature": feature, "comment": address}, f"Posted: {address}", as_json)
-        return 0
+        return
     with here() as checkout:
         made = write_report(checkout, feature, form, output)
     name = str(made.file) if made.file else None
@@ -184,7 +180,6 @@ def show_report(feature: str, form: str, output: Path | None, opened: bool, comm
     if opened:
         nowhere = "Not opened: it is in no file. Name one: --output FILE"
         click.echo(open_in_browser(made.file.as_uri()) if made.file else nowhere, err=True)
-    return 0
 
 
 @click.command("feature-validate")

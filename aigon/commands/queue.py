@@ -171,7 +171,7 @@ def start(max_iterations: int, max_cost: float | None, agent: str | None, as_jso
 @click.command("status")
 @click.option("--tail", type=click.IntRange(min=0), default=0, metavar="N", help="Also show the last N steps.")
 @json_option
-def show_queue(tail: int, as_json: bool) -> int:
+def show_queue(tail: int, as_json: bool) -> None:
     """Show whether `aigon watch` or `aigon run start` is running here, and the result of each task it started.
 
     Exit codes: 0, 7 the record is damaged.
@@ -190,7 +190,6 @@ def show_queue(tail: int, as_json: bool) -> int:
         "steps": [to_builtins(each) for each in found.steps],
     }
     answer(document, "\n".join(lines), as_json)
-    return 0
 
 
 def describe_entry(entry: "QueueEntry") -> str:
@@ -213,7 +212,7 @@ STATES = ("pending", "in-progress", "done", "skipped", "blocked")
     "--status", "statuses", multiple=True, type=click.Choice(STATES), help="List only tasks in this state; repeat it."
 )
 @json_option
-def list_queue_tasks(statuses: tuple[str, ...], as_json: bool) -> int:
+def list_queue_tasks(statuses: tuple[str, ...], as_json: bool) -> None:
     """List the criteria of all open features as tasks. `aigon tasks ID` has the history of one feature.
 
     Skipped: you waived it, or an agent left it to you. Blocked: a run ended without it, or it waits for another
@@ -226,7 +225,6 @@ def list_queue_tasks(statuses: tuple[str, ...], as_json: bool) -> int:
     with open_main() as main:
         tasks = [each for each in list_tasks(main) if not statuses or each.status in statuses]
     answer({"tasks": [to_builtins(each) for each in tasks]}, render_queue_tasks(tasks), as_json)
-    return 0
 
 
 @click.command("stop")
@@ -234,7 +232,7 @@ def list_queue_tasks(statuses: tuple[str, ...], as_json: bool) -> int:
 @click.argument("agents", metavar="[AGENT]...", nargs=-1, shell_complete=complete_agents)
 @click.option("--now", is_flag=True, help="End turns at once, like a second Ctrl+C; nothing is lost.")
 @json_option
-def stop_loops(feature: str, agents: tuple[str, ...], now: bool, as_json: bool) -> int:
+def stop_loops(feature: str, agents: tuple[str, ...], now: bool, as_json: bool) -> None:
     """Stop the loops on feature ID, or those of the agents named, after their current iteration, like Ctrl+C.
 
     It finds loops in this checkout, in worktrees and in an arena, from anywhere in the repository. It does not wait for
@@ -257,4 +255,3 @@ def stop_loops(feature: str, agents: tuple[str, ...], now: bool, as_json: bool) 
     rows = [{"label": each.label, "run_id": each.run_id, "pid": each.loop.pid, "since": each.since} for each in asked]
     next_ = "Next: aigon run status" if feature in QUEUES else f"Next: aigon feature-status {asked[0].feature}"
     answer({"feature": feature, "now": now, "asked": rows}, "\n".join([*lines, next_]), as_json)
-    return 0

@@ -149,14 +149,15 @@ def replay(
             case {"again": True}:
                 return _try_again(checkout, feature, run, as_json)
             case {"record": folder}:
-                return _record(checkout, run, folder, as_json)
+                _record(checkout, run, folder, as_json)
             case {"number": number}:
                 past = project.past_state(run, number)
                 tree = checkout.ask("diff", "--stat", past.base, past.commit) if past.commit else None
                 document = {"iteration": number, "commit": past.commit, "state": past.document, "prompt": past.prompt}
                 answer({**document, "tree": tree}, "\n".join(_render_past(past, tree)), as_json)
-                return 0
-        return _play(project, run, speed, views["cast"], as_json)
+            case _:
+                return _play(project, run, speed, views["cast"], as_json)
+    return 0
 
 
 def _play(project: "Project", run: "RunInfo", speed: float, cast: Path | None, as_json: bool) -> int:
@@ -259,7 +260,7 @@ def _try_again(checkout: "Checkout", feature: str, run: "RunInfo", as_json: bool
     return Exit.ENVIRONMENT if is_flaky else 0
 
 
-def _record(checkout: "Checkout", run: "RunInfo", folder: Path, as_json: bool) -> int:
+def _record(checkout: "Checkout", run: "RunInfo", folder: Path, as_json: bool) -> None:
     from aigon.run.replay import record_run
     from aigon.text.quoting import fold
 
@@ -268,4 +269,3 @@ def _record(checkout: "Checkout", run: "RunInfo", folder: Path, as_json: bool) -
     agent = json.dumps({"agents": {"again": {"adapter": "replay", "recording": str(folder.absolute())}}})
     lines.append(f"To play them, put this into .aigon/config.json and run with --agent again: {agent}")
     answer({"attempts": number, "left_out": left_out, "folder": str(folder)}, "\n".join(lines), as_json)
-    return 0

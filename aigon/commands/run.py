@@ -167,7 +167,7 @@ def enqueue(context: click.Context, title: tuple[str, ...], priority: str | None
 @click.option("--title", metavar="TEXT", default="", help="Name the feature.  [default: the project or the file]")
 @click.option("--slug", metavar="NAME", default="", help="Name the feature if its title makes no good name.")
 @commits
-def convert(file: Path, title: str, slug: str, how: "Committing", as_json: bool) -> int:
+def convert(file: Path, title: str, slug: str, how: "Committing", as_json: bool) -> None:
     """Write a spec into the inbox from the tasks in FILE: prd.toon, JSON, or Markdown with `- [ ] T001: ...`.
 
     Each task becomes a criterion with its ID, after the tasks that it depends on. A finished task becomes a ticked box,
@@ -194,4 +194,3 @@ def convert(file: Path, title: str, slug: str, how: "Committing", as_json: bool)
     lines.append(f"Then: aigon feature-prioritise {feature.slug}, and aigon run start builds it")
     document = {**to_builtins(made), "slug": feature.slug, "path": feature.path, "stage": feature.stage}
     answer({key: value for key, value in document.items() if key != "feature"}, "\n".join(lines), as_json)
-    return 0

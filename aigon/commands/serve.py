@@ -20,7 +20,7 @@ from aigon.errors import usage
 @option("--read-only", is_flag=True, group="Safety", help="Show everything, but start and decide nothing.")
 @option("--open", "opened", is_flag=True, help="Show the page in a browser.")
 @json_option
-def serve_page(port: int, host: str, read_only: bool, opened: bool, as_json: bool) -> int:
+def serve_page(port: int, host: str, read_only: bool, opened: bool, as_json: bool) -> None:
     """Show this repository in a browser: the board, live runs, what waits for you, statistics.
 
     It prints an address with a token, which you should keep to yourself, and serves it until Ctrl+C. Runs that you
@@ -58,14 +58,13 @@ def serve_page(port: int, host: str, read_only: bool, opened: bool, as_json: boo
             click.echo(open_in_browser(f"{access.address}/?token={access.add_ticket()}"), err=True)
         with suppress(KeyboardInterrupt):  # the server raises it again once it has ended
             build_server(project, access).run(sockets=[listener])
-    return 0
 
 
 @click.command("mcp")
 @click.argument("folders", metavar="[FOLDER]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--http", metavar="HOST:PORT", help="Serve clients of this machine by HTTP, with a token.")
 @click.option("--print-config", is_flag=True, help="Print what an agent's configuration of servers needs.")
-def serve_tasks(folders: tuple[Path, ...], http: str | None, print_config: bool) -> int:
+def serve_tasks(folders: tuple[Path, ...], http: str | None, print_config: bool) -> None:
     """Serve the features of this repository, or of each FOLDER, as tasks over the Model Context Protocol.
 
     A client creates, starts, watches and stops tasks; only a person approves, rejects and merges. Without --http it
@@ -81,7 +80,7 @@ def serve_tasks(folders: tuple[Path, ...], http: str | None, print_config: bool)
     host, port = _parse_address(http) if http else ("", 0)
     if print_config:
         write_line(sys.stdout, render_entry([*map(str, folders)], http or ""))
-        return 0
+        return
     require_extra("mcp", "mcp", purpose="aigon mcp")
     from aigon.api import AigonError, open_project
     from aigon.git.person import forget_inherited_repository
@@ -98,7 +97,6 @@ def serve_tasks(folders: tuple[Path, ...], http: str | None, print_config: bool)
         serve_http(served, host, port)
     else:
         serve_stdio(served)
-    return 0
 
 
 def _parse_address(text: str) -> tuple[str, int]:

@@ -55,7 +55,7 @@ def init(
     commit: bool | None,
     verify: bool,
     as_json: bool,
-) -> int:
+) -> None:
     """Set up aigon in this repository: detect its checks, write .aigon/config.json, and keep runtime files out of git.
 
     Agents that are installed here or configured get commands such as /feature-implement in the repository. You can run
@@ -92,7 +92,6 @@ def init(
             text += "".join(f"{lack}\n" for lack in lacks)
         text += "Criteria may be plain sentences: aigon feature-prove ID has an agent write a test for each.\n"
         answer(document, f"{text}Next: aigon feature-create NAME", as_json)
-    return 0
 
 
 @click.command("doctor")

@@ -38,10 +38,9 @@ if TYPE_CHECKING:
 @click.command("spec-show")
 @click.argument("spec", metavar="SPEC", shell_complete=complete_features)
 @json_option
-def show(spec: str, as_json: bool) -> int:
+def show(spec: str, as_json: bool) -> None:
     """List the criteria of SPEC (an ID, a slug or the path of a file) and how each is decided."""
     show_spec(spec, as_json=as_json)
-    return 0
 
 
 def show_spec(spec: str, *, as_json: bool = False) -> None:
@@ -223,7 +222,7 @@ def propose_commands(
     yes: bool,
     as_json: bool,
     **given: Any,
-) -> int:
+) -> None:
     """Propose a command that decides each open criterion of feature ID.
 
     A judge decides a criterion that has no annotation. This command proposes something better for each: a shell command
@@ -242,13 +241,14 @@ def propose_commands(
     if you agree: all of them, or those with the numbers N. Until then they run nothing.
     """
     if accept or numbers:
-        return _accept(feature, numbers, accept, yes, as_json)
-    return _propose(feature, yes=yes, as_json=as_json, **given)
+        _accept(feature, numbers, accept, yes, as_json)
+    else:
+        _propose(feature, yes=yes, as_json=as_json, **given)
 
 
 def _propose(
     feature: str, *, only: tuple[int, ...], timeout: float, run_all: bool, yes: bool, as_json: bool, **given: Any
-) -> int:
+) -> None:
     from aigon.compile.compilation import encode_compilation, render_compilation
     from aigon.compile.compile import compile_spec, write_annotations
     from aigon.job.options import Options
@@ -278,10 +278,9 @@ def _propose(
         answer(encode_compilation(found, taken), "", as_json)
     else:
         print(f"\n{_describe_end(found, taken, only)}")
-    return 0
 
 
-def _accept(feature: str, numbers: tuple[int, ...], accept: bool, yes: bool, as_json: bool) -> int:
+def _accept(feature: str, numbers: tuple[int, ...], accept: bool, yes: bool, as_json: bool) -> None:
     from aigon.compile.compile import accept_foreign, encode_proposals, find_foreign, render_proposals
     from aigon.run.invocations import require_person
 
@@ -296,7 +295,6 @@ def _accept(feature: str, numbers: tuple[int, ...], accept: bool, yes: bool, as_
             accept_foreign(checkout, found)
     text = f"Wrote {found.feature.path}. Nothing was committed: the next run commits its spec."
     answer(encode_proposals(found, is_agreed), text if is_agreed else "Nothing was written.", as_json)
-    return 0
 
 
 def _may_run(commands: Sequence[str]) -> bool:

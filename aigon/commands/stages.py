@@ -32,7 +32,7 @@ _MERGE_METHODS: "Mapping[MergeMethod, str]" = {"merge": "--no-ff", "squash": "--
 @click.command("feature-prioritise")
 @click.argument("feature", metavar="NAME", shell_complete=complete_inbox)
 @commits
-def prioritise(feature: str, how: "Committing", as_json: bool) -> int:
+def prioritise(feature: str, how: "Committing", as_json: bool) -> None:
     """Give the feature NAME of the inbox the next free ID, move its spec to the backlog, and commit both."""
     from aigon.agents.configured import build_loop_command
     from aigon.job.job import hold_checkout
@@ -42,14 +42,13 @@ def prioritise(feature: str, how: "Committing", as_json: bool) -> int:
         moved = prioritise_feature(checkout, feature, how)
         text = f"Feature {moved.id} is {moved.path}\nNext: {build_loop_command(checkout.root, moved.id)}"
     answer({"id": moved.id, "slug": moved.slug, "path": moved.path, "stage": moved.stage}, text, as_json)
-    return 0
 
 
 @click.command("feature-setup")
 @click.argument("feature", metavar="ID", shell_complete=complete_open_features)
 @click.argument("agents", nargs=-1, metavar="[AGENT...]", shell_complete=complete_agents)
 @commits
-def set_up(feature: str, agents: tuple[str, ...], how: "Committing", as_json: bool) -> int:
+def set_up(feature: str, agents: tuple[str, ...], how: "Committing", as_json: bool) -> None:
     """Start feature ID: move its spec to in-progress and create a branch or worktrees. It gets an ID if it has none.
 
     \b
@@ -61,10 +60,13 @@ def set_up(feature: str, agents: tuple[str, ...], how: "Committing", as_json: bo
     """
     if agents and not how.commit:
         raise usage("Agents in worktrees begin at a commit", where="--no-commit", hint="Leave --no-commit out")
-    return _set_up_worktrees(feature, agents, how, as_json) if agents else _set_up_branch(feature, how, as_json)
+    if agents:
+        _set_up_worktrees(feature, agents, how, as_json)
+    else:
+        _set_up_branch(feature, how, as_json)
 
 
-def _set_up_branch(feature: str, how: "Committing", as_json: bool) -> int:
+def _set_up_branch(feature: str, how: "Committing", as_json: bool) -> None:
     from aigon.agents.configured import build_loop_command
     from aigon.job.job import hold_checkout
     from aigon.run.actors import has_judge
@@ -82,10 +84,9 @@ def _set_up_branch(feature: str, how: "Committing", as_json: bool) -> int:
         "write tests for them."
     )
     answer({"id": moved.id or None, "slug": moved.slug, "path": moved.path, "branch": branch}, text, as_json)
-    return 0
 
 
-def _set_up_worktrees(feature: str, agents: tuple[str, ...], how: "Committing", as_json: bool) -> int:
+def _set_up_worktrees(feature: str, agents: tuple[str, ...], how: "Committing", as_json: bool) -> None:
     from aigon.text.quoting import align_columns
     from aigon.worktrees.setup import set_up_feature
 
@@ -94,7 +95,6 @@ def _set_up_worktrees(feature: str, agents: tuple[str, ...], how: "Committing", 
     lines = align_columns([(each.label, f"{each.path} (branch {each.branch})") for each in made])
     text = "\n".join([*lines, f"Next: aigon feature-implement {made[0].feature} --loop"])
     answer({"id": made[0].feature, "candidates": [to_builtins(each) for each in made]}, text, as_json)
-    return 0
 
 
 @click.command("feature-done", cls=Command)
@@ -194,7 +194,7 @@ def _render_stays(left: "Retirement") -> str:
 @click.command("cancel")
 @click.argument("feature", metavar="ID", shell_complete=complete_open_features)
 @commits
-def cancel(feature: str, how: "Committing", as_json: bool) -> int:
+def cancel(feature: str, how: "Committing", as_json: bool) -> None:
     """Cancel feature ID: move its spec to docs/specs/features/07-cancelled, commit that, remove its worktrees.
 
     Uncommitted work in the worktrees is saved aside. Branches and records stay; `aigon reopen ID` undoes the
@@ -210,13 +210,12 @@ def cancel(feature: str, how: "Committing", as_json: bool) -> int:
     with open_main() as main, hold_checkout(main):
         done = cancel_feature(main, feature, how)
     _answer_put_away(done, "Cancelled", "Its branch {0} stays. To delete it: git branch -D {0}", as_json)
-    return 0
 
 
 @click.command("reopen")
 @click.argument("feature", metavar="ID", shell_complete=complete_closed_features)
 @commits
-def reopen(feature: str, how: "Committing", as_json: bool) -> int:
+def reopen(feature: str, how: "Committing", as_json: bool) -> None:
     """Reopen feature ID, which is cancelled or done: move its spec to the backlog and commit that.
 
     A cancelled feature continues on its branch. A feature that was done starts again from the current branch: its
@@ -233,7 +232,6 @@ def reopen(feature: str, how: "Committing", as_json: bool) -> int:
         done = reopen_feature(main, feature, how)
     start = f"Next: edit its criteria, then aigon feature-implement {done.feature.name_for_people} --loop"
     _answer_put_away(done, "Reopened", "It continues on its branch {0}", as_json, start)
-    return 0
 
 
 def _answer_put_away(done: "StageChange", verb: str, branch: str, as_json: bool, *last: str) -> None:

@@ -19,7 +19,7 @@ SAID = {
 
 @click.command("worktrees")
 @json_option
-def list_places(as_json: bool) -> int:
+def list_places(as_json: bool) -> None:
     """List the worktrees that aigon made in this repository, and the state of each."""
     from aigon.worktrees.places import list_worktrees
 
@@ -32,7 +32,6 @@ def list_places(as_json: bool) -> int:
     ]
     table = [{**to_builtins(row.candidate), "state": row.state, "running": row.running} for row in found]
     answer({"worktrees": table}, "\n".join(lines) or "There are no worktrees of aigon here.", as_json)
-    return 0
 
 
 @click.command("cleanup")
@@ -71,7 +70,7 @@ _RECORD_LINES = {
 @click.argument("feature", shell_complete=complete_features)
 @click.option("--agent", metavar="NAME", shell_complete=complete_agents, help="Choose only this agent's.")
 @json_option
-def exchange(action: str, feature: str, agent: str | None, as_json: bool) -> int:
+def exchange(action: str, feature: str, agent: str | None, as_json: bool) -> None:
     """Push the records of feature ID to the git remote with its branches, fetch them elsewhere, or list them.
 
     After a fetch, --resume continues the run, and feature-eval, report, replay and ui show it. Fetched records are
@@ -88,14 +87,13 @@ def exchange(action: str, feature: str, agent: str | None, as_json: bool) -> int
     if action == "fetch":
         text += f"\nNext: aigon feature-status {feature}"
     answer({"records": rows}, text, as_json)
-    return 0
 
 
 @click.command("parked")
 @click.argument("action", type=click.Choice(["list", "restore"]), default="list")
 @click.argument("ref", required=False, shell_complete=complete_saved_aside)
 @json_option
-def list_saved(action: str, ref: str | None, as_json: bool) -> int:
+def list_saved(action: str, ref: str | None, as_json: bool) -> None:
     """List what was saved aside under `refs/aigon/parked/`, or restore one of them as a branch of its own (restore
     REF).
     """
@@ -105,8 +103,7 @@ def list_saved(action: str, ref: str | None, as_json: bool) -> int:
         if action == "restore":
             branch = restore_saved_work(checkout, ref or "")
             answer({"branch": branch}, f"It is the branch {branch}. Look: git log -p {branch} -1", as_json)
-            return 0
+            return
         rows = list_saved_work(checkout)
     lines = [f"{row['when']}  {row['ref']}  {row['subject']}" for row in rows]
     answer({"parked": rows}, "\n".join(lines) or "Nothing is saved aside.", as_json)
-    return 0

@@ -61,18 +61,11 @@ def split_spec(raw: bytes) -> SpecParts:
     return SpecParts("".join(lines[:start]), "".join(lines[start:end]), title, "".join(lines[end:]))
 
 
-def compose_spec(title: str, description: str, settings: SettingValues) -> bytes:
-    """Return a new spec whose description comes from outside: annotations in it are proposals.
-
-    Raises AigonError (exit 2) for a title, a description or a setting that no spec can have.
-    """
-    return edit_spec(b"", title, description, settings)
-
-
 def edit_spec(raw: bytes, title: str | None, description: str | None, settings: SettingValues) -> bytes:
-    """Return the spec with what is not None changed. What was in force and is in the new description again stays so.
+    """Return the spec with what is not None changed; of no bytes a new one.
 
-    Raises AigonError (exit 2) as `compose_spec` does, and for frontmatter in which no line holds a key alone.
+    The description comes from outside: its annotations are proposals, unless they were in force before. Raises
+    AigonError (exit 2) for what no spec can have, and for frontmatter in which no line holds a key alone.
     """
     old = split_spec(raw)
     heading = old.heading if title is None else f"# {PREFIX}{_check_title(title)}\n"

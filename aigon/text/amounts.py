@@ -42,14 +42,7 @@ def parse_duration(text: str | float) -> float:
 
 def spell_duration(value: float) -> str:
     """Return `0.4 s`, `12 s`, `3 m 05 s`, `2 h 07 m`."""
-    if value < 10:
-        return f"{value:.1f} s"
-    whole = round(value)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} m {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} m"
+    return re.sub(r"(?<=\d)(?=[hms])", " ", format_duration(value))
 
 
 def abbreviate_duration(value: float) -> str:

@@ -81,7 +81,7 @@ class Feed:
         self._lock = threading.RLock()
         self._topics: dict[str, Topic] = {}
         self._lanes: dict[tuple[str, str], Lane] = {}
-        self._columns: tuple[Column, ...] = ()
+        self.columns: tuple[Column, ...] = ()
         self._specs: dict[str, SpecLocation] = {}
         self._cases: tuple[ApprovalCase, ...] | None = None
         self._home: Path | None = None
@@ -110,9 +110,6 @@ class Feed:
             finally:
                 self.opens = False
             return topic
-
-    def list_columns(self) -> "tuple[Column, ...]":
-        return self._columns
 
     def list_cases(self) -> "tuple[ApprovalCase, ...]":
         """Return what waits for a person."""
@@ -162,7 +159,7 @@ class Feed:
         self._cases = None
         known = {(lane.feature, lane.label): lane for lane in list_lanes(self._home)}
         self._lanes = {key: self._lanes.get(key, lane) for key, lane in known.items()}
-        self._columns = self.project.board(everything=True)
+        self.columns = self.project.board(everything=True)
 
     def _list_marks(self) -> Iterator[object]:
         """Yield what differs once a spec, a branch or a run came or went."""

@@ -155,7 +155,7 @@ class Parts:
 
     def board(self, feed: Feed) -> Iterator[Fragment]:
         """The board: what needs a person, and a card for each feature; the most urgent first."""
-        columns = {column.stage: column for column in feed.list_columns()}
+        columns = {column.stage: column for column in feed.columns}
         views = {stage: [_build_view(feed, card) for card in column.cards] for stage, column in columns.items()}
         for stage in views.keys() - {"done", "cancelled"}:
             views[stage].sort(key=lambda view: _rank(view.status))

@@ -5,18 +5,18 @@ import pytest
 from aigon.errors import AigonError
 from aigon.spec.document import parse_spec
 from aigon.spec.foreign import accept_proposals
-from aigon.spec.writing import LONGEST_TITLE, compose_spec, edit_spec, split_spec
+from aigon.spec.writing import LONGEST_TITLE, edit_spec, split_spec
 
 BODY = "## Acceptance Criteria\n\n- [ ] a <!-- verify: x -->"
 
 
 def test_a_spec_is_composed_and_split_again() -> None:
-    raw = compose_spec(" Dark\n mode ", BODY, {"mode": "ralph", "max_iterations": 7, "promise": "It's DONE"})
+    raw = edit_spec(b"", " Dark\n mode ", BODY, {"mode": "ralph", "max_iterations": 7, "promise": "It's DONE"})
     parts, spec = split_spec(raw), parse_spec(raw)
     assert (parts.title, parts.heading) == ("Dark mode", "# Feature: Dark mode\n")
     assert parts.body.strip() == BODY.replace("verify", "proposed: verify")
     assert (spec.settings.mode, spec.settings.max_iterations, spec.settings.promises) == ("ralph", 7, ("It's DONE",))
-    assert compose_spec("x", "", {}) == b"# Feature: x\n"
+    assert edit_spec(b"", "x", "", {}) == b"# Feature: x\n"
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_settings_change_and_the_rest_stays(raw: bytes) -> None:
 
 
 def test_what_was_accepted_stays_in_force_in_a_new_description() -> None:
-    raw = accept_proposals(compose_spec("T", BODY, {}), {1})
+    raw = accept_proposals(edit_spec(b"", "T", BODY, {}), {1})
     assert parse_spec(edit_spec(raw, "New", None, {})).criteria[0].command == "x"
     longer = edit_spec(raw, None, f"{BODY}\n- [ ] b <!-- verify: y -->\n- [ ] c <!-- verify: x -->", {})
     assert [each.command for each in parse_spec(longer).criteria] == ["x", None, None]
@@ -64,7 +64,7 @@ def test_what_no_spec_can_have_is_refused(
     title: str, description: str, settings: dict[str, str | int | None], said: str
 ) -> None:
     with pytest.raises(AigonError) as refused:
-        compose_spec(title, description, settings)
+        edit_spec(b"", title, description, settings)
     assert said in refused.value.what and refused.value.hint
 
 

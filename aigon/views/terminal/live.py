@@ -160,20 +160,16 @@ class LiveSink:
         self._scene = replace(scene, began=clock(), phase_began=clock())
         self._steps = TurnSteps(runs)
         self._stopping = stopping
-        self._screen = (screen or Screen)(console_stream, self._draw)
+        self.screen = (screen or Screen)(console_stream, self._draw)
 
     def __call__(self, item: Event | Step) -> None:
         self._steps.take(item)
         if not isinstance(item, Step):
             self._scene = self._scene.apply(item, self._clock())
-        self._screen.take()
-
-    def wrap_question(self, ask: Callable[[str], bool]) -> Callable[[str], bool]:
-        """Return `ask` with the terminal to itself for as long as it waits for the answer."""
-        return self._screen.step_aside(ask)
+        self.screen.take()
 
     def close(self) -> None:
-        self._screen.close()
+        self.screen.close()
 
     def _draw(self, page: Page, last: bool) -> Group:
         scene, now = self._scene, self._clock()
