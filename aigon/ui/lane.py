@@ -13,17 +13,9 @@ from aigon.api.watch import tail_run
 from aigon.errors import AigonError, explain_error
 from aigon.fleet.lease import CellSummary
 from aigon.fleet.plan import read_note
+from aigon.journal import events
 from aigon.journal.account import count_changed_lines
-from aigon.journal.events import (
-    CheckFinished,
-    CriterionJudged,
-    Event,
-    IterationFinished,
-    IterationStarted,
-    RolledBack,
-    RunStarted,
-    TurnEnded,
-)
+from aigon.journal.events import Event
 from aigon.journal.records import Records
 from aigon.model.checks import Finding
 from aigon.model.criteria import Promise
@@ -83,13 +75,13 @@ class Lane(Struct):
     changes: int = 0
     problem: str = ""
     running: bool = False
-    started: RunStarted | None = None
+    started: events.RunStarted | None = None
     scene: Scene = field(default_factory=lambda: Scene(""))
     texts: dict[int, str] = field(default_factory=dict)
     answers: dict[int, Finding] = field(default_factory=dict)
     turn: TurnProgress = field(default_factory=TurnProgress)
     rows: dict[int, IterationRow] = field(default_factory=dict)
-    last: IterationFinished | None = None
+    last: events.IterationFinished | None = None
     cell: CellSummary | None = None
     _items: Iterator[Event | Step | bytes | None] | None = None
     _read: tuple[int, int, int] = _GONE
@@ -192,27 +184,27 @@ class Lane(Struct):
     def _apply(self, event: Event) -> None:
         self.scene = self.scene.apply(event, _find_epoch(event.at))
         match event:
-            case RunStarted():
+            case events.RunStarted():
                 self.started, self.scene = event, replace(self.scene, end=None)
-            case IterationStarted():
+            case events.IterationStarted():
                 self.turn = TurnProgress()
-            case CriterionJudged():
+            case events.CriterionJudged():
                 self.texts[event.verdict.criterion] = event.text
-            case CheckFinished() if (number := criterion_number(event.finding.check)) is not None:
+            case events.CheckFinished() if (number := criterion_number(event.finding.check)) is not None:
                 self.answers[number] = event.finding
-            case TurnEnded(turn=turn):
+            case events.TurnEnded(turn=turn):
                 row = IterationRow(
                     turn.number, self.commit, agent=turn.agent, model=turn.model, end=turn.end,
                     said=clip(turn.said, 4000), cost=turn.cost, cost_status=turn.cost_status, seconds=turn.duration,
                 )  # fmt: skip
                 self._keep(row)
-            case IterationFinished():
+            case events.IterationFinished():
                 self._finish(event)
-            case RolledBack():
+            case events.RolledBack():
                 for row in [each for each in self.rows.values() if each.number > event.number]:
                     self.rows[row.number] = replace(row, undone=True)
 
-    def _finish(self, event: IterationFinished) -> None:
+    def _finish(self, event: events.IterationFinished) -> None:
         self.last = event
         known = self.rows.get(event.number) or IterationRow(event.number, self.commit)
         files, (added, removed) = len(event.changes), count_changed_lines(event.changes)
@@ -243,7 +235,7 @@ class Lane(Struct):
             self.rows.pop(next(iter(self.rows)))
 
 
-def _list_failures(event: IterationFinished) -> Iterator[str]:
+def _list_failures(event: events.IterationFinished) -> Iterator[str]:
     """Yield the first words of what failed, a line each."""
     for finding in event.findings:
         if has_failed(finding):

@@ -6,28 +6,9 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
+from aigon.journal import events
 from aigon.journal.attempt import describe_checks
-from aigon.journal.events import (
-    CheckFinished,
-    CheckStarted,
-    CommitIntended,
-    CriterionJudged,
-    Event,
-    HookRan,
-    HookStatus,
-    IterationFinished,
-    IterationStarted,
-    JudgeAsked,
-    MoneySpent,
-    Notice,
-    RecordRepaired,
-    RolledBack,
-    RunFinished,
-    RunStarted,
-    SavedAside,
-    TurnEnded,
-    Waiting,
-)
+from aigon.journal.events import Event, HookStatus, Notice
 from aigon.journal.spending import format_cost
 from aigon.model.checks import Finding
 from aigon.model.criteria import VERDICT_WORDS
@@ -70,12 +51,12 @@ class IterationCount(Struct, frozen=True):
 
     def apply(self, event: Event) -> "IterationCount":
         match event:
-            case RunStarted():
+            case events.RunStarted():
                 finished = self.finished if event.resumed else event.earlier_iterations
                 return replace(self, number=0, limit=event.max_iterations, finished=finished)
-            case IterationStarted(number=number):
+            case events.IterationStarted(number=number):
                 return replace(self, number=number, finished=number - 1 if self.finished is None else self.finished)
-            case IterationFinished(number=number):
+            case events.IterationFinished(number=number):
                 return replace(self, number=number)
             case _:
                 return self
@@ -103,18 +84,18 @@ def is_warning(event: Event) -> bool:
     match event:
         case Notice(level=level):
             return level == "warning"
-        case HookRan(status=status):
+        case events.HookRan(status=status):
             return status != "ok"
-        case TurnEnded(turn=turn):
+        case events.TurnEnded(turn=turn):
             return turn.end != "finished"
         case _:
-            return isinstance(event, Waiting | SavedAside | RolledBack | RecordRepaired)
+            return isinstance(event, events.Waiting | events.SavedAside | events.RolledBack | events.RecordRepaired)
 
 
 def is_shown(event: Event) -> bool:
     """Return whether an event has a line. The verdict on a criterion's own command has one, and says what it means."""
     match event:
-        case CheckStarted(check=name) | CheckFinished(finding=Finding(check=name)):
+        case events.CheckStarted(check=name) | events.CheckFinished(finding=Finding(check=name)):
             return criterion_number(name) is None
         case _:
             return True
@@ -123,55 +104,55 @@ def is_shown(event: Event) -> bool:
 def describe_event(event: Event, place: IterationCount) -> str:
     """Return the line of `event`, without the time."""
     match event:
-        case RunStarted():
+        case events.RunStarted():
             return _describe_start(event, place)
-        case IterationStarted():
+        case events.IterationStarted():
             model = f" with {event.model}" if event.model else ""
             effort = f", effort {event.effort}" if event.effort else ""
             step = f", step {event.rung + 1} of {event.rungs}" if event.rungs > 1 else ""
             return f"{place}: {event.agent} is working{model}{effort}{step}"
-        case IterationFinished():
+        case events.IterationFinished():
             return _describe_iteration(event, place)
-        case RunFinished():
+        case events.RunFinished():
             return f"exit code {event.exit_code}: {describe_outcome(event.outcome)}"
-        case CheckStarted():
+        case events.CheckStarted():
             return f"{event.title}: running"
-        case CheckFinished(finding=finding):
+        case events.CheckFinished(finding=finding):
             return f"{_mark(finding)} {finding.title}: {describe_result(finding)} ({format_check_time(finding)})"
-        case JudgeAsked():
+        case events.JudgeAsked():
             return f"judge: deciding {format_count(len(event.criteria), 'criterion')}"
-        case CriterionJudged(verdict=verdict):
+        case events.CriterionJudged(verdict=verdict):
             why = f" ({verdict.reason})" if verdict.status != "met" and verdict.reason else ""
             return f"criterion {verdict.criterion} {VERDICT_WORDS[verdict.status]}: {event.text}{why}"
-        case TurnEnded(turn=turn):
+        case events.TurnEnded(turn=turn):
             return f"{describe_turn(turn)}, cost {format_cost(turn.cost, turn.cost_status)}"
-        case Waiting():
+        case events.Waiting():
             return f"{describe_wait(event)}. Ctrl+C stops, --resume continues"
-        case SavedAside():
+        case events.SavedAside():
             return f"saved {event.what} aside as {event.commit[:7]} under {event.ref}"
-        case RolledBack():
+        case events.RolledBack():
             return describe_rollback(event)
-        case RecordRepaired():
+        case events.RecordRepaired():
             lost = format_count(event.lost, "line")
             return f"the record was damaged: {lost} lost; the original is kept as {event.kept_as}"
-        case CommitIntended():
+        case events.CommitIntended():
             return f"iteration commit {event.commit[:7]} on {event.branch}"
-        case MoneySpent():
+        case events.MoneySpent():
             return f"{event.what}: cost {format_cost(event.cost, event.status)}"
-        case HookRan():
+        case events.HookRan():
             return describe_hook(event)
         case Notice():
             return event.text if event.level == "info" else f"{event.level}: {event.text}"
 
 
-def _describe_start(event: RunStarted, place: IterationCount) -> str:
+def _describe_start(event: events.RunStarted, place: IterationCount) -> str:
     verb = "resumed" if event.resumed else "started"
     skipped = ", validation skipped" if event.skip_validation and event.purpose == "build" else ""
     limit = f"{format_count(event.criteria_total, 'criterion')}, {place.limit_words}"
     return f"{event.subject} {verb}: {event.agent} on {event.branch}, {limit}{skipped}"
 
 
-def _describe_iteration(event: IterationFinished, place: IterationCount) -> str:
+def _describe_iteration(event: events.IterationFinished, place: IterationCount) -> str:
     met = sum(verdict.status == "met" for verdict in event.verdicts)
     results = f"{met} of {len(event.verdicts)} criteria passed, {describe_checks(event.findings)}"
     if not event.number:
@@ -228,7 +209,7 @@ def describe_spent(spent: Spent) -> str:
     return ", ".join(filter(None, (tokens, format_dollars(spent.usd) if spent.usd else "")))
 
 
-def describe_wait(event: Waiting) -> str:
+def describe_wait(event: events.Waiting) -> str:
     """Return for whom the run waits, until when by the clock of the event, and why."""
     try:
         until = f" until {datetime.fromisoformat(event.at) + timedelta(seconds=event.seconds):%H:%M:%S}"
@@ -238,13 +219,13 @@ def describe_wait(event: Waiting) -> str:
     return f"waiting for {event.agent}{until} ({format_duration(event.seconds)}){why}"
 
 
-def describe_rollback(event: RolledBack) -> str:
+def describe_rollback(event: events.RolledBack) -> str:
     """`back to iteration 2 (1a2b3c4): 3 of 4 passed there; iteration 4 has 2 of 4 passed`."""
     to = f"iteration {event.number}" if event.number else "the base"
     return f"back to {to} ({event.commit[:7]}): {event.why}"
 
 
-def describe_hook(ran: HookRan) -> str:
+def describe_hook(ran: events.HookRan) -> str:
     """`hook before_checks (hooks.before_checks) failed after 0.2s: no database`."""
     after = f" after {format_duration(ran.duration)}" if ran.duration else ""
     veto = " and stops the run" if ran.veto else ""

@@ -14,18 +14,8 @@ from msgspec.structs import replace
 from aigon.agents.activity import ActivityFile, find_newest_activity
 from aigon.arena.lane import ArenaEnd, ArenaPlan, Lane, LaneEnd
 from aigon.files.system_errors import write_line
-from aigon.journal.events import (
-    Event,
-    HookRan,
-    IterationFinished,
-    IterationStarted,
-    Notice,
-    RunFinished,
-    RunStarted,
-    SavedAside,
-    TurnEnded,
-    Waiting,
-)
+from aigon.journal import events
+from aigon.journal.events import Event, Notice
 from aigon.model.turns import Spent, Step
 from aigon.text.quoting import fold
 from aigon.views.terminal.arena import write_arena_summary
@@ -74,13 +64,13 @@ class TurnSteps:
         match item:
             case Step():
                 self.progress = (self.progress or TurnProgress()).add(item)
-            case RunStarted() if self._runs:
+            case events.RunStarted() if self._runs:
                 self._folder = self._runs / item.run_id
-            case IterationStarted():
+            case events.IterationStarted():
                 self._turn = self._folder / f"{item.number:03d}" if self._folder else None
                 self._number, self.progress = item.number, TurnProgress()
                 self._since = datetime.fromisoformat(item.at).timestamp()
-            case TurnEnded():
+            case events.TurnEnded():
                 self._turn = self.progress = None
 
     def read_new(self) -> list[Step]:
@@ -96,7 +86,10 @@ class TurnSteps:
         return steps
 
 
-_NOTABLE = (RunStarted, IterationStarted, TurnEnded, IterationFinished, Waiting, SavedAside, RunFinished)
+_NOTABLE = (
+    events.RunStarted, events.IterationStarted, events.TurnEnded, events.IterationFinished, events.Waiting,
+    events.SavedAside, events.RunFinished,
+)  # fmt: skip
 
 
 Loudness = Literal["", "quiet", "verbose"]
@@ -120,10 +113,10 @@ class ActionLines:
             return
         with self._lock:
             turn = self._turns.get(label) or self._turns.setdefault(label, TurnSteps(self._runs))
-            if isinstance(event, TurnEnded) and self._loudness == "verbose":
+            if isinstance(event, events.TurnEnded) and self._loudness == "verbose":
                 self._write_new(label, turn)
             turn.take(event)
-            if isinstance(event, IterationStarted) and self._thread is None:
+            if isinstance(event, events.IterationStarted) and self._thread is None:
                 self._thread = Thread(target=self._watch, name="actions", daemon=True)
                 self._thread.start()
 
@@ -225,7 +218,7 @@ class ArenaLines(_EventLines):
 
 def _is_notable(event: Event) -> bool:
     """Return whether a view of several agents at once shows it."""
-    return is_warning(event) if isinstance(event, Notice | HookRan) else isinstance(event, _NOTABLE)
+    return is_warning(event) if isinstance(event, Notice | events.HookRan) else isinstance(event, _NOTABLE)
 
 
 class LogText:
@@ -241,9 +234,9 @@ class LogText:
             return None
         if isinstance(item, Step):
             return stamp_line(f"{item.kind} {item.text}".rstrip(), "  ", datetime.fromtimestamp(item.at))
-        if isinstance(item, RunStarted) and item.resumed:  # as the resumed run counted
+        if isinstance(item, events.RunStarted) and item.resumed:  # as the resumed run counted
             self._place = IterationCount(finished=self._finished)
-        elif isinstance(item, IterationFinished):
+        elif isinstance(item, events.IterationFinished):
             self._finished = item.number
         self._place = self._place.apply(item)
         if not is_shown(item):

@@ -6,25 +6,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from aigon.arena.lane import ArenaPlan, Lane, LaneEnd
-from aigon.journal.events import (
-    CheckFinished,
-    CheckStarted,
-    CommitIntended,
-    CriterionJudged,
-    Event,
-    HookRan,
-    IterationFinished,
-    IterationStarted,
-    JudgeAsked,
-    MoneySpent,
-    Notice,
-    RolledBack,
-    RunFinished,
-    RunStarted,
-    SavedAside,
-    TurnEnded,
-    Waiting,
-)
+from aigon.journal import events
+from aigon.journal.events import Event, Notice
 from aigon.journal.spending import Spend
 from aigon.model.checks import Check, Finding
 from aigon.model.criteria import Criterion, Verdict
@@ -77,7 +60,7 @@ class Scene(Struct, frozen=True):
     ahead: float = 0.0
     notices: tuple[Notice, ...] = ()
     spend: Spend = field(default_factory=Spend)
-    end: RunFinished | None = None
+    end: events.RunFinished | None = None
     total: int = 0
     earlier_met: int = 0
     since: float | None = None
@@ -92,8 +75,8 @@ class Scene(Struct, frozen=True):
         """Return the scene after `event`, which was seen at `now`."""
         scene = replace(_apply_event(self, event, now), place=self.place.apply(event))
         phase, notice = _name_phase(event) or scene.phase, _find_notice(event)
-        if phase != scene.phase or isinstance(event, Waiting):
-            ends = now + event.seconds if isinstance(event, Waiting) else None
+        if phase != scene.phase or isinstance(event, events.Waiting):
+            ends = now + event.seconds if isinstance(event, events.Waiting) else None
             scene = replace(scene, phase=phase, phase_began=now, phase_ends=ends)
         return scene if notice is None else replace(scene, notices=(*scene.notices, notice)[-NOTICES:])
 
@@ -162,36 +145,36 @@ def list_waiting_checks(checks: Sequence[Check]) -> dict[str, CheckProgress]:
 
 def _apply_event(scene: Scene, event: Event, now: float) -> Scene:
     match event:
-        case RunStarted():
+        case events.RunStarted():
             return replace(scene, agent=event.agent, began=now, total=event.criteria_total)
-        case IterationStarted():
+        case events.IterationStarted():
             # From here on every finding is of an older tree.
             checks = {name: replace(row, running=None, fresh=False) for name, row in scene.checks.items()}
             step = (event.rung, event.rungs)
             return replace(scene, agent=event.agent, model=event.model, step=step, checks=checks)
-        case CheckStarted():
+        case events.CheckStarted():
             return _start_check(scene, event, now)
-        case CheckFinished(finding=finding):
+        case events.CheckFinished(finding=finding):
             if (number := criterion_number(finding.check)) is not None:
                 return replace(scene, proving={key: since for key, since in scene.proving.items() if key != number})
             return replace(scene, checks={**scene.checks, finding.check: _show_finished(finding)})
-        case CriterionJudged():
+        case events.CriterionJudged():
             return replace(scene, verdicts={**scene.verdicts, event.verdict.criterion: event.verdict})
-        case IterationFinished():
+        case events.IterationFinished():
             # It also has the findings that came without an event of their own, and drops checks that did not run.
             checks = {f.check: _show_finished(f) for f in event.findings if criterion_number(f.check) is None}
             return replace(scene, checks=checks, proving={}, verdicts={v.criterion: v for v in event.verdicts})
-        case TurnEnded():
+        case events.TurnEnded():
             return replace(scene, spend=scene.spend.plus(event.turn.cost))
-        case MoneySpent():
+        case events.MoneySpent():
             return replace(scene, spend=scene.spend.plus(event.cost))
-        case RunFinished():
+        case events.RunFinished():
             return replace(scene, end=event)
         case _:
             return scene
 
 
-def _start_check(scene: Scene, event: CheckStarted, now: float) -> Scene:
+def _start_check(scene: Scene, event: events.CheckStarted, now: float) -> Scene:
     if (number := criterion_number(event.check)) is not None:
         return replace(scene, proving={**scene.proving, number: now})
     earlier = scene.checks.get(event.check)
@@ -205,23 +188,23 @@ def _show_finished(finding: Finding) -> CheckProgress:
 
 def _name_phase(event: Event) -> str:
     match event:
-        case RunStarted():
+        case events.RunStarted():
             return "taking up the run" if event.resumed else "looking at the base"
-        case CheckStarted(number=number) | CriterionJudged(number=number):
+        case events.CheckStarted(number=number) | events.CriterionJudged(number=number):
             return "checking the result" if number else "looking at the base"
-        case IterationStarted():
+        case events.IterationStarted():
             return f"{event.agent} is working"
-        case TurnEnded():
+        case events.TurnEnded():
             return "checking the result"
-        case JudgeAsked():
+        case events.JudgeAsked():
             return "waiting for the judge"
-        case Waiting():
+        case events.Waiting():
             return f"waiting for {event.agent}"
-        case CommitIntended():
+        case events.CommitIntended():
             return f"committing {event.commit[:7]}"
-        case RolledBack():
+        case events.RolledBack():
             return f"going back to {event.commit[:7]}"
-        case IterationFinished():
+        case events.IterationFinished():
             return "deciding what is next"
         case _:
             return ""
@@ -231,15 +214,15 @@ def _find_notice(event: Event) -> Notice | None:
     match event:
         case Notice():
             return event
-        case SavedAside():
+        case events.SavedAside():
             return Notice(event.at, f"saved {event.what} aside as {event.commit[:7]}", "warning")
-        case RolledBack():
+        case events.RolledBack():
             return Notice(event.at, describe_rollback(event))
-        case Waiting():
+        case events.Waiting():
             return Notice(event.at, describe_wait(event), "warning")
-        case HookRan() if event.status != "ok":
+        case events.HookRan() if event.status != "ok":
             return Notice(event.at, describe_hook(event), "warning")
-        case TurnEnded() if event.turn.end != "finished" or event.turn.denied:
+        case events.TurnEnded() if event.turn.end != "finished" or event.turn.denied:
             return Notice(event.at, describe_turn(event.turn), "warning")
         case _:
             return None
