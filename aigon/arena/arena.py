@@ -71,8 +71,6 @@ def run_arena(
     options: Options,
     entrants: Sequence[Entrant],
     *,
-    parallel: int | None,
-    first_proven: bool,
     observer: ArenaObserver,
     folder: Path,
     command_line: CommandLine = build_command_line,
@@ -82,12 +80,12 @@ def run_arena(
     The loops share what they know in `folder`. `command_line` makes what starts a loop.
     """
     stop = Stop([checkout.root / name for name in STOP_FILES])
-    arena = _Arena(checkout, options, folder, observer, stop, first_proven, command_line)
+    arena = _Arena(checkout, options, folder, observer, stop, command_line)
     home = ensure_home(checkout.common_dir)
     try:
         with stop.handling(), keep_note(home, new_run_id(), "", entrants[0].lane.candidate.feature, "") as running:
             stop.requests = (running.request,) if running.request else ()
-            return arena.run(entrants, parallel)
+            return arena.run(entrants)
     finally:
         with suppress(OSError):
             observer.close()
@@ -107,22 +105,21 @@ class _Arena:
         folder: Path,
         observer: ArenaObserver,
         stop: Stop,
-        first_proven: bool,
         command_line: CommandLine,
     ) -> None:
         self._checkout, self._options, self._folder = checkout, options, folder
         self._observer, self._stop, self._command_line = observer, stop, command_line
-        self._first_proven, self._proven, self._is_announced = first_proven, "", False
+        self._proven, self._is_announced = "", False
         self._waiting: deque[Entrant] = deque()
         self._running: dict[str, Entrant] = {}
         self._ended: dict[str, LaneEnd] = {}
         self._scout, self._followers = "", frozenset[str]()
 
-    def run(self, entrants: Sequence[Entrant], parallel: int | None) -> ArenaEnd:
+    def run(self, entrants: Sequence[Entrant]) -> ArenaEnd:
         """Run until the last one has ended. Raises AigonError (exit 2) for a malformed configuration."""
         self._waiting.extend(entrants)
         self._scout, self._followers = find_followers(find_home(self._checkout.common_dir), entrants)
-        plan = self._plan(entrants[0].lane.candidate, len(entrants), parallel)
+        plan = self._plan(entrants[0].lane.candidate, len(entrants))
         self._deadline = None if plan.max_time is None else time.monotonic() + plan.max_time
         self._tell("began", plan, [each.lane for each in entrants])
         while self._waiting or self._running:
@@ -134,11 +131,11 @@ class _Arena:
         self._tell("finished", result)
         return result
 
-    def _plan(self, first: Candidate, count: int, parallel: int | None) -> ArenaPlan:
+    def _plan(self, first: Candidate, count: int) -> ArenaPlan:
         config = load_configuration(open_work_tree(self._checkout.root))
-        at_a_time = choose_parallelism(
-            count, wanted=parallel, configured=config.arena.parallel, cores=count_slots(), memory=measure_free_memory()
-        )
+        wanted, usual = self._options.parallel, config.arena.parallel
+        cores, memory = count_slots(), measure_free_memory()
+        at_a_time = choose_parallelism(count, wanted=wanted, configured=usual, cores=cores, memory=memory)
         limits = (get_limit(config, self._options, name) for name in ("max_cost", "max_time"))
         return ArenaPlan(first.feature, first.slug, count, at_a_time, *limits)
 
@@ -195,7 +192,7 @@ class _Arena:
             self._end(end)
 
     def _hear(self, label: str, document: Mapping[str, Any], event: Event | None) -> None:
-        if self._first_proven and isinstance(event, RunFinished) and event.status == "met":
+        if self._options.first_proven and isinstance(event, RunFinished) and event.status == "met":
             self._proven = self._proven or label
         self._tell("__call__", label, document, event)
 

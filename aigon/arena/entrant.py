@@ -205,8 +205,8 @@ def _replay_earlier(home: Path | None, candidate: Candidate) -> State | None:
 
 
 OWN = (
-    "feature", "loop", "resume", "agents", "worktree", "arena", "time_left", "line_up", "judge_model", "judge_agent",
-    "sources",
+    "feature", "loop", "resume", "agents", "worktree", "parallel", "first_proven", "arena", "time_left", "line_up",
+    "judge_model", "judge_agent", "sources",
 )  # fmt: skip
 """Options that each loop gets in its own way, and not as they were given."""
 

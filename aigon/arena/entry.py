@@ -36,14 +36,7 @@ from aigon.worktrees.setup import Say, set_up_feature
 
 
 def enter_arena(
-    checkout: Checkout,
-    options: Options,
-    agents: Sequence[str],
-    *,
-    parallel: int | None,
-    first_proven: bool,
-    observer: ArenaObserver,
-    say: Say,
+    checkout: Checkout, options: Options, agents: Sequence[str], *, observer: ArenaObserver, say: Say
 ) -> int:
     """Let the agents do the feature side by side; the exit code. Raises AigonError before any of them starts.
 
@@ -63,15 +56,8 @@ def enter_arena(
             prepare_arena_folder(folder, resumed := frozenset(begun))
             options = _continue_limits(options, begun)
             _settle_what_is_shared(main)
-            ended = run_arena(
-                main,
-                options,
-                list_entrants(home, made, resumed),
-                parallel=parallel,
-                first_proven=first_proven,
-                observer=observer,
-                folder=folder,
-            )
+            entrants = list_entrants(home, made, resumed)
+            ended = run_arena(main, options, entrants, observer=observer, folder=folder)
     _notify(main, made[0], ended)
     return ended.exit_code
 

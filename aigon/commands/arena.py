@@ -58,8 +58,6 @@ def run(
     agents: tuple[str, ...],
     as_json: bool,
     loudness: "Loudness",
-    parallel: int | None,
-    first_proven: bool,
     resume: bool,
     **given: Any,
 ) -> int:
@@ -74,9 +72,7 @@ def run(
     options = Options(agents=agents, loop=True, resume=resume, worktree=True, sources=find_env_options(), **given)
     require_consent(options)
     names = agents if len(agents) > 1 else _list_known_agents(options)
-    return run_side_by_side(
-        options, names, parallel=parallel, first_proven=first_proven, as_json=as_json, loudness=loudness
-    )
+    return run_side_by_side(options, names, as_json=as_json, loudness=loudness)
 
 
 def _list_known_agents(options: Options) -> tuple[str, ...]:
@@ -91,15 +87,7 @@ def _list_known_agents(options: Options) -> tuple[str, ...]:
     return names
 
 
-def run_side_by_side(
-    options: Options,
-    agents: tuple[str, ...],
-    *,
-    parallel: int | None,
-    first_proven: bool,
-    as_json: bool,
-    loudness: "Loudness",
-) -> int:
+def run_side_by_side(options: Options, agents: tuple[str, ...], *, as_json: bool, loudness: "Loudness") -> int:
     """Let several agents do the feature, as a view, as lines or as NDJSON, whose last line is its end in any case."""
     from aigon.arena.entry import enter_arena
     from aigon.run.implement import say
@@ -108,9 +96,7 @@ def run_side_by_side(
     observer = ArenaNdjson(sys.stdout, sys.stderr) if as_json else _choose_observer(loudness)
     try:
         with here() as checkout:
-            return enter_arena(
-                checkout, options, agents, parallel=parallel, first_proven=first_proven, observer=observer, say=say
-            )
+            return enter_arena(checkout, options, agents, observer=observer, say=say)
     except AigonError as error:
         if not isinstance(observer, ArenaNdjson):
             raise

@@ -32,8 +32,6 @@ from aigon.errors import AigonError, explain_error
 from aigon.job.options import Options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from aigon.journal.sinks import Observer
     from aigon.run.session import Session
     from aigon.views.terminal.lines import Loudness
@@ -184,15 +182,7 @@ if TYPE_CHECKING:
     group="Output",
     help="Print one JSON event per line; with --dry-run, one document.",
 )
-def implement_feature(
-    dry_run: bool,
-    as_json: bool,
-    loudness: "Loudness",
-    parallel: int | None,
-    first_proven: bool,
-    prove_first: bool,
-    **given: Any,
-) -> int:
+def implement_feature(dry_run: bool, as_json: bool, loudness: "Loudness", prove_first: bool, **given: Any) -> int:
     """Have an agent build feature ID until aigon has proven every acceptance criterion.
 
     ID is an ID, a slug, a title or the path of a spec. A feature in the inbox or the backlog first gets its ID and its
@@ -217,14 +207,7 @@ def implement_feature(
         if code := prove_before_work(options, as_json=as_json):
             return code
 
-    def beside(agents: tuple[str, ...]) -> int:
-        from aigon.commands.arena import run_side_by_side
-
-        return run_side_by_side(
-            options, agents, parallel=parallel, first_proven=first_proven, as_json=as_json, loudness=loudness
-        )
-
-    return _run(options, beside, loudness, as_json)
+    return _run(options, loudness, as_json)
 
 
 def _needs_proof_first() -> bool:
@@ -246,7 +229,7 @@ def take_arena_part() -> dict[str, Any]:
     return {"arena": arena, "time_left": float(left) if left else None}
 
 
-def _run(options: Options, beside: "Callable[[tuple[str, ...]], int]", loudness: "Loudness", as_json: bool) -> int:
+def _run(options: Options, loudness: "Loudness", as_json: bool) -> int:
     """Run the loop; as NDJSON, the last line is the end of the run, of one that was refused too."""
     from aigon.job.job import open_main_checkout
     from aigon.job.world import World
@@ -262,7 +245,9 @@ def _run(options: Options, beside: "Callable[[tuple[str, ...]], int]", loudness:
             with open_main_checkout(checkout) as (main, standing):
                 names = () if options.arena else choose_agents(main, options, standing)
             if len(names) > 1:
-                return beside(names)
+                from aigon.commands.arena import run_side_by_side
+
+                return run_side_by_side(options, names, as_json=as_json, loudness=loudness)
             watching = (lambda _session: [sink]) if as_json else partial(observers, loudness=loudness)
             ended = implement(checkout, options, observers=watching, confirm=confirm, announce=not live)
     except AigonError as error:

@@ -23,9 +23,10 @@ its mode or kind."""
 class Options(Struct, frozen=True):
     """The options of `feature-implement` and of the verbs that share some of them. Times in seconds, money in USD.
 
-    `arena` is the folder that the loops of an arena share, "" for a loop of its own; `time_left` is what is left of
-    `max_time` in an arena. `line_up`, `judge_model` and `judge_agent` have no flag: a resume takes them from its run.
-    `sources` says which values no flag gave, and where they come from instead.
+    `parallel` and `first_proven` are about several agents. `arena` is the folder that their loops share, "" for a loop
+    of its own; `time_left` is what is left of `max_time` in an arena. `line_up`, `judge_model` and `judge_agent` have
+    no flag: a resume takes them from its run. `sources` says which values no flag gave, and where they come from
+    instead.
     """
 
     feature: str
@@ -54,6 +55,8 @@ class Options(Struct, frozen=True):
     allow_visible: bool = False
     yes: bool = False
     sandbox: Literal["auto", "bwrap", "namespaces", "landlock", "none"] | None = None
+    parallel: int | None = None
+    first_proven: bool = False
     arena: str = ""
     time_left: float | None = None
     line_up: "tuple[RecordedStep, ...]" = ()

@@ -139,10 +139,8 @@ def _arena(folder: Path, behaviours: dict[str, str]) -> int:
     with Checkout.open(Path.cwd()) as checkout:
         return run_arena(
             checkout,
-            Options("42", loop=True),
+            Options("42", loop=True, parallel=9),
             list_entrants(find_home(checkout.common_dir), [candidate(label) for label in behaviours], ()),
-            parallel=9,
-            first_proven=False,
             observer=ArenaNdjson(sys.stdout, sys.stderr),
             folder=folder,
             command_line=command_line(behaviours, folder),

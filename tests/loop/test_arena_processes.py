@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from aigon.arena import entrant
 from aigon.arena.arena import run_arena
@@ -81,10 +82,8 @@ class Ring:
         with Checkout.open(self.lab.root) as checkout:
             return run_arena(
                 checkout,
-                options or Options("42", loop=True),
+                replace(options or Options("42", loop=True), parallel=parallel, first_proven=first_proven),
                 list_entrants(find_home(checkout.common_dir), [candidate(label) for label in behaviours], resume),
-                parallel=parallel,
-                first_proven=first_proven,
                 observer=self.watcher,
                 folder=self.folder,
                 command_line=command_line(behaviours, self.folder),
