@@ -220,16 +220,10 @@ def list_opened(log: Path, roots: Sequence[Path]) -> set[str] | None:
         if log.stat().st_size > LARGEST:
             return None
         with log.open("rb") as lines:
-            found = {path for line in lines for path in _list_paths(line)}
+            read = (line for line in lines if b"O_WRONLY" not in line)
+            paths = (path for line in read for pattern in (_OPENED, _LISTED) for path in pattern.findall(line))
+            found = {_ESCAPE.sub(lambda escape: bytes((int(escape[1], 8),)), path) for path in paths}
     except OSError:
         return None
     below = (path[len(prefix) :] for path in found for prefix in prefixes if path.startswith(prefix))
     return {path.decode("utf-8", "surrogateescape") for path in below}
-
-
-def _list_paths(line: bytes) -> Iterator[bytes]:
-    if b"O_WRONLY" in line:
-        return
-    for pattern in (_OPENED, _LISTED):
-        for path in pattern.findall(line):
-            yield _ESCAPE.sub(lambda escape: bytes((int(escape[1], 8),)), path)

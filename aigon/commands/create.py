@@ -214,7 +214,7 @@ def _require_way(agent: str, *, is_possible: bool, yes: bool) -> None:
 def _go_on(feature: str, agent: str, yes: bool) -> int:
     """Show what will be proven, and run the commands that come next if the person says yes."""
     from aigon.commands.implement import implement_feature
-    from aigon.commands.spec import propose_commands, show_spec
+    from aigon.commands.spec import propose_commands, show
     from aigon.job.spec_locations import locate_spec
     from aigon.prove.deciders import list_open_criteria
     from aigon.spec.foreign import list_proposals
@@ -225,7 +225,7 @@ def _go_on(feature: str, agent: str, yes: bool) -> int:
     if list_proposals(place.read()) and not yes:  # with --yes nobody has read them
         propose_commands.main([feature, "--accept"], "aigon spec-compile", standalone_mode=False)
     print()
-    show_spec(feature)
+    show.main([feature], "aigon spec-show", standalone_mode=False)
     if numbers := [criterion.number for criterion in list_open_criteria(place.parse())]:
         print(f"An agent writes tests for {list_criteria(numbers)} first, and you see what they are worth.")
     arguments = [feature, "--loop", "--prove-first", *(["--agent", agent] if agent else [])]

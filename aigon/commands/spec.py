@@ -40,11 +40,6 @@ if TYPE_CHECKING:
 @json_option
 def show(spec: str, as_json: bool) -> None:
     """List the criteria of SPEC (an ID, a slug or the path of a file) and how each is decided."""
-    show_spec(spec, as_json=as_json)
-
-
-def show_spec(spec: str, *, as_json: bool = False) -> None:
-    """Print the criteria of a spec and how each is decided."""
     shown = _parse(spec)
     answer(_encode_spec(shown) if as_json else {}, "" if as_json else _render_spec(shown), as_json)
 
@@ -153,7 +148,15 @@ def check(feature: str, profile: str | None, no_run: bool, timeout: float, as_js
         review = review_spec(
             checkout, options, run=not no_run, timeout=timeout, say=lambda line: print(line, file=sys.stderr)
         )
-    answer(_encode_review(review), _render_review(review), as_json)
+    document = {
+        "spec": review.path,
+        "criteria": len(review.spec.criteria),
+        "findings": to_builtins(review.findings),
+        "judge": list(review.judged),
+        "person": list(review.people),
+        "not_run": review.not_run or None,
+    }
+    answer(document, _render_review(review), as_json)
     return Exit.STOPPED if review.findings else Exit.MET
 
 
@@ -171,17 +174,6 @@ def _render_review(review: "SpecReview") -> str:
     if any(criterion.kind == "judge" for criterion in review.spec.criteria):
         lines.append(f"aigon feature-prove {review.name} has an agent write tests for what nothing decides yet")
     return "\n".join(lines)
-
-
-def _encode_review(review: "SpecReview") -> dict[str, object]:
-    return {
-        "spec": review.path,
-        "criteria": len(review.spec.criteria),
-        "findings": to_builtins(review.findings),
-        "judge": list(review.judged),
-        "person": list(review.people),
-        "not_run": review.not_run or None,
-    }
 
 
 ANSWERS = "[y]es, [n]o, [a]ll from here that --yes would take, [q]uit"

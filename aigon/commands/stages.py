@@ -60,10 +60,17 @@ def set_up(feature: str, agents: tuple[str, ...], how: "Committing", as_json: bo
     """
     if agents and not how.commit:
         raise usage("Agents in worktrees begin at a commit", where="--no-commit", hint="Leave --no-commit out")
-    if agents:
-        _set_up_worktrees(feature, agents, how, as_json)
-    else:
+    if not agents:
         _set_up_branch(feature, how, as_json)
+        return
+    from aigon.text.quoting import align_columns
+    from aigon.worktrees.setup import set_up_feature
+
+    with open_main() as main:
+        made = set_up_feature(main, feature, agents, lambda text: print(f"aigon: {text}", file=sys.stderr), how)
+    lines = align_columns([(each.label, f"{each.path} (branch {each.branch})") for each in made])
+    text = "\n".join([*lines, f"Next: aigon feature-implement {made[0].feature} --loop"])
+    answer({"id": made[0].feature, "candidates": [to_builtins(each) for each in made]}, text, as_json)
 
 
 def _set_up_branch(feature: str, how: "Committing", as_json: bool) -> None:
@@ -84,17 +91,6 @@ def _set_up_branch(feature: str, how: "Committing", as_json: bool) -> None:
         "write tests for them."
     )
     answer({"id": moved.id or None, "slug": moved.slug, "path": moved.path, "branch": branch}, text, as_json)
-
-
-def _set_up_worktrees(feature: str, agents: tuple[str, ...], how: "Committing", as_json: bool) -> None:
-    from aigon.text.quoting import align_columns
-    from aigon.worktrees.setup import set_up_feature
-
-    with open_main() as main:
-        made = set_up_feature(main, feature, agents, lambda text: print(f"aigon: {text}", file=sys.stderr), how)
-    lines = align_columns([(each.label, f"{each.path} (branch {each.branch})") for each in made])
-    text = "\n".join([*lines, f"Next: aigon feature-implement {made[0].feature} --loop"])
-    answer({"id": made[0].feature, "candidates": [to_builtins(each) for each in made]}, text, as_json)
 
 
 @click.command("feature-done", cls=Command)

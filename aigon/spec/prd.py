@@ -94,9 +94,19 @@ def _parse_document(
         raise usage("There is no table `tasks`", where=name, hint=hint)
     assert isinstance(document, dict), "it has rows"
     project = _read_text(document.get("project"))
-    problems = [f"row {n} is no row of the table" for n, row in enumerate(rows, 1) if not isinstance(row, dict)]
-    tasks = tuple(_read_row(row, n, problems) for n, row in enumerate(rows, 1) if isinstance(row, dict))
-    return _require_sound(Prd(project, tasks), problems, name)
+    problems, tasks = list[str](), []
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            problems.append(f"row {number} is no row of the table")
+            continue
+        values = {field: _READERS.get(field, _read_text)(row.get(field)) for field in PrdTask.__struct_fields__}
+        which, status = f"task {fold(values['id'], 40)}" if values["id"] else f"row {number}", values["status"]
+        problems += [f"{which} has no {key}" for key in ("id", "title") if not values[key]]
+        if status not in get_args(PrdStatus):
+            hint = suggest(status, get_args(PrdStatus))
+            problems.append(f"{which} has the unknown status {fold(status, 40)!r}. {hint}")
+        tasks.append(PrdTask(**values))
+    return _require_sound(Prd(project, tuple(tasks)), problems, name)
 
 
 def parse_task_list(raw: bytes, name: str) -> Prd:
@@ -143,17 +153,6 @@ def _decode(raw: bytes, name: str) -> str:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise usage("The file is not UTF-8", where=f"{name}: line {line}", hint="Save it as UTF-8") from None
-
-
-def _read_row(row: Mapping[str, Any], number: int, problems: list[str]) -> PrdTask:
-    """Return a row as a task. What is wrong with single values is added to the `problems`."""
-    values = {name: _READERS.get(name, _read_text)(row.get(name)) for name in PrdTask.__struct_fields__}
-    which = f"task {fold(values['id'], 40)}" if values["id"] else f"row {number}"
-    problems += [f"{which} has no {key}" for key in ("id", "title") if not values[key]]
-    if values["status"] not in get_args(PrdStatus):
-        hint = suggest(values["status"], get_args(PrdStatus))
-        problems.append(f"{which} has the unknown status {fold(values['status'], 40)!r}. {hint}")
-    return PrdTask(**values)
 
 
 def _read_text(value: object) -> str:

@@ -67,8 +67,11 @@ def edit_spec(raw: bytes, title: str | None, description: str | None, settings: 
     The description comes from outside: its annotations are proposals, unless they were in force before. Raises
     AigonError (exit 2) for what no spec can have, and for frontmatter in which no line holds a key alone.
     """
-    old = split_spec(raw)
-    heading = old.heading if title is None else f"# {PREFIX}{_check_title(title)}\n"
+    old, words = split_spec(raw), " ".join((title or "").split())
+    if title is not None and (not words.isprintable() or not 0 < len(words) <= LONGEST_TITLE):
+        hint = f"Give a few words in one line, up to {LONGEST_TITLE} characters"
+        raise usage("A title cannot be empty, longer than a line, or have characters that cannot be seen", hint=hint)
+    heading = old.heading if title is None else f"# {PREFIX}{words}\n"
     body = old.body if description is None else f"\n{description.strip()}\n" if description.strip() else ""
     new = f"{_set_keys(old.head, settings)}{heading}{body}".encode("utf-8", "replace")
     require_size(new)
@@ -80,14 +83,6 @@ def edit_spec(raw: bytes, title: str | None, description: str | None, settings: 
         new = accept_proposals(new, kept) if kept else new
     _require_settings(new, before.frontmatter, settings)
     return new
-
-
-def _check_title(title: str) -> str:
-    words = " ".join(title.split())
-    if not words.isprintable() or not 0 < len(words) <= LONGEST_TITLE:
-        hint = f"Give a few words in one line, up to {LONGEST_TITLE} characters"
-        raise usage("A title cannot be empty, longer than a line, or have characters that cannot be seen", hint=hint)
-    return words
 
 
 def _set_keys(head: str, settings: SettingValues) -> str:

@@ -205,7 +205,12 @@ class Lane(Struct):
                     self.rows[row.number] = replace(row, undone=True)
 
     def _finish(self, event: events.IterationFinished) -> None:
-        self.last = event
+        self.last, failures = event, list[str]()
+        for finding in filter(has_failed, event.findings):  # the first words of what failed, a line each
+            failures.append(fold(f"{finding.title}: {finding.summary or finding.status}", 200))
+            for problem in finding.problems[:3]:
+                place = f"{problem.file}:{problem.line} " if problem.file else ""
+                failures.append(fold(f"{place}{problem.message}", 240))
         known = self.rows.get(event.number) or IterationRow(event.number, self.commit)
         files, (added, removed) = len(event.changes), count_changed_lines(event.changes)
         if not event.changes:  # a second assessment of an iteration keeps the changes of the first
@@ -221,7 +226,7 @@ class Lane(Struct):
                     for each in event.findings
                     if criterion_number(each.check) is None
                 },
-                failures=tuple(_list_failures(event)),
+                failures=tuple(failures),
                 promises=event.promises,
                 files=files,
                 added=added,
@@ -233,16 +238,6 @@ class Lane(Struct):
         self.rows[row.number] = row
         while len(self.rows) > ROWS:
             self.rows.pop(next(iter(self.rows)))
-
-
-def _list_failures(event: events.IterationFinished) -> Iterator[str]:
-    """Yield the first words of what failed, a line each."""
-    for finding in event.findings:
-        if has_failed(finding):
-            yield fold(f"{finding.title}: {finding.summary or finding.status}", 200)
-            for problem in finding.problems[:3]:
-                place = f"{problem.file}:{problem.line} " if problem.file else ""
-                yield fold(f"{place}{problem.message}", 240)
 
 
 def list_lanes(home: Path | None) -> Iterator[Lane]:

@@ -152,7 +152,7 @@ def build_accuracy_document(found: AccuracyReport) -> dict[str, object]:
 
 def render_accuracy(found: AccuracyReport, verbose: bool = False) -> str:
     """Return the figures and every false tick; if `verbose`, a line per case and every other mistake."""
-    lines = [*_render_cases(found.judged), "", *_render_figures(found)] if verbose else [*_render_figures(found)]
+    lines = [*(_render_cases(found.judged) if verbose else ()), *_render_figures(found)]
     for each in found.judged:
         for one in each.decided:
             if one.is_false_tick:
@@ -198,3 +198,4 @@ def _render_cases(judged: Sequence[JudgedCase]) -> Iterator[str]:
         figures = f"{right:>5}  {counts['false_ticks']:>5}  {counts['missed_ticks']:>6}  {counts['unclear']:>7}"
         spent = f"{each.rejected:>8}  {len(each.answers):>5}  {format_duration(each.seconds):>5}"
         yield f"{name:<{width}}  {figures}  {spent}"
+    yield ""

@@ -165,11 +165,14 @@ def render_diagnosis(found: Diagnosis) -> str:
     """Return a table of the agents that are installed, the others with how to get them, then the machine."""
     here = sorted((a for a in found.agents if a.state != "not installed"), key=lambda agent: agent.state != "ready")
     away = [agent for agent in found.agents if agent.state == "not installed"]
+    missing = [(fold(each.name), each.install or (each.problems[0] if each.problems else "")) for each in away]
+    width = max((len(name) for name, _ in missing), default=0)
     lines = [
         *(["Agents", *_render_agents(here)] if here else ["Agents: none is installed"]),
         *_wrap(found.choice, "  "),
         "",
-        *(["Not installed", *_render_missing(away)] if away else []),
+        *(["Not installed"] if away else []),
+        *(line for name, how in missing for line in _wrap(f"{name:<{width}}  {how}", "  ", " " * (width + 4))),
         *_wrap(f"Any other program can be an agent: {OWN_AGENT} ({found.note})", "  "),
         "",
         "This machine",
@@ -189,13 +192,6 @@ def _render_agents(agents: Sequence[AgentHealth]) -> Iterator[str]:
         logins = [f"login seen: {', '.join(agent.seen)}"] if agent.seen else []
         for remark in (*logins, *agent.remarks):
             yield from _wrap(f"- {remark}", _INDENT, _INDENT + "  ")
-
-
-def _render_missing(agents: Sequence[AgentHealth]) -> Iterator[str]:
-    width = max(len(fold(agent.name)) for agent in agents)
-    for agent in agents:
-        how = agent.install or (agent.problems[0] if agent.problems else "")
-        yield from _wrap(f"{fold(agent.name):<{width}}  {how}", "  ", " " * (width + 4))
 
 
 def _render_fact(fact: MachineFact) -> Iterator[str]:

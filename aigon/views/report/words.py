@@ -11,7 +11,7 @@ from msgspec import structs
 from msgspec.structs import replace
 
 from aigon.files.resources import find_resource, read_shipped
-from aigon.journal.account import CriterionItem, FeatureAccount, WorkAccount, count_changed_lines, seconds_between
+from aigon.journal.account import FeatureAccount, WorkAccount, count_changed_lines, seconds_between
 from aigon.journal.attempt import describe_checks
 from aigon.journal.decisions import Acceptance
 from aigon.journal.history import IterationRecord, RunRecord
@@ -140,17 +140,13 @@ def format_lines(added: int, removed: int) -> str:
 
 def list_vacuous(work: WorkAccount) -> tuple[str, ...]:
     """Return the warnings about criteria that passed before anything was built."""
-    if not work.last:
-        return ()
-    return describe_passing([_bind_check(work, item) for item in work.items], work.last.look.passed_at_base)
-
-
-def _bind_check(work: WorkAccount, item: CriterionItem) -> CriterionItem:
-    """Return the criterion with the check that a run bound it to; the spec alone does not tell."""
-    verdict = work.verdict(item.number)
-    if item.kind == "judge" and verdict and verdict.method.startswith("check:"):
-        return replace(item, kind="check", command=verdict.method.removeprefix("check:"))
-    return item
+    items = []
+    for item in work.items:  # with the check that a run bound it to: the spec alone does not tell
+        verdict = work.verdict(item.number)
+        if item.kind == "judge" and verdict and verdict.method.startswith("check:"):
+            item = replace(item, kind="check", command=verdict.method.removeprefix("check:"))
+        items.append(item)
+    return describe_passing(items, work.last.look.passed_at_base) if work.last else ()
 
 
 def describe_method(verdict: Verdict | None) -> str:
