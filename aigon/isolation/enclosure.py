@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal, Protocol
@@ -205,6 +206,9 @@ class Enclosure(Struct, frozen=True):
         for number, (name, source) in enumerate(sorted(self.lent.items())):
             binds.append((str(source), f"{root}/{name}", not self.writable))
             for cache in () if self.writable else CACHES:
+                if Path(name).name == "node_modules":  # after a fresh install the first program that needs one makes it
+                    with suppress(OSError):
+                        (source / cache).mkdir()
                 if (source / cache).is_dir() and not (source / cache).is_symlink():
                     stand_in = self.scratch / "caches" / f"{number}{cache}"
                     stand_in.mkdir(parents=True, exist_ok=True)

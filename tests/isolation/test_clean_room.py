@@ -352,6 +352,23 @@ def test_folders_kept_elsewhere_win_and_the_tree_wins_over_all(lab: Lab, isolati
     assert (kept / "x").read_text() == ("no\n" if isolation == "none" else "kept\n")
 
 
+def test_a_program_can_make_a_cache_in_node_modules_that_nothing_has_made_before(
+    lab: Lab, isolation: Isolation
+) -> None:
+    if isolation not in ("bwrap", "namespaces"):
+        pytest.skip("without mounts the folder is as it is")
+    lab.write(".gitignore", "node_modules/\n")
+    lab.commit("project")
+    files(lab.root, {"node_modules/vitest/x": "installed\n"})
+    with room(lab, isolation, lent=["node_modules"]) as made:
+        wrote = run(
+            made, "sh", "-c", "mkdir node_modules/.vite/vitest && echo 1 > node_modules/.vite/vitest/results.json"
+        )
+        assert wrote.returncode == 0, wrote.stderr
+        assert run(made, "sh", "-c", "echo no > node_modules/vitest/x").returncode != 0
+    assert [*(lab.root / "node_modules/.vite").iterdir()] == []
+
+
 def test_the_environment_is_nobodys_and_temporary_folders_are_short(lab: Lab) -> None:
     real = lab.home
     files(real, {".cargo/config": "", ".npm/x": "", ".rustup/x": ""})
