@@ -6,9 +6,10 @@ can recognise the program that measures, by its name or its lines: a copy with o
 """
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from aigon.checks.execution import CRITERION
@@ -48,71 +49,70 @@ def control_clocks(
     base_tree = out.decode().strip()
     if not looked_at or code or base_tree == tree:
         return ()
-    base = _run(bench, base_tree, looked_at, "clock-base")
-    better = [check for check in looked_at if check.name in base and _is_better(base[check.name], now[check.name])]
-    recognised = _find_recognised(bench, tree, better, base, now)
-    doubtful = [check for check in better if now[check.name][1] >= max(SHORTEST, AS_LONG * base[check.name][1])]
-    return (*recognised, *_find_own_clocks(bench, tree, base_tree, doubtful, base, now))
+    clocks = _Clocks(bench, tree, base_tree, _run(bench, base_tree, looked_at, "clock-base"), now)
+    better = [check for check in looked_at if clocks.is_better(check.name)]
+    return (*clocks.find_recognised(better), *clocks.find_own_clocks(better))
 
 
-def _find_own_clocks(
-    bench: "ProofBench",
-    tree: str,
-    base_tree: str,
-    doubtful: Sequence[Check],
-    base: Mapping[str, Measured],
-    now: Mapping[str, Measured],
-) -> tuple[Concern, ...]:
-    """Return a review for each number that does not follow the time any more, as it did at the base."""
-    slowed = [replace(check, slowed=now[check.name][1]) for check in doubtful]
-    base_slowed = _run(bench, base_tree, slowed, "clock-base-slowed")
-    slowed = [
-        check
-        for check in slowed
-        if check.name in base_slowed and _has_followed(base[check.name], base_slowed[check.name])
-    ]
-    now_slowed = _run(bench, tree, slowed, "clock-slowed")
-    return tuple(
-        _make_concern(
-            check, tree, base[check.name], now[check.name], _describe_clock(base[check.name], now[check.name])
-        )
-        for check in slowed
-        if check.name in now_slowed
-        and now_slowed[check.name][1] >= FOLLOWS * now[check.name][1]
-        and not _has_followed(now[check.name], now_slowed[check.name])
-    )
+class _Clocks(Struct, frozen=True):
+    """The numbers that commands printed at the `base` and print `now`, by check."""
 
+    bench: "ProofBench"
+    tree: str
+    base_tree: str
+    base: Mapping[str, Measured]
+    now: Mapping[str, Measured]
 
-def _find_recognised(
-    bench: "ProofBench",
-    tree: str,
-    better: Sequence[Check],
-    base: Mapping[str, Measured],
-    now: Mapping[str, Measured],
-) -> tuple[Concern, ...]:
-    """Return a review for each number that is good only if the program that prints it has its own name and lines."""
-    copies, overlay = dict[str, Check](), dict[str, bytes | None]()
-    for check in better:
-        *shell, command = check.argv
-        for path, data in bench.read_files(tree, find_scripts(command)).items():
-            if command.count(path) == 1 and check.name not in copies:
-                stem, dot, ending = path.rpartition(".")
-                name = f"{stem}_{secrets.token_hex(3)}{dot}{ending}"
-                copies[check.name] = replace(check, argv=(*shell, command.replace(path, name)))
-                overlay[name] = b"\n" * (3 + secrets.randbelow(90)) + data
+    def is_better(self, name: str) -> bool:
+        """Return whether a number changed much. It is better then, since it is what the criterion wants."""
+        return name in self.base and _changed_by(self.base[name][0], self.now[name][0]) >= BETTER
 
-    def find_worse(names: Iterable[str], plain: Mapping[str, Measured], folder: str) -> set[str]:
-        ran = _run(bench, tree, [copies[name] for name in names], folder, overlay)
-        return {name for name in ran if name in plain and _is_worse(base[name][0], plain[name][0], ran[name][0])}
+    def find_own_clocks(self, better: Sequence[Check]) -> Iterator[Concern]:
+        """Yield a review for each number that does not follow the time any more, as it did at the base."""
+        base, now = self.base, self.now
+        doubtful = (check for check in better if now[check.name][1] >= max(SHORTEST, AS_LONG * base[check.name][1]))
+        slowed = [replace(check, slowed=now[check.name][1]) for check in doubtful]
+        at_base = _run(self.bench, self.base_tree, slowed, "clock-base-slowed")
+        slowed = [c for c in slowed if c.name in at_base and _has_followed(base[c.name], at_base[c.name])]
+        here = _run(self.bench, self.tree, slowed, "clock-slowed")
+        for check in (check for check in slowed if check.name in here):
+            plain, slow = now[check.name], here[check.name]
+            if slow[1] >= FOLLOWS * plain[1] and not _has_followed(plain, slow):
+                yield self._make_concern(
+                    check,
+                    f"but takes as long as there ({plain[1]:.2f} s and {base[check.name][1]:.2f} s), and its number no "
+                    "longer follows when aigon slows it down: what measures is not the clock. A `seconds` criterion is "
+                    "measured by aigon",
+                )
 
-    worse = find_worse(copies, now, "clock-copy")
-    # Another program may have slowed down the copy: both once more.
-    again = _run(bench, tree, [check for check in better if check.name in worse], "clock-again") if worse else {}
-    worse = find_worse(worse, again, "clock-copy-again") if worse else worse
-    how = "but not from a copy of its program with another name and other lines: what is measured recognises it"
-    return tuple(
-        _make_concern(check, tree, base[check.name], now[check.name], how) for check in better if check.name in worse
-    )
+    def find_recognised(self, better: Sequence[Check]) -> Iterator[Concern]:
+        """Yield a review for each number that is good only if the program that prints it has its own name and lines."""
+        copies, overlay = dict[str, Check](), dict[str, bytes | None]()
+        for check in better:
+            *shell, command = check.argv
+            for path, data in self.bench.read_files(self.tree, find_scripts(command)).items():
+                if command.count(path) == 1 and check.name not in copies:
+                    stem, dot, ending = path.rpartition(".")
+                    name = f"{stem}_{secrets.token_hex(3)}{dot}{ending}"
+                    copies[check.name] = replace(check, argv=(*shell, command.replace(path, name)))
+                    overlay[name] = b"\n" * (3 + secrets.randbelow(90)) + data
+
+        def find_worse(names: Iterable[str], plain: Mapping[str, Measured], folder: str) -> set[str]:
+            ran = _run(self.bench, self.tree, [copies[name] for name in names], folder, overlay)
+            numbers = {name: (self.base[name][0], plain[name][0], ran[name][0]) for name in ran if name in plain}
+            return {name for name, three in numbers.items() if _is_worse(*three)}
+
+        if worse := find_worse(copies, self.now, "clock-copy"):
+            # Another program may have slowed down the copy: both once more.
+            doubted = [check for check in better if check.name in worse]
+            worse = find_worse(worse, _run(self.bench, self.tree, doubted, "clock-again"), "clock-copy-again")
+        how = "but not from a copy of its program with another name and other lines: what is measured recognises it"
+        yield from (self._make_concern(check, how) for check in better if check.name in worse)
+
+    def _make_concern(self, check: Check, how: str) -> Concern:
+        number, now, base = check.name.rpartition("-")[2], self.now[check.name][0], self.base[check.name][0]
+        what = f"criterion {number} printed {now:g}, at the base {base:g}, {how}"
+        return Concern(RULE, "review", what, (), hash_change([check.argv[-1], self.tree]))
 
 
 def _run(
@@ -137,11 +137,6 @@ def _is_looked_at(check: Check, seconds: float) -> bool:
     return seconds <= LONGEST and (seconds >= SHORTEST or bool(find_scripts(check.argv[-1])))
 
 
-def _is_better(base: Measured, now: Measured) -> bool:
-    """Return whether the number changed much. It is better then, since it is what the criterion wants."""
-    return _changed_by(base[0], now[0]) >= BETTER
-
-
 def _is_worse(base: float, now: float, copy: float) -> bool:
     """Return whether the copy's number is nearer to the base's, by factors, and far from that of the program itself."""
     far = _changed_by(now, copy)
@@ -156,18 +151,6 @@ def _changed_by(one: float, other: float) -> float:
     """Return the factor between two numbers, whichever is larger; endless if only one of them is 0."""
     small, large = sorted((abs(one), abs(other)))
     return 1.0 if small == large else large / small if small else float("inf")
-
-
-def _describe_clock(base: Measured, now: Measured) -> str:
-    return (
-        f"but takes as long as there ({now[1]:.2f} s and {base[1]:.2f} s), and its number no longer follows when aigon "
-        "slows it down: what measures is not the clock. A `seconds` criterion is measured by aigon"
-    )
-
-
-def _make_concern(check: Check, tree: str, base: Measured, now: Measured, how: str) -> Concern:
-    what = f"criterion {check.name.rpartition('-')[2]} printed {now[0]:g}, at the base {base[0]:g}, {how}"
-    return Concern(RULE, "review", what, (), hash_change([check.argv[-1], tree]))
 
 
 def _list_metrics(criteria: Sequence[Criterion], checks: Sequence[Check]) -> list[Check]:

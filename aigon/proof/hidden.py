@@ -16,9 +16,9 @@ from aigon.job.results import Result
 from aigon.languages import is_code, line_at, list_comments
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check, Problem
+from aigon.proof.analysis.plants import Planted, plant, plant_at_end
 from aigon.proof.findings import Tree
 from aigon.proof.new_tests import RunOnTree, measures_coverage
-from aigon.proof.plants import Planted, plant, plant_at_end
 from aigon.syntax import parse
 from aigon.text.patterns import compile_re
 from aigon.text.quoting import fold

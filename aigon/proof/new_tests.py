@@ -21,7 +21,7 @@ from aigon.git import objects
 from aigon.job.results import Result
 from aigon.model.changes import Concern, hash_change
 from aigon.model.checks import Check
-from aigon.proof.altered_code import Drawn, Way, alter
+from aigon.proof.analysis.altered_code import Drawn, Way, alter
 from aigon.proof.base_tests import TestFiles, find_kept_tests
 from aigon.proof.bench import name_in_record
 from aigon.proof.findings import Texts, Tree

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from aigon.proof.altered_code import Drawn
+from aigon.proof.analysis.altered_code import Drawn
 from tests.lab import Lab
 
 LOOP = ("feature-implement", "42", "--loop", "--max-iterations", "1")

@@ -33,7 +33,7 @@ def test_it_shows_the_lines_of_the_assertion_and_no_others() -> None:
     assert describe(PYTHON, after, ID) == '`test_shows` now has `"text": "2.0",` where it had `"text": "2",`'
 
 
-def test_it_shows_what_was_taken_away_and_nothing_of_a_test_that_is_as_it_was_or_gone() -> None:
+def test_it_shows_what_was_taken_away_and_nothing_of_an_unchanged_test() -> None:
     shorter = PYTHON.replace('            "text": "2",\n', "")
     assert describe(PYTHON, shorter, ID) == '`test_shows` now has nothing where it had `"text": "2",`'
     assert describe(PYTHON, PYTHON.replace('"a"', '"b"'), ID) == describe(PYTHON, "", ID) == ""

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from aigon.job.results import Result
 from aigon.model.checks import Finding, TestResult
 from aigon.proof import frozen
-from aigon.proof.altered_code import Drawn, Way, alter
+from aigon.proof.analysis.altered_code import Drawn, Way, alter
+from aigon.proof.analysis.plants import plant
 from aigon.proof.base_tests import TestFiles
 from aigon.proof.hidden import silence
 from aigon.proof.new_tests import Worth, find_new_tests, make_concerns
-from aigon.proof.plants import plant
 
 DRAWN = Drawn()
 BASE = """

@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from msgspec import Struct, field
 from msgspec.structs import replace
 
 from aigon.checks.parsers import junit
@@ -18,14 +17,13 @@ from aigon.checks.parsers.matchers import load_matcher
 from aigon.checks.parsers.output import READ_MATCHES, Row, find_json, find_matches, load_json, parse_number, read_text
 from aigon.checks.parsers.readings import (
     ResultTally,
-    add_counts,
     describe_unknown,
     keep_distinct,
     make_problem,
-    summarize_tests,
+    merge_readings,
     summarize_types,
 )
-from aigon.model.checks import ParsedOutput, Problem, TestCounts, TestResult
+from aigon.model.checks import ParsedOutput, Problem, TestResult
 from aigon.text.patterns import compile_re
 from aigon.text.untrusted import object_at, objects_at, text_at
 
@@ -66,15 +64,6 @@ _MOST_MESSAGES = 5
 """Failures that are kept of one test."""
 
 
-class LibraryRun(Struct, frozen=True):
-    """The run of one of Swift's two testing libraries. It may have begun without a test."""
-
-    began: bool
-    counts: TestCounts = field(default_factory=TestCounts)
-    problems: tuple[Problem, ...] = ()
-    tests: Mapping[str, TestResult] = field(default_factory=dict)
-
-
 def read_swifttest(output: bytes, report: bytes | None) -> ParsedOutput:
     """Return counts and failures of both libraries. A test that began and never ended counts as an error."""
     text = output if report is None else report
@@ -87,22 +76,13 @@ def read_swifttest(output: bytes, report: bytes | None) -> ParsedOutput:
 
 def _read_lines(lines: str, document: bytes = b"") -> ParsedOutput | None:
     """Return what the text says, or what kept the code from being compiled; None if neither library began."""
-    xctest, testing = _read_xctest(lines), _read_testing(lines, document)
+    runs = [run for run in (_read_xctest(lines), _read_testing(lines, document)) if run]
     compiler = load_matcher("xcodebuild").find_problems(lines)
-    if not xctest.began and not testing.began:
+    if not runs:
         broken = keep_distinct(compiler)
         return summarize_types(broken) if any(each.severity == "error" for each in broken) else None
-    problems = (*xctest.problems, *testing.problems)
-    reading = summarize_tests(add_counts((xctest.counts, testing.counts)), problems or compiler)
-    return replace(reading, tests={**xctest.tests, **testing.tests})
-
-
-def _summarize_run(results: Iterable[tuple[str, TestResult]], problems: Iterable[Problem], began: bool) -> LibraryRun:
-    tally = ResultTally()
-    for test, result in results:
-        tally.add(test, result)
-    reading = tally.read(problems)
-    return LibraryRun(began or bool(tally.numbers), reading.counts or TestCounts(), reading.problems, reading.tests)
+    reading = merge_readings(runs)
+    return reading if reading.problems else replace(reading, problems=keep_distinct(compiler))
 
 
 def _find_results(events: Iterable[tuple[str, str]]) -> Iterator[tuple[str, TestResult]]:
@@ -115,7 +95,7 @@ def _find_results(events: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Test
     yield from ((test, "error") for test, number in running.items() if number > 0)
 
 
-def _read_xctest(lines: str) -> LibraryRun:
+def _read_xctest(lines: str) -> ParsedOutput | None:
     """Read `Test Case '-[Tests.CalcTests testAdd]' passed`, also behind what a test prints on that line."""
     events = [(_name_xctest(match["test"]), match["word"]) for match in find_matches(_EVENT, lines, _MOST_LINES)]
     results = list(_find_results(events))
@@ -129,7 +109,7 @@ def _read_xctest(lines: str) -> LibraryRun:
     fatal = next(iter(list(find_matches(_FATAL, lines))[-1:]), None)
     place = (fatal["said"], fatal["file"], parse_number(fatal["line"])) if fatal else (_CRASHED, "", 0)
     problems += [make_problem(*place, test=test) for test in unended[-1:]]
-    return _summarize_run(results, problems, _SUITE.search(lines) is not None)
+    return ResultTally(results).read(problems) if results or _SUITE.search(lines) else None
 
 
 def _name_xctest(test: str) -> str:
@@ -137,7 +117,7 @@ def _name_xctest(test: str) -> str:
     return test[2:-1].replace(" ", ".") if test.startswith("-[") and test.endswith("]") else test.removesuffix("()")
 
 
-def _read_testing(lines: str, document: bytes) -> LibraryRun:
+def _read_testing(lines: str, document: bytes) -> ParsedOutput | None:
     """Read `✔ Test adds() passed after 0.001 seconds.`, behind a symbol of the platform's, or the XML.
 
     A test cannot print the XML; why it failed is only in the text, which names no suites.
@@ -145,7 +125,8 @@ def _read_testing(lines: str, document: bytes) -> LibraryRun:
     said = [match["said"] for match in find_matches(_LINE, lines, _MOST_LINES)]
     own = [text for text in said if not _RUN.match(text) and not _CASE.match(text)]
     issues = [_describe_issue(text) for text in own if _ISSUE in text]
-    run = _summarize_run(_find_results(filter(None, map(_read_event, own))), issues, any(map(_RUN.match, said)))
+    results = list(_find_results(filter(None, map(_read_event, own))))
+    run = ResultTally(results).read(issues) if results or any(map(_RUN.match, said)) else None
     reading = junit.read_report(document, junit.describe_case) if document else None
     if reading is None or reading.counts is None:
         return run
@@ -155,9 +136,9 @@ def _read_testing(lines: str, document: bytes) -> LibraryRun:
     # A name that ends like one other gets the whole of it.
     problems = tuple(
         replace(each, test=min(found)) if len(found := names.get(each.test, set())) == 1 else each
-        for each in run.problems
+        for each in (run.problems if run else ())
     )
-    return LibraryRun(True, reading.counts, problems or reading.problems, reading.tests)
+    return replace(reading, problems=problems or reading.problems)
 
 
 def _read_event(said: str) -> tuple[str, str] | None:

@@ -1,4 +1,4 @@
-"""Tools of the integrity rules: languages, syntax trees, constant folding, test cases, manifests, sightings.
+"""Tools of the proof and its rules: syntax trees, constant folding, assertions, references, altered code, sightings.
 
-Pure: a text or a tree in, facts out. Python is read by its syntax tree, every other language by patterns.
+A text or a tree in, facts or an altered text out.
 """
