@@ -23,7 +23,6 @@ class WorktreeRecord(Struct, frozen=True):
 
     path: Path
     branch: str | None
-    head: str
     locked: str
     missing: bool
 
@@ -39,7 +38,7 @@ def _parse_record(lines: Sequence[str]) -> WorktreeRecord:
     path = Path(said["worktree"])
     branch = said["branch"].removeprefix("refs/heads/") if "branch" in said else None
     locked = (said["locked"] or "no reason given") if "locked" in said else ""
-    return WorktreeRecord(path, branch, said.get("HEAD", ""), locked, not path.is_dir())
+    return WorktreeRecord(path, branch, locked, not path.is_dir())
 
 
 def find_worktree_of(checkout: Checkout, branch: str) -> WorktreeRecord | None:

@@ -39,10 +39,8 @@ class IterationRecord(Struct, frozen=True):
     of criteria; `spend` is what the feature had cost by then; `undone`: the branch went back and no longer holds it.
     """
 
-    run_id: str
     look: IterationFinished
     turns: tuple[Turn, ...] = ()
-    effort: str = ""
     invocation: int = 0
     asked: tuple[Finding, ...] = ()
     spend: Spend = field(default_factory=Spend)
@@ -135,7 +133,6 @@ class _JournalReader(Struct):
     history: History
     steps: dict[int, IterationRecord] = field(default_factory=dict)
     turns: dict[int, list[Turn]] = field(default_factory=dict)
-    efforts: dict[int, str] = field(default_factory=dict)
     asked: dict[str, Finding] = field(default_factory=dict)
     asked_at: int = 0
     unpaid: bool = False
@@ -143,8 +140,8 @@ class _JournalReader(Struct):
     def read(self, event: Event) -> None:
         self._track_run(event)
         match event:
-            case IterationStarted(number=number):
-                self.efforts[number], self.unpaid = event.effort, True
+            case IterationStarted():
+                self.unpaid = True
             case TurnEnded(turn=turn):
                 self.turns.setdefault(turn.number, []).append(turn)
                 self.unpaid = False
@@ -201,10 +198,8 @@ class _JournalReader(Struct):
         if before and not look.checkpoint:  # nothing to commit: the commit that is there holds what was looked at
             look = replace(look, checkpoint=before.look.checkpoint)
         return IterationRecord(
-            self.history.runs[-1].started.run_id if self.history.runs else "",
             look,
             tuple(self.turns.get(number, ())),
-            self.efforts.get(number, ""),
             max(len(self.history.runs) - 1, 0),
             tuple(self.asked.values()) if self.asked_at == number else (),
             self.history.spend,

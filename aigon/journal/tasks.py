@@ -75,7 +75,6 @@ class Tasks(Struct, frozen=True):
     """The tasks of a run, after iteration `iteration`."""
 
     feature: str = ""
-    label: str = ""
     run_id: str = ""
     iteration: int = 0
     all: tuple[Task, ...] = ()
@@ -116,7 +115,7 @@ class Tasks(Struct, frozen=True):
     def _begin(self, event: RunStarted) -> "Tasks":
         """Make the tasks of a run. One that goes on keeps those whose criterion is the same."""
         feature = event.feature_id
-        fresh = Tasks(feature, event.label, event.run_id, self.iteration if event.resumed else 0)
+        fresh = Tasks(feature, event.run_id, self.iteration if event.resumed else 0)
         known = {(task.criterion, task.subject): task for task in self.all if event.resumed}
         made = [replace(fresh, all=())._make(each.criterion, each.subject, each.description) for each in event.tasks]
         kept = tuple(known.get((task.criterion, task.subject), task) for task in made) or tuple(known.values())

@@ -100,10 +100,6 @@ class Child:
         file = self._held.enter_context(open_log(log))
         self._lines, self._errors = LineSplitter(), Capture(lambda text: text, file, half=LOG // 2)
 
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
     def waits_for(self) -> tuple[int, ...]:
         """Return the descriptors that become readable when there is something to do."""
         return (self._exited, *self._open)

@@ -42,12 +42,11 @@ def test_the_list_has_the_main_checkout_and_every_worktree_as_it_is(main: Checko
     lab.git("worktree", "lock", "--reason", "on a stick", str(tmp_path / "two"))
     lab.git("worktree", "add", "-q", "-b", "three", str(tmp_path / "three"))
     (tmp_path / "three").rename(tmp_path / "elsewhere")
-    head = str(main.head)
     assert worktrees.list_worktrees(main) == (
-        worktrees.WorktreeRecord(lab.root, "main", head, "", False),
-        worktrees.WorktreeRecord(tmp_path / "three", "three", head, "", True),
-        worktrees.WorktreeRecord(tmp_path / "two", None, head, "on a stick", False),
-        worktrees.WorktreeRecord(odd, "one", head, "", False),
+        worktrees.WorktreeRecord(lab.root, "main", "", False),
+        worktrees.WorktreeRecord(tmp_path / "three", "three", "", True),
+        worktrees.WorktreeRecord(tmp_path / "two", None, "on a stick", False),
+        worktrees.WorktreeRecord(odd, "one", "", False),
     )
 
 
