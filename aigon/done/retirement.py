@@ -250,8 +250,6 @@ def _remove_worktree(main: Checkout, candidate: Candidate, keep: bool) -> tuple[
         return (), "--keep-worktrees"
     if Path.cwd().is_relative_to(candidate.path):
         return (), "you are in it"
-    from aigon.worktrees.cleanup import remove_safely
-
     was_there = os.path.lexists(candidate.path)
     why = remove_safely(main, candidate, park=False)
     return ("worktree",) if was_there and not why else (), why

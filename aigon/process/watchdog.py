@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from msgspec import Struct, field
@@ -132,20 +132,16 @@ def _start_watchdog(invocation: str) -> int | None:
     return None
 
 
-def watch_parent(on_gone: Callable[[], None] | None = None, silence: float | None = None) -> None:
-    """Call `on_gone` in a thread once standard input ends, which only the parent holds open.
+def watch_parent(silence: float | None = None) -> None:
+    """Send this process a SIGTERM once standard input ends, which only the parent holds open: the run ends at once.
 
-    With `silence` a parent that has said nothing for so many seconds is gone, too: it may be stopped. By default this
-    process gets a SIGTERM: the run ends at once, and its state is saved.
+    With `silence` a parent that has said nothing for so many seconds is gone, too: it may be stopped.
     """
 
     def wait() -> None:
         with contextlib.suppress(OSError):  # an input that cannot be read is held by nobody either
             while select.select([0], [], [], silence)[0] and os.read(0, 4096):
                 pass
-        if on_gone:
-            on_gone()
-        else:
-            os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=wait, daemon=True, name="parent").start()
