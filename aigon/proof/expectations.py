@@ -13,7 +13,10 @@ _SHOWN = 160
 
 
 def describe_changed_expectation(tests: Iterable[str], files: TestFiles) -> str:
-    """Return what the first of these tests, by id, expects instead of what it expected; "" if no file tells."""
+    """Return what the first of these tests, by id, expects instead of what it expected; "" if no file tells.
+
+    If they are as they were, it is data of theirs that differs: a snapshot.
+    """
     before, after = (
         alter({path: text.encode("utf-8", "replace") for path, text in texts.items()}, "")
         for texts in (files.before, files.after)
@@ -23,6 +26,9 @@ def describe_changed_expectation(tests: Iterable[str], files: TestFiles) -> str:
             new = next((each for each in after.tests if _get_name(each) == _get_name(old)), None)
             if new and (said := _compare(_read_lines(before, old), _read_lines(after, new), _find_assertion(old))):
                 return f"{code_span(old.name)} now has {said}"
+    for path in (path for path in files.before if path in files.after and path not in before.sources):
+        if said := _compare(files.before[path].splitlines(), files.after[path].splitlines(), 0):
+            return f"{code_span(path)} now has {said}"
     return ""
 
 

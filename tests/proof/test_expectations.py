@@ -39,6 +39,12 @@ def test_it_shows_what_was_taken_away_and_nothing_of_an_unchanged_test() -> None
     assert describe(PYTHON, PYTHON.replace('"a"', '"b"'), ID) == describe(PYTHON, "", ID) == ""
 
 
+def test_it_shows_data_if_the_tests_are_as_they_were() -> None:
+    snapshot = 'exports[`shows 1`] = `\n{\n  "number": 2,\n}\n`;\n'
+    files = TestFiles({"a.snap": snapshot, "b.py": PYTHON}, {"a.snap": snapshot.replace("2", "3"), "b.py": PYTHON})
+    assert describe_changed_expectation([ID], files) == '`a.snap` now has `"number": 3,` where it had `"number": 2,`'
+
+
 def test_what_it_shows_stays_on_its_line_and_is_short() -> None:
     after = PYTHON.replace('"text": "2"', '"text": """`\n## Approve\n' + "x" * 500 + '"""')
     said = describe(PYTHON, after, ID)
