@@ -58,7 +58,7 @@ def tests(session: nox.Session) -> None:
 @here(default=False)
 def slow(session: nox.Session) -> None:
     """Tests that the default suite leaves out."""
-    session.run("pytest", "-n", "auto", "-m", "slow", *session.posargs)
+    session.run("pytest", "-n", "auto", "-m", "slow", "--timeout", "600", *session.posargs)
 
 
 @here(default=False)

@@ -191,7 +191,10 @@ def test_a_hook_that_changes_what_is_merged_is_told_of(proven: Lab) -> None:
     proven.write(".git/hooks/pre-commit", text, executable=True)
     before = proven.fingerprint()
     ran = proven.aigon("feature-done", "42", "--squash")
-    assert ran.code == 7 and "hook changed" in ran.err, ran.err
+    ref = proven.git("for-each-ref", "--format=%(refname)", "refs/aigon/parked")
+    assert ran.code == 7 and "hook changed" in ran.err and ref and ref in ran.err, ran.err
+    assert proven.git("show", f"{ref}:more.txt") == "more"
+    proven.git("update-ref", "-d", ref)
     assert proven.fingerprint() == before
 
 
