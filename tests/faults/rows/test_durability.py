@@ -30,7 +30,7 @@ def traced(lab: Lab, agent: str = AGENT) -> list[str]:
     lab.commit("ready")
     trace = lab.home / "trace"
     line = ["strace", "-f", "-y", "-s", "100000", "-e", f"trace={CALLS}", "-o", str(trace), *lab.command(*LOOP)]
-    done = subprocess.run(line, cwd=lab.root, env=lab.env, capture_output=True, text=True, timeout=110)
+    done = subprocess.run(line, cwd=lab.root, env=lab.env, capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stderr
     return trace.read_text(errors="replace").splitlines()
 

@@ -52,8 +52,8 @@ def test_a_hundred_thousand_files_are_committed_and_resumed(lab: Lab) -> None:
         for file in range(1000):
             (place / f"{file}.txt").touch()
     feature(lab, '[ "$AIGON_ITERATION" = 1 ] && rm -r many/7 || touch done.txt')
-    assert lab.aigon("feature-implement", "42", timeout=110).code == 3
-    ran = lab.aigon(*RESUME, timeout=110)
+    assert lab.aigon("feature-implement", "42", timeout=500).code == 3
+    ran = lab.aigon(*RESUME, timeout=500)
     assert ran.code == 0, ran.err
     assert len(lab.git("ls-files", "many").splitlines()) == 99_000
 
