@@ -27,7 +27,7 @@ RecordingStage = Literal["before", "between", "after"]
 EVENT_NAMES = tuple(event.__struct_defaults__[-1] for event in get_args(Event))
 _POINT = compile_re(
     r"(?P<event>[a-z_]+)(?:\.(?P<stage>before|between))?(?:@(?P<nth>[1-9]\d*))?"
-    r":(?P<action>kill|raise|sleep)(?:=(?P<seconds>\d+(?:\.\d+)?))?"
+    r":(?P<action>kill|stop|raise|sleep)(?:=(?P<seconds>\d+(?:\.\d+)?))?"
 )
 
 
@@ -165,6 +165,8 @@ class FailPoints(Struct):
                 match point.action:
                     case "kill":
                         os.kill(os.getpid(), signal.SIGKILL)
+                    case "stop":
+                        os.kill(os.getpid(), signal.SIGSTOP)
                     case "raise":
                         raise FailPointReached(f"the fail point {point.event} was reached")
                     case _:
@@ -179,7 +181,8 @@ def parse_fail_points(env: Mapping[str, str]) -> tuple[FailPoint, ...]:
 
     EVENT is an event's name in the journal, with `.before` (no record has it yet) or `.between` (the journal has it,
     the state file does not), and `@3` for the third one of this process. ACTION is `kill` (SIGKILL to this process),
-    `raise` or `sleep=5` (30 seconds by default). Raises AigonError (exit 2) for a point that cannot be reached.
+    `stop` (SIGSTOP to it, until somebody sends SIGCONT), `raise` or `sleep=5` (30 seconds by default). Raises
+    AigonError (exit 2) for a point that cannot be reached.
     """
     return tuple(_parse_fail_point(word.strip()) for word in env.get(VARIABLE, "").split(",") if word.strip())
 
@@ -187,7 +190,7 @@ def parse_fail_points(env: Mapping[str, str]) -> tuple[FailPoint, ...]:
 def _parse_fail_point(word: str) -> FailPoint:
     match = _POINT.fullmatch(word)
     if not match or match["event"] not in EVENT_NAMES or (match["seconds"] and match["action"] != "sleep"):
-        hint = f"EVENT[.before|.between][@N]:kill|raise|sleep[=SECONDS]; the events are {', '.join(EVENT_NAMES)}"
+        hint = f"EVENT[.before|.between][@N]:kill|stop|raise|sleep[=SECONDS]; the events are {', '.join(EVENT_NAMES)}"
         raise usage(f"There is no such fail point: {word}", where=VARIABLE, hint=hint)
     stage: RecordingStage = match["stage"] or "after"  # type: ignore[assignment]
     return FailPoint(match["event"], stage, int(match["nth"] or 1), match["action"], float(match["seconds"] or 30))

@@ -24,7 +24,7 @@ def test_a_point_is_an_event_a_stage_a_number_and_an_action() -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["turn_over:kill", "turn_ended", "turn_ended:stop", "turn_ended@0:kill", "turn_ended:kill=3", ":kill"]
+    "word", ["turn_over:kill", "turn_ended", "turn_ended:halt", "turn_ended@0:kill", "turn_ended:kill=3", ":kill"]
 )
 def test_a_point_that_is_never_reached_is_refused_by_name(word: str) -> None:
     with pytest.raises(AigonError, match="no such fail point") as refused:

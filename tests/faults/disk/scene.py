@@ -11,10 +11,6 @@ from aigon.files.checksums import read_documents
 from tests.faults.disk.small import SmallDisk
 from tests.lab import BRANCH, LOG, SPEC, STATE, Lab, Ran, finish, until
 
-HELD = 2.0
-"""Seconds at a fail point: time enough to be seen there and stopped."""
-SELECT = ("23", "270", "72")
-"""The numbers of select and pselect6 on x86_64, and of pselect6 on arm64 (/proc/PID/syscall)."""
 WHEN = "grep -q agent done.txt"
 """An agent without room leaves an empty file."""
 PLACES = ("workspace", "records", "temporary", "logs")
@@ -63,11 +59,10 @@ class Scene:
         return self.lab.aigon("feature-implement", "42", *(options or ("--loop",)))
 
     def held(self, point: str, act: Callable[[], None]) -> Ran:
-        """A run that waits at a fail point while `act` happens."""
-        process = self.lab.start("feature-implement", "42", "--loop", env={"AIGON_FAILPOINT": f"{point}:sleep={HELD}"})
-        until(lambda: process.poll() is not None or _sleeps(process))
+        """A run that is stopped at a fail point while `act` happens."""
+        process = self.lab.start("feature-implement", "42", "--loop", env={"AIGON_FAILPOINT": f"{point}:stop"})
+        until(lambda: process.poll() is not None or _is_stopped(process), seconds=90)
         if process.poll() is None:
-            process.send_signal(signal.SIGSTOP)  # not before the disk is as it should be
             act()
             process.send_signal(signal.SIGCONT)
         return finish(process, 90)
@@ -121,10 +116,9 @@ def _lab(folder: Path) -> Lab:
     return lab.init()
 
 
-def _sleeps(process: "subprocess.Popen[str]") -> bool:
-    """Whether the main thread is held at the fail point: nothing else of a run waits in select(2)."""
+def _is_stopped(process: "subprocess.Popen[str]") -> bool:
     try:
-        words = Path(f"/proc/{process.pid}/syscall").read_text().split()
+        status = Path(f"/proc/{process.pid}/stat").read_text()
     except OSError:
         return False
-    return words[0] in SELECT
+    return status.rpartition(")")[2].split()[0] == "T"
