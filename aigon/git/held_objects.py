@@ -27,7 +27,7 @@ KEPT = (".pack", ".idx", ".rev")
 LARGEST_COPY = 256 << 20
 """Bytes of a file that is copied; a larger one gets a second name, if that can be."""
 MOST_COPIES = 1000
-"""Files that are copied, some 80 microseconds each."""
+"""Files that are copied when a run begins, some 80 microseconds each. What comes later is always copied."""
 NEWEST, OLDER = 50, 50
 """Copied objects that each look compares with their copies: the newest, which git reads next, and as many older ones in
 turn. A look at all of them would grow with the run, 4 microseconds each, twice an iteration."""
@@ -112,7 +112,7 @@ class HeldObjects(Struct):
         small = _read_small(f"{objects}/{name}")
         if not is_known and not _is_sound(f"{objects}/{name}", small and small[0]):
             (objects / name).unlink(missing_ok=True)
-        elif len(self._copied) < MOST_COPIES and small:
+        elif small and not (is_known and len(self._copied) >= MOST_COPIES):
             with suppress(OSError):
                 _write_copy(f"{self.folder}/{name}", *small)
                 self._copied[name] = _describe_state(small[1])
@@ -137,8 +137,9 @@ class HeldObjects(Struct):
             return names
         older = names[:-NEWEST]
         begun = self._older % len(older)
-        self._older = begun + OLDER
-        packs = [name for name in older if name.startswith("pack/")]
+        self._older, packs = begun + OLDER, set[str]()
+        with suppress(FileNotFoundError):
+            packs = _list_objects(f"{self.folder}/pack", "pack") & self._copied.keys()
         return [*packs, *older[begun : begun + OLDER], *names[-NEWEST:]]
 
     def _restore_overwritten(self, objects: Path, names: Sequence[str]) -> tuple[str, ...]:

@@ -168,6 +168,18 @@ def test_more_than_can_be_copied_gets_a_second_name(
     lab.git("fsck", "--full", "--strict")
 
 
+def test_what_comes_after_many_copies_is_copied_all_the_same(
+    lab: Lab, held: HeldObjects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held_objects, "MOST_COPIES", 0)
+    (new,) = write_objects(lab, 1)
+    assert held.hold(()) == ()
+    overwrite(new, b"forged")
+    (said,) = held.hold(())
+    assert said.endswith("were overwritten; they were put back")
+    lab.git("fsck", "--full", "--strict")
+
+
 def test_a_small_object_that_unpacks_to_much_takes_no_memory(lab: Lab, held: HeldObjects) -> None:
     lab.write("zeros.bin", bytes(64 << 20))
     lab.commit("zeros")
