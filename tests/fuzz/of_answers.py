@@ -3,10 +3,9 @@
 import json
 from collections.abc import Sequence
 from functools import cache, partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from aigon.agents.adapters._errors import find_reset_time, parse_retry_after
-from aigon.agents.api_agent.settings import SessionTool
 from aigon.checks import parsers
 from aigon.checks.endpoints.answer import HttpAnswer
 from aigon.compare import pairwise
@@ -27,6 +26,9 @@ from tests.checks.parsers import seeds
 from tests.checks.parsers.soundness import sound as sound_reading
 from tests.fuzz.of_documents import JSON, files
 from tests.fuzz.target import Target
+
+if TYPE_CHECKING:
+    from aigon.agents.api_agent.settings import SessionTool
 
 NOW = 1_795_170_000.0
 AGENT = (
@@ -219,11 +221,11 @@ def tool(data: bytes) -> None:
             assert "The tool broke" not in str(error), str(error)
 
 
-def _editor(folder: str) -> SessionTool:
+def _editor(folder: str) -> "SessionTool":
     from io import StringIO
     from pathlib import Path
 
-    from aigon.agents.api_agent.settings import SessionLog
+    from aigon.agents.api_agent.settings import SessionLog, SessionTool
     from aigon.agents.api_agent.workspace_tools import EDITOR, Editor
 
     Path(folder, "a.txt").write_bytes(b"one\ntwo\n")

@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from aigon.agents.api_agent.mcp import SERVERS_FILE, load_servers
 from aigon.checks.endpoints.plan import parse_document as document
 from aigon.checks.endpoints.plan import parse_unnamed, unpack_plan
 from aigon.checks.project import ProjectOnDisk
@@ -146,6 +145,8 @@ def template(data: bytes) -> None:
 
 def mcp(data: bytes) -> None:
     """The servers of a project: what is wrong is noted."""
+    from aigon.agents.api_agent.mcp import SERVERS_FILE, load_servers
+
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, SERVERS_FILE).write_bytes(data)
         load_servers(Path(folder), lambda _note: None)

@@ -5,21 +5,19 @@ import json
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import anthropic
-
-from aigon.agents.api_agent import session
-from aigon.agents.api_agent.reply import Ending
-from aigon.agents.api_agent.settings import SessionLog, Settings
 from tests.model_server import ModelServer, Request, Script
+
+if TYPE_CHECKING:  # else every test process would import the model's library to collect tests: a second each
+    from aigon.agents.api_agent.reply import Ending
 
 
 @dataclass(frozen=True)
 class Session:
     """A session that ended: how, what it wrote down, and what the server was asked."""
 
-    ending: Ending
+    ending: "Ending"
     records: list[dict[str, Any]]
     tools: list[dict[str, Any]]
     requests: list[Request]
@@ -44,6 +42,11 @@ class Desk:
 
     def ask(self, *script: Script, url: str = "", **settings: Any) -> Session:
         """One session against this script, without waiting long for anything."""
+        import anthropic
+
+        from aigon.agents.api_agent import session
+        from aigon.agents.api_agent.settings import SessionLog, Settings
+
         quick = {"first_wait": 0.01, "patience": 5.0, "command_timeout": 20.0}
         given = Settings(self.workspace, self.workspace, self.run, **{**quick, **settings})
         out = io.StringIO()

@@ -2,23 +2,26 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from aigon.agents.api_agent.settings import ToolFailure
-from aigon.agents.api_agent.workspace_tools import Editor
+if TYPE_CHECKING:
+    from aigon.agents.api_agent.workspace_tools import Editor
 
 
 @pytest.fixture
-def editor(tmp_path: Path) -> Editor:
+def editor(tmp_path: Path) -> "Editor":
     """An editor of a workspace with one file."""
+    from aigon.agents.api_agent.workspace_tools import Editor
+
     workspace = tmp_path / "work"
     workspace.mkdir()
     (workspace / "a.txt").write_text("one\ntwo\nthree\n")
     return Editor(workspace)
 
 
-def test_files_are_shown_with_numbers_whole_or_in_part_and_folders_are_listed(editor: Editor) -> None:
+def test_files_are_shown_with_numbers_whole_or_in_part_and_folders_are_listed(editor: "Editor") -> None:
     root = editor.workspace
     assert editor({"command": "view", "path": "a.txt"}).text == "     1\tone\n     2\ttwo\n     3\tthree"
     assert editor({"command": "view", "path": str(root / "a.txt"), "view_range": [2, -1]}).text.startswith(
@@ -29,7 +32,7 @@ def test_files_are_shown_with_numbers_whole_or_in_part_and_folders_are_listed(ed
     assert editor({"command": "view", "path": "."}).text.split() == ["a.txt", "d/", "d/e/", "d/x"]
 
 
-def test_edits_keep_mode_line_ends_and_bytes(editor: Editor) -> None:
+def test_edits_keep_mode_line_ends_and_bytes(editor: "Editor") -> None:
     root = editor.workspace
     (root / "a.txt").chmod(0o755)
     editor({"command": "str_replace", "path": "a.txt", "old_str": "two\n", "new_str": "2\n2\n"})
@@ -63,13 +66,17 @@ def test_edits_keep_mode_line_ends_and_bytes(editor: Editor) -> None:
         ({"path": "a.txt"}, "`command` is missing"),
     ],
 )
-def test_what_cannot_be_done_is_said_and_nothing_changes(editor: Editor, given: dict[str, object], said: str) -> None:
+def test_what_cannot_be_done_is_said_and_nothing_changes(editor: "Editor", given: dict[str, object], said: str) -> None:
+    from aigon.agents.api_agent.settings import ToolFailure
+
     with pytest.raises(ToolFailure, match=said):
         editor(given)
     assert (editor.workspace / "a.txt").read_text() == "one\ntwo\nthree\n"
 
 
-def test_no_path_leads_out_of_the_workspace_or_into_git(editor: Editor, tmp_path: Path) -> None:
+def test_no_path_leads_out_of_the_workspace_or_into_git(editor: "Editor", tmp_path: Path) -> None:
+    from aigon.agents.api_agent.settings import ToolFailure
+
     outside, root = tmp_path / "outside", editor.workspace
     outside.mkdir()
     (outside / "s").write_text("secret")
@@ -90,7 +97,9 @@ def test_no_path_leads_out_of_the_workspace_or_into_git(editor: Editor, tmp_path
     assert not [*(root / ".git").iterdir()] and not [*(tmp_path / "work-too").iterdir()]
 
 
-def test_a_pipe_is_not_waited_for_and_a_huge_file_not_read(editor: Editor) -> None:
+def test_a_pipe_is_not_waited_for_and_a_huge_file_not_read(editor: "Editor") -> None:
+    from aigon.agents.api_agent.settings import ToolFailure
+
     os.mkfifo(editor.workspace / "pipe")
     with (editor.workspace / "huge").open("wb") as file:
         file.truncate(11 * 1024 * 1024)

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from aigon.agents.api_agent.endpoints import Endpoint, Service, build_tools, explain_unknown
 from tests.agents.api.services import service
 from tests.agents.api.sessions import Desk
 from tests.agents.api.streaming import ending, results, streamed, use
@@ -73,6 +72,8 @@ def test_a_malformed_file_is_noted_and_left_out(desk: Desk, content: str) -> Non
 
 
 def test_where_two_tools_are_called_alike_the_longer_service_has_the_name() -> None:
+    from aigon.agents.api_agent.endpoints import Endpoint, Service, build_tools, explain_unknown
+
     short = Service("odoo", "http://a", {"sales_list": Endpoint()})
     long = Service("odoo_sales_mcp", "http://b", {"list": Endpoint("Lists.")})
     found = build_tools((long, short))

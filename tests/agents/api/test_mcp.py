@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from aigon.agents.api_agent.mcp import load_servers
 from tests.agents.api.sessions import Desk
 from tests.agents.api.streaming import ending, results, streamed, use
 from tests.lab import alive, until
@@ -89,6 +88,8 @@ def test_a_server_is_spoken_to_over_http(desk: Desk, tmp_path: Path) -> None:
 
 
 def test_what_is_malformed_in_the_file_is_noted_and_left_out(tmp_path: Path) -> None:
+    from aigon.agents.api_agent.mcp import load_servers
+
     notes: list[str] = []
     file = tmp_path / ".mcp.json"
     odd: dict[str, object] = {"a": 1, "b": {"command": 2}, "c": {"type": "carrier"}, "off": {"disabled": True}}

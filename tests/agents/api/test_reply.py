@@ -1,10 +1,20 @@
 """The structured last reply, in every form in which models give it."""
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from aigon.agents.api_agent.reply import read_ending
+if TYPE_CHECKING:
+    from aigon.agents.api_agent.reply import Ending
 
 DONE = '{"thought": "t", "next_action": "DONE", "reason": "r"}'
+
+
+def read_ending(text: str) -> "Ending":
+    """Read it, and import what imports the model's library only now."""
+    from aigon.agents.api_agent import reply
+
+    return reply.read_ending(text)
 
 
 @pytest.mark.parametrize(
