@@ -68,17 +68,15 @@ def lab_environment(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-@pytest.fixture(autouse=True)
-def configured(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
     """Take what the test's module says of the configuration in first commits.
 
     `CONFIGURED = False`: there is none. `IN_PLACE = True`: loops that are not about the proof prove in place, since
-    half of what a short run costs is its clean room.
+    half of what a short run costs is its clean room. An autouse fixture would cost every test of the suite more.
     """
-    if not getattr(request.module, "CONFIGURED", True):
-        monkeypatch.setattr(Lab, "configured", False)
-    if getattr(request.module, "IN_PLACE", False):
-        monkeypatch.setattr(Lab, "in_place", True)
+    module = getattr(item, "module", None)
+    Lab.configured, Lab.in_place = getattr(module, "CONFIGURED", True), getattr(module, "IN_PLACE", False)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -132,7 +130,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Give Hypothesis no deadline, which a busy machine would miss, and few examples with `--quick`."""
     from hypothesis import settings
 
-    examples = 10 if config.getoption("quick") else 100
+    examples = 10 if config.getoption("quick") else 50
     settings.register_profile("aigon", deadline=None, max_examples=examples)
     settings.load_profile("aigon")
 
