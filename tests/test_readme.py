@@ -1,5 +1,6 @@
 """What the pages say is true: commands, exit codes, options, links and paths."""
 
+import functools
 import os
 import re
 import textwrap
@@ -7,10 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-import pytest
 from msgspec.structs import fields
 
-from aigon.agents.api_agent.settings import Settings
 from aigon.cli import ALIASES, VERBS
 from aigon.commands.root import root
 from aigon.errors import Exit
@@ -34,6 +33,7 @@ def page(name: str) -> str:
     return (ROOT / name).read_text(encoding="utf-8")
 
 
+@functools.cache
 def commands() -> dict[str, click.Command]:
     context = click.Context(root)
     found = {verb: command for verb in VERBS if (command := root.get_command(context, verb))}
@@ -75,16 +75,17 @@ def test_the_table_of_exit_codes_is_complete() -> None:
     assert [int(row) for row in rows] == sorted(Exit)
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_every_link_within_the_pages_leads_somewhere(name: str) -> None:
+def test_every_link_within_the_pages_leads_somewhere() -> None:
     lost = []
-    for file, anchor in re.findall(r"\]\((?!https?://)([^)#\s]*)(?:#([^)\s]*))?\)", _without_code(page(name))):
-        target = (ROOT / name).parent / file if file else ROOT / name
-        if not target.exists() or (anchor and anchor not in list_anchors(target.read_text(encoding="utf-8"))):
-            lost.append(f"{file}#{anchor}")
+    for name in PAGES:
+        for file, anchor in re.findall(r"\]\((?!https?://)([^)#\s]*)(?:#([^)\s]*))?\)", _without_code(page(name))):
+            target = (ROOT / name).parent / file if file else ROOT / name
+            if not target.exists() or (anchor and anchor not in list_anchors(target.read_text(encoding="utf-8"))):
+                lost.append(f"{name}: {file}#{anchor}")
     assert lost == []
 
 
+@functools.cache
 def list_anchors(text: str) -> set[str]:
     """The anchors of a page, by GitHub's rule for headings; no heading occurs twice."""
     headings = [_LINK.sub(r"\1", found) for found in _HEADING.findall(_without_code(text))]
@@ -107,34 +108,33 @@ def test_every_error_that_troubleshooting_explains_is_one_of_aigons() -> None:
     assert [part for part in parts if part not in texts] == []
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_every_path_of_the_project_that_a_page_names_is_there(name: str) -> None:
-    named = set(_PATH.findall(_without_code(page(name))))
-    assert sorted(path for path in named if not (ROOT / path).exists() and "NAME" not in path) == []
+def test_every_path_of_the_project_that_a_page_names_is_there() -> None:
+    named = {(path, name) for name in PAGES for path in _PATH.findall(_without_code(page(name)))}
+    assert sorted(each for each in named if not (ROOT / each[0]).exists() and "NAME" not in each[0]) == []
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_every_command_line_of_a_page_is_one(name: str) -> None:
+def test_every_command_line_of_a_page_is_one() -> None:
     known = {verb: options_of(command) for verb, command in commands().items()}
     wrong = []
-    for words in command_lines(page(name)):
+    for origin, words in ((name, words) for name in PAGES for words in command_lines(page(name))):
         verb = ALIASES.get(words[0], words[0])
         verb = " ".join(words[:2]) if " ".join(words[:2]) in known else verb
         options = {word.partition("=")[0] for word in words if word.startswith("--")}
         if verb not in {*known, "help"} or options - known.get(verb, set()) - {"--help"}:
-            wrong.append(" ".join(words))
+            wrong.append(f"{origin}: {' '.join(words)}")
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_every_option_that_a_page_names_is_one(name: str) -> None:
+def test_every_option_that_a_page_names_is_one() -> None:
+    from aigon.agents.api_agent.settings import Settings
+
     known = set().union(*map(options_of, commands().values()))
-    named = set(re.findall(r"`(--[a-z][a-z-]*)", _without_code(page(name))))
+    named = {(option, name) for name in PAGES for option in re.findall(r"`(--[a-z][a-z-]*)", _without_code(page(name)))}
     foreign = {"--help", "--version", "--no-ff", "--growth", "--parts", "--project", "--dangerously-skip-permissions"}
     foreign |= {"--help-all", "--max-budget-usd"}
     # What can stand in `agents.NAME.args` of the agent that is built in.
     built_in = {f"--{option.name.replace('_', '-')}" for option in fields(Settings)}
-    assert sorted(named - known - foreign - built_in) == []
+    assert sorted(each for each in named if each[0] not in known | foreign | built_in) == []
 
 
 def command_lines(text: str) -> Iterator[list[str]]:
