@@ -27,9 +27,6 @@ KEYS = ROOT / "templates" / "schemas" / "config_keys.yaml"
 PAGE = ROOT / "docs" / "configuration.md"
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _DURATION = r"^\s*(\d+(\.\d+)?\s*(ms|[hmsdHMSD])\s*)*\d+(\.\d+)?\s*(ms|[hmsdHMSD])?\s*$"
-_HEAD = (
-    "<!-- Generated from the configuration's schema: AIGON_UPDATE_SCHEMAS=1 pytest tests/config/test_schemas.py -->\n"
-)
 _ABOUT = """\
 # Configuration
 

@@ -84,12 +84,6 @@ put calc/products.py < /dev/null
 sed -n '/^def multiply/,$p' "$HOME/calc/__init__.py" > calc/products.py
 sed -i 's/^__all__ = .*/from calc.products import multiply\\n\\n__all__ = ["add", "multiply"]/' calc/__init__.py
 """
-PACKAGE_MOVE = """
-honest
-mkdir -p src
-git mv calc src/calc
-sed -i 's/pythonpath = .*/pythonpath = ["src"]/' pyproject.toml
-"""
 
 COUNTS = """#include <stdio.h>
 #include "../calc.h"

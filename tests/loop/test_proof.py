@@ -12,7 +12,6 @@ from tests.lab import BRANCH, DONE_WHEN, Lab
 LOOP = ("feature-implement", "42", "--loop")
 RESUME = ("feature-implement", "42", "--resume")
 CHECK = {"tests": {"command": ["sh", "tests/run.sh"], "role": "tests"}}
-ISOLATED = {"proof": {"isolation": "namespaces"}}
 
 
 def checked(lab: Lab, script: str, agent: str, *criteria: str, **config: object) -> None:

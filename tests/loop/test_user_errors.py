@@ -11,7 +11,6 @@ from tests.loop.untouched import explained, print_of, refused
 IN_PLACE = True
 LOOP = ("feature-implement", "42", "--loop")
 CONFIG = ".aigon/config.json"
-ADAPTER = {"adapter": "command", "command": ["true"]}
 
 
 def written(lab: Lab, path: str, text: str | bytes) -> Lab:

@@ -18,7 +18,6 @@ from tests.lab import BRANCH, DONE_WHEN, Lab
 from tests.loop.processes import LOOP
 
 CALLS = "openat,write,pwrite64,sync_file_range,fsync,fdatasync,link,linkat,rename,renameat,renameat2"
-OBJECT = r"\.git/objects/(?:../[0-9a-f]{38,62}|pack/pack-[0-9a-f]+\.(?:pack|idx))"
 AGENT = "mkdir -p src; echo one > src/one.txt; head -c 3000000 /dev/urandom > src/large.bin; touch done.txt"
 
 
