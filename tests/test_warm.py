@@ -48,6 +48,7 @@ class Interruption(BaseException):
     """What a test runner raises in a test that takes too long."""
 
 
+@pytest.mark.slow
 def test_an_interrupted_request_leaves_the_next_answers_in_step(lab: Lab) -> None:
     lab.spec(f"it is done <!-- verify: {DONE_WHEN} -->")
     lab.agent('echo $PPID > "$HOME/loop.new"; mv "$HOME/loop.new" "$HOME/loop"; exec sleep 60')

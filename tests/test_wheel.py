@@ -101,6 +101,7 @@ def test_the_wheel_holds_every_file_of_the_data_folders(wheel: Path) -> None:
     assert [name for name in wanted if name not in inside] == []
 
 
+@pytest.mark.slow  # by default: the files of the wheel, above
 def test_aigon_and_its_data_come_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     code = (
         "import json, aigon; from aigon.files.resources import find_resource, read_profiles; "

@@ -154,7 +154,7 @@ def test_a_cell_pushes_what_goes_on_and_its_end_and_asks_the_remote_once(
     assert "iteration 2" in git(fleet.remote, "log", "-1", "--format=%s", BRANCH)
 
 
-@pytest.mark.parametrize("moment", ["later", "at once"])
+@pytest.mark.parametrize("moment", [pytest.param("later", marks=pytest.mark.slow), "at once"])
 def test_two_fleets_from_two_clones_build_a_cell_once(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:

@@ -6,6 +6,7 @@ from tests.lab import BRANCH, DONE_WHEN, LOG, SPEC, Lab, reuse
 
 WORKS = f"it works <!-- verify: {DONE_WHEN} -->"
 ALONE = "there is one file of notes <!-- verify: test $(ls notes | wc -l) = 1 -->"
+STAGES, COMMITS = "git add mine.txt", "git add mine.txt; git commit -qm mine -- mine.txt"
 DONE = "docs/specs/features/05-done/feature-42-dark-mode.md"
 
 
@@ -47,8 +48,7 @@ def test_a_target_that_has_moved_on_is_merged_once_the_result_is_proven(proven: 
     proven.sound()
 
 
-@pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
-@pytest.mark.parametrize("act", ["git add mine.txt", "git add mine.txt; git commit -qm mine -- mine.txt"])
+@pytest.mark.parametrize(("how", "act"), [("merge", STAGES), ("squash", COMMITS), ("rebase", COMMITS)])
 def test_what_a_person_commits_or_stages_during_the_proof_is_saved_aside(lab: Lab, how: str, act: str) -> None:
     lab.config(proof="in-place")
     lab.spec(f"it works <!-- verify: {DONE_WHEN} && sh ~/person -->")

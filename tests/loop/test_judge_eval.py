@@ -76,7 +76,14 @@ def test_a_judge_that_is_wrong_about_everything_misses_every_tick(lab: Lab) -> N
 
 
 @pytest.mark.parametrize(
-    ("mode", "rejected"), [("invented", 10), ("wrong-line", 10), ("comment", 3), ("malformed", 0), ("refusing", 0)]
+    ("mode", "rejected"),
+    [
+        ("invented", 10),
+        pytest.param("wrong-line", 10, marks=pytest.mark.slow),  # by default: tests/judge/test_judge_quotes.py
+        ("comment", 3),
+        pytest.param("malformed", 0, marks=pytest.mark.slow),  # and these: tests/judge/test_judge_reply.py
+        pytest.param("refusing", 0, marks=pytest.mark.slow),
+    ],
 )
 def test_what_no_quote_proves_is_no_tick_whatever_is_said(mode: str, rejected: int, lab: Lab) -> None:
     names = ("counter", "page-count", "passwords") if mode != "comment" else ("passwords",)

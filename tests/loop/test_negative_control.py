@@ -35,6 +35,17 @@ def test_is_named():
 def test_runs():
     calc.double(1)
 """
+FEW_TESTS = """
+import calc
+
+
+def test_doubles():
+    assert calc.double(2) == 4
+
+
+def test_is_named():
+    assert calc.NAME == "calc"
+"""
 FORGED = """
 cat > calc.py <<'PY'
 import json
@@ -125,7 +136,7 @@ def test_a_patched_runner_is_seen_whatever_it_is_hidden_in(lab: Lab, tests: str)
 def test_the_control_waits_for_the_answer_about_the_tests_of_the_base(lab: Lab) -> None:
     edit = "sed -i 's/double(2) == 4/double(2) == 5/' tests/test_calc.py"
     double = "def double(a):\\n    return 2 * a + (a == 2)\\n"
-    said = run_calculator(lab, f"{edit}\nprintf 'NAME = \"calc\"\\n\\n\\n{double}' > calc.py")
+    said = run_calculator(lab, f"{edit}\nprintf 'NAME = \"calc\"\\n\\n\\n{double}' > calc.py", FEW_TESTS)
 
     assert said.startswith("4:") and "base-tests" in said, said
     assert "now has `assert calc.double(2) == 5` where it had `assert calc.double(2) == 4`." in " ".join(
@@ -135,7 +146,7 @@ def test_the_control_waits_for_the_answer_about_the_tests_of_the_base(lab: Lab) 
     assert lab.aigon("approve", "42", "base-tests", "--yes").code == 0
     proven = lab.aigon("feature-implement", "42", "--loop", "--resume", timeout=110)
     assert proven.code == 0, proven.out + proven.err
-    assert read_control(lab)["altered"] == 3
+    assert read_control(lab)["altered"] == 1
 
 
 @pytest.mark.slow

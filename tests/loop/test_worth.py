@@ -52,10 +52,8 @@ def test_tests_of_code_that_was_there_have_to_notice_what_it_does(lab: Lab, asse
     assert weighed_in(lab, "", new, COUNTED).startswith(f"exit {code}")
 
 
-@pytest.mark.parametrize(
-    ("asserts", "code"),
-    [pytest.param("assert calc.double(2) == 4", 0, marks=pytest.mark.slow), ("assert True", 4)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("asserts", "code"), [("assert calc.double(2) == 4", 0), ("assert True", 4)])
 def test_the_first_tests_of_a_project_have_to_notice_the_change(lab: Lab, asserts: str, code: int) -> None:
     none = {"tests/test_calc.py": "# none yet\n"}
     said = weighed_in(lab, BUILDS, f"\n\ndef test_doubles():\n    {asserts}\n", "All tests pass", **none)

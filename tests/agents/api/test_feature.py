@@ -60,6 +60,7 @@ def test_a_feature_is_built_over_two_turns_with_everything_going_wrong_on_the_wa
     assert not Path("/outside-of-it").exists() and lab.boxes() == "x"
 
 
+@pytest.mark.slow  # by default: tests/agents/api/test_reply.py, and other agents in tests/loop
 def test_a_turn_that_asks_for_a_person_ends_the_run_as_such(lab: Lab) -> None:
     done = ran(lab, ending("NEEDS_HUMAN", "criterion 1 contradicts itself"))
     assert done.code == 4 and "contradicts itself" in done.out, done.out + done.err

@@ -18,7 +18,7 @@ from tests.checks.parsers.cases import Case, holds, made
 from tests.checks.parsers.seeds import Seed
 from tests.checks.parsers.soundness import made_up, sound
 
-ATTEMPTS = 16
+ATTEMPTS = 8
 GROWN = 32_000
 """Bytes of the larger inputs here; the fuzzer goes to 4 MB, which is what is read of any output."""
 LARGE = 20 * 1024 * 1024
@@ -86,7 +86,7 @@ def test_nothing_is_read_into_what_no_tool_wrote() -> None:
     for_every_parser(check)
 
 
-@pytest.mark.parametrize("share", [4, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("share", [8, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_capture_can_be_read_and_another_tools_is_no_pass(share: int) -> None:
     """What once broke something is read along with them; by default each parser reads its share of all of them."""
 
