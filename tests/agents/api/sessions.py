@@ -47,7 +47,7 @@ class Desk:
         from aigon.agents.api_agent import session
         from aigon.agents.api_agent.settings import SessionLog, Settings
 
-        quick = {"first_wait": 0.01, "patience": 5.0, "command_timeout": 20.0}
+        quick = {"first_wait": 0.01, "patience": 60.0, "command_timeout": 60.0}
         given = Settings(self.workspace, self.workspace, self.run, **{**quick, **settings})
         out = io.StringIO()
         with ModelServer(*script) as server, ExitStack() as stack:

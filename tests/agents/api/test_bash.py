@@ -53,7 +53,7 @@ def test_a_command_that_takes_too_long_is_ended_with_all_it_started(shell: "Shel
     quick = type(shell)(shell.workspace, shell.scratch, shell.writable, timeout=0.7)
     said = quick({"command": f"trap '' TERM INT; setsid -f {mark}; ({mark} &); {mark}; {mark}"})
     assert "ended after 0.7 s" in said.text
-    until(lambda: not alive(mark), 5)
+    until(lambda: not alive(mark))
 
 
 def test_what_a_command_leaves_in_the_background_does_not_outlive_it(shell: "Shell") -> None:
