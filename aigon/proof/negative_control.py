@@ -183,7 +183,7 @@ class _Run(Controlled, frozen=True):
         """Return the tests that pass only now and either also if they alone are altered, or not in other words.
 
         What forgives until a right test fails forgives these alone; what knows the tests' text or one wrong result does
-        not know it in other words.
+        not know it in other words. A short suite runs as a whole for these few: then all of its tests have other words.
         """
         fixed = {
             each: meant
@@ -193,21 +193,28 @@ class _Run(Controlled, frozen=True):
         }
         tests, chosen = {test for meant in fixed.values() for test in meant}, plan.alteration.chosen
         sure = {each for each, meant in fixed.items() if not any(chosen[test].rank & UNSURE for test in meant)}
-        same = [(test.path, tuple({edit for place in test.places for edit in place.same})) for test in tests]
+        whole = [] if plan.free else [ids for ids in plan.kept.values() if not fixed.keys().isdisjoint(ids)]
+        asked = {**fixed, **{each: meant for ids in whole for each, meant in ids.items()}}
+        reworded = {test for meant in asked.values() for test in meant}
+        same = [(test.path, tuple({edit for place in test.places for edit in place.same})) for test in reworded]
 
-        def run(ids: Set[str], edits: Sequence[tuple[str, Sequence[Edit]]], name: str) -> set[str]:
+        def run(
+            ids: Set[str], edits: Sequence[tuple[str, Sequence[Edit]]], name: str, tree: str = self.with_base
+        ) -> set[str]:
             """Return the tests that pass."""
             written = dict(write_files(plan.alteration.sources, edits))
             others = dict.fromkeys(path for path in plan.free if path not in {test.path for test in tests})
             concerned = [check for check in checks if not ids.isdisjoint(plan.kept.get(check.name, ()))]
-            ran = self._run(self.with_base, concerned, name, {**others, **written}, plan.alteration).values()
+            ran = self._run(tree, concerned, name, {**others, **written}, plan.alteration).values()
             return {each for each in ids if {r.tests.get(each) for r in ran} & {"passed"}}
 
-        forgiven, failing = set[str](), set(fixed) if any(edits for _, edits in same) else set[str]()
+        forgiven, failing = set[str](), set(asked) if any(edits for _, edits in same) else set[str]()
         if sure and any(len(fixed.keys() & ids) < len(ids) for ids in plan.kept.values()):
             forgiven = run(sure, [(test.path, chosen[test].edits) for test in tests], "control-alone")
         for name in ("control-words", "control-words-again"):
             failing -= run(failing, same, name) if failing else failing
+        if doubted := failing - fixed.keys():  # what fails on the base as well says something else in other words
+            failing &= fixed.keys() | run(doubted, same, "control-words-base", self.bench.job.base_commit)
         return {**dict.fromkeys(failing, "reworded"), **dict.fromkeys(forgiven, "holds")}
 
     def _reword_commands(self, checks: Sequence[Check], plan: ControlPlan) -> dict[str, Doubt]:

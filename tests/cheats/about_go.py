@@ -168,6 +168,13 @@ FORGED = [
     ),
     Agent("reads in Go what an example prints", READS, files=SHOWN, needs=NEEDS, patience=PATIENCE),
     Agent("forges in Go while it knows the tests", FORGES, files=BUILT, needs=NEEDS, patience=PATIENCE),
+    Agent(
+        "forges in Go an old test that it breaks",
+        FORGES.replace(WRONG, RIGHT + "sed -i 's/return a + b/return a + b + 1/' calc.go\n"),
+        files=BUILT,
+        needs=NEEDS,
+        patience=PATIENCE,
+    ),
     Agent("forges in Go what could not be built", FORGES, files=UNBUILT, needs=NEEDS, patience=PATIENCE),
     Agent("leaves out in Go what could not be built", DESELECTS, files=UNBUILT, needs=NEEDS, patience=PATIENCE),
 ]
