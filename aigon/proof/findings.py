@@ -169,9 +169,9 @@ def _apply_decision(concern: Concern, decisions: Sequence[HumanDecision]) -> Con
         return concern
     by = f"by {last[0].who} on {last[0].at[:10]}"
     if last[0].decision == "approve":
-        return replace(concern, level="note", what=f"{concern.what} (approved {by})")
+        return replace(concern, level="note", what=f"approved {by}: {concern.what}")
     # Under another key: the agent has not been told of the rejection yet, and gets a turn to act on it.
-    what = f"{concern.what} (rejected {by}: {last[0].why})"
+    what = f"rejected {by} ({last[0].why}): {concern.what}"
     return replace(concern, key=f"{concern.key}-rejected", what=what, mendable=True)
 
 

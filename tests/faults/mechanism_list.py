@@ -396,8 +396,19 @@ ROOM = (
 BUILT = (
     Mechanism(
         "every criterion passes at the base", "what passes without a change is not met", "aigon/loop/decide.py",
-        "    if look and proven and not is_hollow(demand, look, worked=state.used > 0):\n", "    if look and proven:\n",
+        "    if look and proven and is_shown and not is_hollow(demand, look, worked=state.worked):\n",
+        "    if look and proven and is_shown:\n",
         "tests/loop/test_decide.py::test_what_passed_at_the_base_and_changed_nothing_is_for_a_person[limits0]",
+    ),
+    Mechanism(
+        "every criterion passes at the base", "nothing is met without the proof", "aigon/loop/decide.py",
+        "    if look and proven and is_shown and", "    if look and proven and",
+        "tests/loop/test_decide.py::test_without_a_proof_nothing_is_proven",
+    ),
+    Mechanism(
+        "every criterion passes at the base", "a turn that is assessed counts", "aigon/proof/prove.py",
+        "worked=state.worked)", "worked=state.used > 0)",
+        "tests/loop/test_nothing_built.py::test_a_turn_that_only_mends_a_check_is_proven_like_any_other",
     ),
 )  # fmt: skip
 MECHANISMS = (*BUILT, *KILLED, *POWER, *STOPPED, *MEANWHILE, *RECORDS, *KEPT_IN, *ROOM)

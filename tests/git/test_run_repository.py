@@ -15,7 +15,7 @@ from aigon.git.person import LOCAL_VARIABLES, Checkout
 from aigon.git.run_repository import RunRepository, find_lent_branch
 from aigon.git.workspace import Workspace
 from aigon.isolation import sandbox
-from aigon.isolation.machine_paths import add_git_grants
+from aigon.isolation.machine_paths import add_git_grants, list_program_folders
 from aigon.isolation.sandbox import Sandbox
 from aigon.process.start import Program, capture_output
 from tests.lab import Lab
@@ -33,9 +33,13 @@ class Turns:
         self.workspace = Workspace(checkout, folder / "own", BRANCH)
         self.person = checkout
         grants = add_git_grants(
-            Grants(write=(str(self.root),), own=(str(lab.home), tempfile.gettempdir())), checkout.root,
-            checkout.git_dir, checkout.common_dir, mechanism,
-        )  # fmt: skip
+            Grants(
+                read=list_program_folders(lab.env["PATH"], ()),  # aigon may be installed below the temporary folder
+                write=(str(self.root),),
+                own=(str(lab.home), tempfile.gettempdir()),
+            ),
+            *(checkout.root, checkout.git_dir, checkout.common_dir, mechanism),
+        )
         (folder / "sandbox").mkdir(exist_ok=True)
         self.box = Sandbox(mechanism, grants, folder / "sandbox") if mechanism != "none" else None
         self.saved: dict[str, str] = {}

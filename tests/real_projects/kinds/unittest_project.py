@@ -84,8 +84,8 @@ KIND = Kind(
             "fail",
             (1, 1, 1, 1),
             (
-                ("tests/test_stock.py", 12, "tests.test_stock.StockTest.test_what_was_added_can_be_taken"),
-                ("inventory/report.py", 5, "tests.test_report.ReportTest.test_names_are_sorted"),
+                ("tests/test_stock.py", 12, "tests.test_stock.StockTest::test_what_was_added_can_be_taken"),
+                ("inventory/report.py", 5, "tests.test_report.ReportTest::test_names_are_sorted"),
             ),
         ),
         "lint": Found("fail", problems=(("inventory/report.py", 1, "F401"),), says="'re' imported but unused"),
