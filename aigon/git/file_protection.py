@@ -34,6 +34,8 @@ or why."""
 class ProtectedPaths(Struct, frozen=True):
     """Paths to protect: `files` (existing or not), and `folders` with all their content.
 
+    aigon only appends to the files that are `growing`, too: their beginning is not read again for each turn.
+
     All of it is below the `roots`; a root that is replaced cannot be put back. Nothing in a `passing` folder (of a
     submodule, of another worktree) is put back if the whole folder is gone. The content of `unlinked` folders is not
     protected, but a link that replaces one is removed.
@@ -44,6 +46,7 @@ class ProtectedPaths(Struct, frozen=True):
     folders: tuple[Path, ...] = ()
     passing: tuple[Path, ...] = ()
     unlinked: tuple[Path, ...] = ()
+    growing: tuple[Path, ...] = ()
 
 
 How = Literal["changed", "removed", "added"]
@@ -83,9 +86,13 @@ class FileProtection:
     def remember(self) -> None:
         """Remember everything as it is now. Raises AigonError (exit 7) if it cannot be read."""
         self._now, before = self._places(), self._kept
-        files = map(os.fspath, self._now.files)
+        growing = self._now.growing
         try:
-            kept = {path: read_state(path, before.get(path)) for path in files}
+            kept = {
+                path: read_state(path, before.get(path), grows=file in growing)
+                for file in self._now.files
+                if (path := os.fspath(file))
+            }
             for folder in self._now.folders:
                 kept |= _read_folder(os.fspath(folder), before)
         except OSError as error:

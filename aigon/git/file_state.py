@@ -59,8 +59,11 @@ class FileState(Struct, frozen=True):
         return (self.mode, self.names, self.data) == (other.mode, other.names, other.data)
 
 
-def read_state(path: str, before: FileState | None = None) -> FileState:
-    """Return the state of `path`. Nothing is read if it is as `before`. Raises OSError."""
+def read_state(path: str, before: FileState | None = None, *, grows: bool = False) -> FileState:
+    """Return the state of `path`. Nothing is read if it is as `before`; of a file that `grows`, only what is new.
+
+    Raises OSError.
+    """
     now = read_mark(path)
     if before and before.is_untouched(now):
         return before
@@ -70,10 +73,17 @@ def read_state(path: str, before: FileState | None = None) -> FileState:
     if stat.S_ISREG(mode):
         # No link is followed, and a pipe does not block.
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-            return FileState(now, mode, file.read(), fresh=fresh)
+            known = before.data if before and grows and _has_grown(before, now) else b""
+            file.seek(len(known))
+            return FileState(now, mode, known + file.read(), fresh=fresh)
     if stat.S_ISLNK(mode):
         return FileState(now, mode, os.readlink(os.fsencode(path)), fresh=fresh)  # noqa: PTH115 - Path would change it
     return FileState(now, mode, names=list_names(path) if stat.S_ISDIR(mode) else frozenset(), fresh=fresh)
+
+
+def _has_grown(before: FileState, now: Mark) -> bool:
+    """Return whether it is the same file, and not shorter."""
+    return before.mark[4:] == now[4:] and now[1] >= len(before.data)
 
 
 def list_names(folder: str | Path) -> frozenset[str]:

@@ -234,7 +234,7 @@ class Watch(Struct, Attendant):
         self._hold(quick=True)
         if self.run:
             self.run.lend()
-        # As late as can be: what was written just now proves nothing by its times, and the whole journal is read again.
+        # As late as can be: what was written just now proves nothing by its times, and all of it is read again.
         self.records.remember()
 
     def after_turn(self, park: Park) -> tuple[str, ...]:
@@ -282,15 +282,16 @@ def watch(
     hooks_path: str,
     home: Path,
     records: tuple[Path, ...],
+    journal: Path,
     rivals: Rivals = NOBODY,
 ) -> Watch:
-    """A watch over a checkout; `records` are files of aigon's.
+    """A watch over a checkout; `records` are files of aigon's, which appends to `journal`.
 
     What other loops of the repository write, `rivals` says.
     """
     git, displaced = workspace.trusted, workspace.own / "displaced"
     theirs = list_global_config(os.environ)
-    own = ProtectedPaths((home, workspace.root), files=records)
+    own = ProtectedPaths((home, workspace.root), files=(*records, journal), growing=(journal,))
     return Watch(
         FileProtection(
             watch_git_paths(git, hooks_path, lambda: ProtectedPaths((), theirs)),

@@ -137,13 +137,12 @@ def _start_watch(opening: Opening, opened: OpenedRun, world: World) -> None:
         copy_of(records.frozen),
         records.decided,
         records.folder / CANDIDATE,
-        records.journal,
         world.home / "repository.json",
     )
     hooks = opening.checkout.config.get("core.hookspath", "")
     rivals = find_rivals(world.home, seat.candidate)
     run = make_run_repository(workspace, world.get(RunSandbox), rivals)
-    made = watch(workspace, hooks, world.home, files, rivals)
+    made = watch(workspace, hooks, world.home, files, records.journal, rivals)
     made.note, made.run = records.before_turn, run
     free = any(ANYTHING in entries for entries in opened.prepared.config.sandbox.allow.values())
     if run and world.find(CheckSandbox) and not free:

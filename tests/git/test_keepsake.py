@@ -422,6 +422,33 @@ def test_a_journal_that_grows_between_turns_is_kept_as_it_is_now(lab: Lab) -> No
     assert journal.read_bytes() == b"one\n" * 1_000 + b"two\n"
 
 
+@pytest.mark.parametrize("at", [0, 500_000, 3_999_999, 4_000_003])
+def test_only_the_end_of_a_journal_is_read_and_all_of_it_put_back(lab: Lab, at: int) -> None:
+    journal = lab.home / "journal.jsonl"
+    journal.write_bytes(b"one\n" * 1_000_000)
+    own = ProtectedPaths((lab.home,), (journal,), growing=(journal,))
+    keepsake = FileProtection(lambda: own, lab.home / "displaced")
+    keepsake.remember()
+    with journal.open("ab") as file:
+        file.write(b"two\n")
+    before, kept = count_bytes_read(), journal.read_bytes()
+    keepsake.remember()
+    assert count_bytes_read() - before < len(kept) + 100_000, "read here once, and not again by remember()"
+    with journal.open("r+b") as file:
+        file.seek(at)
+        file.write(b"X")
+    (edited,) = keepsake.put_back()
+    assert (edited.path, edited.how) == (journal, "changed") and journal.read_bytes() == kept
+
+
+def count_bytes_read() -> int:
+    """Return how much this process has read so far, by the kernel's account of it."""
+    account = Path("/proc/self/io")
+    if not account.exists():
+        pytest.skip("only Linux counts what a process reads")
+    return int(account.read_text().split()[1])
+
+
 def test_a_change_within_the_same_step_of_the_clock_is_looked_for(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     journal = lab.home / "journal.jsonl"
     journal.write_bytes(b"one\n" * 1_000)
