@@ -101,7 +101,7 @@ class Box:
     def run(self, *more: str) -> str:
         """Run it to its end, as proven; what aigon said."""
         done = self.lab.aigon("feature-implement", "42", "--loop", "--no-worktree", *more, env=self.env)
-        assert done.code == 0, f"{done.out}{done.err}{self.said()}"
+        assert done.code == 0, f"{done.code}: {done.out}{done.err}"
         return done.out
 
     def said(self) -> dict[str, str]:
