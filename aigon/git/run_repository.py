@@ -197,7 +197,8 @@ class RunRepository(Struct):
         # Submodules have repositories of their own, which belong to this worktree alone.
         if self.over:
             for name in (f"{LENT}/objects", f"{LENT}/lfs", "modules"):
-                (self.folder / name).mkdir(parents=True)
+                # A sandbox that is being prepared makes the folders, too, that it mounts something on.
+                (self.folder / name).mkdir(parents=True, exist_ok=True)
         else:
             (self.folder / "modules").symlink_to(own.parent / "modules")
         for name in sorted(set(_list_names(old)) - _MADE):

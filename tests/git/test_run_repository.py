@@ -12,7 +12,7 @@ import pytest
 from aigon.config.grants import Grants, Mechanism
 from aigon.git import foreign_objects
 from aigon.git.person import LOCAL_VARIABLES, Checkout
-from aigon.git.run_repository import RunRepository, find_lent_branch
+from aigon.git.run_repository import LENT, RunRepository, find_lent_branch
 from aigon.git.workspace import Workspace
 from aigon.isolation import sandbox
 from aigon.isolation.machine_paths import add_git_grants, list_program_folders
@@ -185,6 +185,22 @@ done
 umount "$PERSONS"; rm -rf .git; git update-ref -d refs/heads/main
 echo work > work
 """
+
+
+def test_a_sandbox_that_is_being_prepared_may_make_its_mount_points_first(
+    run: Turns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = RunRepository._copy_index
+
+    def copy_late(repository: RunRepository) -> None:
+        for name in (f"{LENT}/objects", "modules") if repository.over else ():
+            (repository.folder / name).mkdir(parents=True, exist_ok=True)
+        copy(repository)
+
+    monkeypatch.setattr(RunRepository, "_copy_index", copy_late)
+    run.agent("echo one > one; git add one; git commit -qm one")
+    run.back()
+    assert run.subjects() == ["one", "first"]
 
 
 def test_an_agent_can_neither_delete_nor_move_what_is_the_persons(run: Turns) -> None:
