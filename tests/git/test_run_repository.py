@@ -12,7 +12,8 @@ import pytest
 from aigon.config.grants import Grants, Mechanism
 from aigon.git import foreign_objects
 from aigon.git.person import LOCAL_VARIABLES, Checkout
-from aigon.git.run_repository import LENT, RunRepository, find_lent_branch
+from aigon.git.repository import LENT
+from aigon.git.run_repository import RunRepository, find_lent_branch
 from aigon.git.workspace import Workspace
 from aigon.isolation import sandbox
 from aigon.isolation.machine_paths import add_git_grants, list_program_folders
