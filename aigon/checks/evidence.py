@@ -147,7 +147,7 @@ def _find_contradiction(reading: ParsedOutput) -> Doubt | None:
 
 
 def _require_tests(check: Check, reading: ParsedOutput) -> Doubt | None:
-    """Doubt a green run of no test: `go test -run X` and `cargo test X` exit 0 if no test is called so."""
+    """Doubt a green run of no test: `go test -run X` and `cargo test X` exit 0 if no test has that name."""
     asked = check.role == "tests" or (check.by_exit and not read_pytest_request(check.argv).lists)
     if asked and reading.counts is not None and not has_run(reading.counts):
         return "fail", reading.summary or "no tests collected"

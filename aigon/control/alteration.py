@@ -31,8 +31,9 @@ def find_tests(path: str, data: bytes, seed: str) -> tuple[Source | None, tuple[
 
 
 class SingleTest(Struct, frozen=True):
-    """One test: its name (classes before it, dotted), its first and last line, and its words without comments and
-    without its name.
+    """One test: its name (classes before it, dotted), its first and last line, and its words.
+
+    The words leave out comments and the name, so that a renamed test has the same.
     """
 
     name: str

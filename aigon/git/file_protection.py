@@ -34,7 +34,7 @@ or why."""
 class ProtectedPaths(Struct, frozen=True):
     """Paths to protect: `files` (existing or not), and `folders` with all their content.
 
-    aigon only appends to the files that are `growing`, too: their beginning is not read again for each turn.
+    aigon only appends to those of the `files` that are `growing`: their beginning is not read again for each turn.
 
     All of it is below the `roots`; a root that is replaced cannot be put back. Nothing in a `passing` folder (of a
     submodule, of another worktree) is put back if the whole folder is gone. The content of `unlinked` folders is not
@@ -89,9 +89,8 @@ class FileProtection:
         growing = self._now.growing
         try:
             kept = {
-                path: read_state(path, before.get(path), grows=file in growing)
-                for file in self._now.files
-                if (path := os.fspath(file))
+                path: read_state(path, before.get(path), grows=Path(path) in growing)
+                for path in map(os.fspath, self._now.files)
             }
             for folder in self._now.folders:
                 kept |= _read_folder(os.fspath(folder), before)

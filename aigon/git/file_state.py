@@ -8,6 +8,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from aigon.files.atomic import open_plain
+
 Mark = tuple[int, ...]
 FRESH_NS = 20_000_000
 """Clocks of file systems have steps of up to 10 ms on Linux: what changed just now may change again unseen."""
@@ -71,8 +73,7 @@ def read_state(path: str, before: FileState | None = None, *, grows: bool = Fals
         return FileState(NOTHING)
     mode, fresh = now[0], is_fresh(now)
     if stat.S_ISREG(mode):
-        # No link is followed, and a pipe does not block.
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        with open_plain(path) as file:
             known = before.data if before and grows and _has_grown(before, now) else b""
             file.seek(len(known))
             return FileState(now, mode, known + file.read(), fresh=fresh)

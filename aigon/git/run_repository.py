@@ -197,7 +197,7 @@ class RunRepository(Struct):
         # Submodules have repositories of their own, which belong to this worktree alone.
         if self.over:
             for name in (f"{LENT}/objects", f"{LENT}/lfs", "modules"):
-                # A sandbox that is being prepared makes the folders, too, that it mounts something on.
+                # The agent's sandbox is prepared meanwhile, and may have made these mount points already.
                 (self.folder / name).mkdir(parents=True, exist_ok=True)
         else:
             (self.folder / "modules").symlink_to(own.parent / "modules")

@@ -14,6 +14,7 @@ from aigon.job.job import Job
 from aigon.job.ledger import Account, Ledger
 from aigon.job.options import Limits
 from aigon.job.world import World
+from aigon.journal.events import IterationFinished
 from aigon.journal.state import State
 from aigon.loop.guards import load_guards
 from aigon.loop.guards.limits import unavailable, usual_cost
@@ -30,8 +31,7 @@ def decide(demand: Demand, limits: Limits, state: State, probe: Probe) -> Outcom
     """Return how the run ends on the latest assessment, or None to go on with another agent turn."""
     look, (immediate, late) = state.last, load_guards()
     proven = find_proof(demand, look.findings, look.verdicts) if look else None
-    is_shown = demand.in_place or any(finding.role == "proof" for finding in (look.findings if look else ()))
-    if look and proven and is_shown and not is_hollow(demand, look, worked=state.worked):
+    if look and proven and _was_proved(demand, look) and not is_hollow(demand, look, worked=state.worked):
         return with_acceptance(demand, look, proven)
     for guard in (find_interruption, *immediate):
         if outcome := guard(limits, state, probe):
@@ -49,6 +49,11 @@ def decide(demand: Demand, limits: Limits, state: State, probe: Probe) -> Outcom
     if not limits.single:
         asked = needs_human(demand, state, patient=False) or left_to_a_person(demand, state, patient=False)
     return asked or needs_leave(state, patient=False) or exhausted
+
+
+def _was_proved(demand: Demand, look: IterationFinished) -> bool:
+    """Return whether the clean-room proof ran, unless the project gave it up."""
+    return demand.in_place or any(finding.role == "proof" for finding in look.findings)
 
 
 def _may_still_build(demand: Demand, state: State) -> bool:

@@ -396,13 +396,13 @@ ROOM = (
 BUILT = (
     Mechanism(
         "every criterion passes at the base", "what passes without a change is not met", "aigon/loop/decide.py",
-        "    if look and proven and is_shown and not is_hollow(demand, look, worked=state.worked):\n",
-        "    if look and proven and is_shown:\n",
+        "    if look and proven and _was_proved(demand, look) and not is_hollow(demand, look, worked=state.worked):\n",
+        "    if look and proven and _was_proved(demand, look):\n",
         "tests/loop/test_decide.py::test_what_passed_at_the_base_and_changed_nothing_is_for_a_person[limits0]",
     ),
     Mechanism(
         "every criterion passes at the base", "nothing is met without the proof", "aigon/loop/decide.py",
-        "    if look and proven and is_shown and", "    if look and proven and",
+        "    if look and proven and _was_proved(demand, look) and", "    if look and proven and",
         "tests/loop/test_decide.py::test_without_a_proof_nothing_is_proven",
     ),
     Mechanism(
